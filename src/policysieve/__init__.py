@@ -1,0 +1,76 @@
+"""PolicySieve: find the best policy among many from sparse bandit feedback, and prove it.
+
+Names are loaded on first use, so that importing the package stays quick.
+"""
+
+from importlib import import_module, metadata
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from policysieve import worlds as worlds
+    from policysieve.errors import DecisionsError as DecisionsError
+    from policysieve.errors import FileFormatError as FileFormatError
+    from policysieve.errors import InvalidArgumentError as InvalidArgumentError
+    from policysieve.errors import MissingExtraError as MissingExtraError
+    from policysieve.errors import PolicyFailureError as PolicyFailureError
+    from policysieve.errors import PolicySieveError as PolicySieveError
+    from policysieve.errors import UnknownValueError as UnknownValueError
+    from policysieve.exploration import Decisions as Decisions
+    from policysieve.exploration import Explorer as Explorer
+    from policysieve.exploration import Recommendation as Recommendation
+    from policysieve.exploration import Uniform as Uniform
+    from policysieve.log import Log as Log
+    from policysieve.policies import EstimatorPolicies as EstimatorPolicies
+    from policysieve.policies import FunctionPolicies as FunctionPolicies
+    from policysieve.policies import LinearPolicies as LinearPolicies
+    from policysieve.policies import Policies as Policies
+    from policysieve.policies import PolicyTable as PolicyTable
+    from policysieve.problem import Problem as Problem
+    from policysieve.simulate import RunResult as RunResult
+    from policysieve.simulate import run as run
+
+# Where each public name lives; a module that stands for itself maps to None.
+_HOMES: dict[str, str | None] = {
+    "DecisionsError": "errors",
+    "FileFormatError": "errors",
+    "InvalidArgumentError": "errors",
+    "MissingExtraError": "errors",
+    "PolicyFailureError": "errors",
+    "PolicySieveError": "errors",
+    "UnknownValueError": "errors",
+    "Decisions": "exploration",
+    "Explorer": "exploration",
+    "Recommendation": "exploration",
+    "Uniform": "exploration",
+    "Log": "log",
+    "EstimatorPolicies": "policies",
+    "FunctionPolicies": "policies",
+    "LinearPolicies": "policies",
+    "Policies": "policies",
+    "PolicyTable": "policies",
+    "Problem": "problem",
+    "RunResult": "simulate",
+    "run": "simulate",
+    "worlds": None,
+}
+
+__all__ = ["__version__", *sorted(_HOMES)]  # noqa: PLE0604
+
+__version__ = metadata.version("policysieve")
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    home = _HOMES[name]
+    value = (
+        import_module(f"{__name__}.{name}")
+        if home is None
+        else getattr(import_module(f"{__name__}.{home}"), name)
+    )
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_HOMES])

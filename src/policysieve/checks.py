@@ -1,0 +1,208 @@
+"""Checks of arguments at the public boundary; everything below trusts its inputs."""
+
+import math
+import numbers
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from policysieve.errors import InvalidArgumentError
+
+__all__ = [
+    "as_actions",
+    "as_contexts",
+    "as_propensities",
+    "as_rewards",
+    "as_rng",
+    "first_rows",
+    "integer",
+    "number",
+    "repeated_items",
+]
+
+_SLACK = 1e-9  # rounding allowed when the rewards of one round are summed
+
+
+def integer(name: str, value: Any, *, low: int, high: int | None = None, hint: str = "") -> int:
+    """Return `value` as an int if it is a whole number in [low, high], else raise."""
+    rule = f"a whole number >= {low}" if high is None else f"a whole number in [{low}, {high}]"
+    if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Integral):
+        raise InvalidArgumentError(f"{name} must be {rule}, got {value!r}{_tail(hint)}")
+    if value < low or (high is not None and value > high):
+        raise InvalidArgumentError(f"{name} must be {rule}, got {value}{_tail(hint)}")
+    return int(value)
+
+
+def number(
+    name: str, value: Any, *, above: float, below: float, closed: bool = False, hint: str = ""
+) -> float:
+    """Return `value` as a float if above < value < below (<= below when `closed`), else raise."""
+    rule = f"a number with {above:g} < {name} {'<=' if closed else '<'} {below:g}"
+    if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real):
+        raise InvalidArgumentError(f"{name} must be {rule}, got {value!r}{_tail(hint)}")
+    x = float(value)
+    if math.isnan(x) or not above < x or not (x <= below if closed else x < below):
+        raise InvalidArgumentError(f"{name} must be {rule}, got {x:g}{_tail(hint)}")
+    return x
+
+
+def as_rng(rng: Any) -> np.random.Generator:
+    """Return a numpy Generator from a seed, a Generator, or None."""
+    try:
+        return np.random.default_rng(rng)
+    except (TypeError, ValueError) as error:
+        raise InvalidArgumentError(
+            f"rng must be a whole number >= 0, a numpy Generator or None, got {rng!r}"
+        ) from error
+
+
+def as_rewards(
+    rewards: Any, n_rounds: int, slate_size: int, sparsity: float | None
+) -> npt.NDArray[np.float64]:
+    """Return rewards as an (n_rounds, slate_size) float array after checking them.
+
+    Rewards lie in [0, 1] and, when `sparsity` is given, those of one round sum to at most it.
+    """
+    shape = (n_rounds, slate_size)
+    try:
+        array = np.asarray(rewards, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InvalidArgumentError(
+            f"rewards must be an array of numbers of shape {shape}, got {type(rewards).__name__}"
+        ) from error
+    if array.shape == (n_rounds,) and slate_size == 1:
+        array = array[:, None]
+    if array.shape != shape:
+        also = f" or ({n_rounds},)" if slate_size == 1 else ""
+        raise InvalidArgumentError(
+            f"rewards must have shape {shape}{also}, one for each shown item, got {array.shape}"
+        )
+    bad = ~((array >= 0) & (array <= 1))  # NaN compares false, so it is caught here too
+    if bad.any():
+        row, slot = np.argwhere(bad)[0]
+        raise InvalidArgumentError(
+            f"rewards must lie in [0, 1], got {array[row, slot]:g} in row {row}"
+            f"{first_rows(bad.any(axis=1))}; rescale them before telling"
+        )
+    if sparsity is not None:
+        over = array.sum(axis=1) > sparsity + _SLACK
+        if over.any():
+            row = int(np.flatnonzero(over)[0])
+            raise InvalidArgumentError(
+                f"the rewards of one round must sum to at most the problem's sparsity {sparsity:g}, "
+                f"got {array[row].sum():g} in row {row}{first_rows(over)}; "
+                "declare a larger sparsity, or sparsity=None when it is not known"
+            )
+    return array
+
+
+def as_actions(actions: Any, n_rounds: int) -> npt.NDArray[np.int32]:
+    """Return slates as an (n_rounds, m) integer array: numbered from 0, different in a slate."""
+    a = np.asarray(actions)
+    if a.ndim == 1:
+        a = a[:, None]
+    if a.ndim != 2 or len(a) != n_rounds or a.shape[1] < 1:
+        raise InvalidArgumentError(
+            f"actions must have shape ({n_rounds}, m), one slate for each of the {n_rounds} "
+            f"contexts, got {a.shape}"
+        )
+    if a.size and a.dtype.kind not in "iu":
+        raise InvalidArgumentError(f"actions must be whole numbers, got dtype {a.dtype}")
+    bad = ((a < 0) | (a > np.iinfo(np.int32).max)).any(axis=1)
+    if bad.any():
+        row = int(np.flatnonzero(bad)[0])
+        raise InvalidArgumentError(
+            f"actions must be numbered from 0, got {a[row].tolist()} in row {row}{first_rows(bad)}"
+        )
+    twice = repeated_items(a)
+    if twice.any():
+        row = int(np.flatnonzero(twice)[0])
+        raise InvalidArgumentError(
+            f"actions of one slate must be different, got {a[row].tolist()} in row {row}"
+            f"{first_rows(twice)}"
+        )
+    return a.astype(np.int32)
+
+
+def as_propensities(propensities: Any, shape: tuple[int, ...]) -> npt.NDArray[np.float64]:
+    """Return propensities as a float array of the given (n, m) shape, each in (0, 1]."""
+    try:
+        w = np.asarray(propensities, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InvalidArgumentError(
+            f"propensities must be an array of numbers of shape {shape}"
+        ) from error
+    if w.ndim == 1 and shape[1] == 1:
+        w = w[:, None]
+    if w.shape != shape:
+        raise InvalidArgumentError(
+            f"propensities must have shape {shape} like the actions, got {w.shape}"
+        )
+    bad = ~((w > 0) & (w <= 1))
+    if bad.any():
+        row, slot = np.argwhere(bad)[0]
+        raise InvalidArgumentError(
+            f"propensities must lie in (0, 1], got {w[row, slot]:g} in row {row}"
+            f"{first_rows(bad.any(axis=1))}; an item that was shown had a positive probability"
+        )
+    return w
+
+
+def as_contexts(contexts: Any) -> npt.NDArray[Any]:
+    """Return contexts as an array of shape (n, ...): finite numbers, or strings as objects."""
+    if hasattr(contexts, "tocsr"):
+        raise InvalidArgumentError(
+            "contexts must be dense: pass contexts.toarray(), or use row numbers as contexts and "
+            "keep the sparse matrix beside them"
+        )
+    try:
+        x = np.asarray(contexts)
+    except ValueError as error:
+        raise InvalidArgumentError(
+            f"contexts must be an array with one entry or row per round ({error})"
+        ) from error
+    if x.ndim == 0:
+        raise InvalidArgumentError(
+            f"contexts must have one entry or row per round, got {contexts!r}"
+        )
+    if x.dtype.kind in "US":
+        return x.astype(object)
+    if x.dtype == object:
+        bad = [i for i, entry in enumerate(x.reshape(-1)) if not isinstance(entry, str)]
+        if bad:
+            raise InvalidArgumentError(
+                f"contexts must be numbers or strings, got {type(x.reshape(-1)[bad[0]]).__name__} "
+                f"in entry {bad[0]}"
+            )
+        return x
+    if x.dtype.kind not in "biuf":
+        raise InvalidArgumentError(f"contexts must be numbers or strings, got dtype {x.dtype}")
+    if x.dtype.kind == "f" and not np.isfinite(x).all():
+        bad_rows = ~np.isfinite(x.reshape(len(x), -1)).all(axis=1)
+        raise InvalidArgumentError(
+            f"contexts must be finite, got NaN or infinity in row {np.flatnonzero(bad_rows)[0]}"
+            f"{first_rows(bad_rows)}"
+        )
+    return x
+
+
+def repeated_items(actions: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+    """Mask over all but the last axis: which slates hold the same item twice."""
+    if actions.shape[-1] < 2:
+        return np.zeros(actions.shape[:-1], dtype=np.bool_)
+    ordered = np.sort(actions, axis=-1)
+    return np.asarray((ordered[..., 1:] == ordered[..., :-1]).any(axis=-1))
+
+
+def first_rows(bad: npt.NDArray[np.bool_]) -> str:
+    """Say in brackets how many rows are bad, and which come first."""
+    rows = np.flatnonzero(bad)
+    if len(rows) < 2:
+        return ""
+    shown = ", ".join(str(row) for row in rows[:5])
+    return f" ({len(rows)} such rows: {shown}{', ...' if len(rows) > 5 else ''})"
+
+
+def _tail(hint: str) -> str:
+    return f"; {hint}" if hint else ""

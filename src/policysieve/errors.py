@@ -1,0 +1,63 @@
+"""Everything PolicySieve raises, in one tree.
+
+Each error derives from `PolicySieveError` and from the builtin that fits, so both
+``except ps.PolicySieveError`` and ``except ValueError`` work. Messages name the argument, the
+rule, what arrived and what to do.
+"""
+
+__all__ = [
+    "DecisionsError",
+    "FileFormatError",
+    "InvalidArgumentError",
+    "MissingExtraError",
+    "PolicyFailureError",
+    "PolicySieveError",
+    "UnknownValueError",
+]
+
+
+class PolicySieveError(Exception):
+    """Base of all errors raised by PolicySieve."""
+
+
+class InvalidArgumentError(PolicySieveError, ValueError):
+    """An argument breaks a rule; nothing was changed."""
+
+
+class DecisionsError(PolicySieveError, ValueError):
+    """A batch of decisions is not this learner's, or was settled before; nothing was changed."""
+
+
+class PolicyFailureError(PolicySieveError, RuntimeError):
+    """A policy raised, or answered with something that is not a slate of actions.
+
+    Attributes
+    ----------
+    policy : int
+        Index of the policy in its class.
+    """
+
+    def __init__(self, policy: int, problem: str) -> None:
+        super().__init__(f"policy {policy} {problem}")
+        self.policy = policy
+        self._problem = problem
+
+    def __reduce__(self) -> tuple[type["PolicyFailureError"], tuple[int, str]]:
+        return type(self), (self.policy, self._problem)
+
+
+class FileFormatError(PolicySieveError, ValueError):
+    """A file is truncated, of an unknown format, or does not hold what it should."""
+
+
+class UnknownValueError(PolicySieveError, LookupError):
+    """A world was asked for a value that it cannot know exactly."""
+
+
+class MissingExtraError(PolicySieveError, ImportError):
+    """An optional dependency is not installed; the message names the extra that brings it."""
+
+    def __init__(self, needed_by: str, package: str, extra: str) -> None:
+        super().__init__(
+            f'{needed_by} needs {package}, which is not installed: pip install "policysieve[{extra}]"'
+        )

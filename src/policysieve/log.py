@@ -1,0 +1,265 @@
+"""What was seen: a growing columnar store of rounds."""
+
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from policysieve.checks import as_actions, as_contexts, as_propensities, as_rewards
+from policysieve.errors import FileFormatError, InvalidArgumentError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["Log"]
+
+_SCHEMA_KEY = b"policysieve.log"
+_SCHEMA_VERSION = 1
+
+
+class Log:
+    """Rounds in the order of their decisions: contexts, actions, propensities, rewards.
+
+    Parameters
+    ----------
+    contexts : array of shape (n, ...)
+        One context per round: row numbers, feature rows, or strings.
+    actions : array of shape (n, m), or (n,) when m = 1
+        The items shown. Items of one slate are different.
+    propensities : array of the same shape
+        For each shown item the probability, fixed before the round, that it would be shown.
+    rewards : array of the same shape
+        For each shown item its reward in [0, 1].
+
+    A slice is a `Log` that shares memory with its parent; appending to either never changes the
+    other. `save` and `load` write and read one Parquet file.
+
+    Raises
+    ------
+    InvalidArgumentError
+        If columns differ in length, an action is negative or repeated in its slate, a propensity
+        is not in (0, 1], or a reward is not in [0, 1]. Rows are named.
+
+    Examples
+    --------
+    >>> log = Log(contexts=[4, 7], actions=[1, 0], propensities=[0.5, 0.5], rewards=[0, 1])
+    >>> len(log), log.slate_size, log[1:].contexts.tolist()
+    (2, 1, [7])
+    """
+
+    def __init__(self, *, contexts: Any, actions: Any, propensities: Any, rewards: Any) -> None:
+        self._columns = _checked_columns(contexts, actions, propensities, rewards)
+        self._length = len(self._columns[0])
+        # Room behind the last row belongs to whoever allocated it: never to a slice.
+        self._owns_room = True
+
+    @classmethod
+    def empty(cls, *, contexts: npt.NDArray[Any], slate_size: int) -> Self:
+        """A log without rounds, for contexts like the given ones."""
+        return cls(
+            contexts=contexts[:0],
+            actions=np.empty((0, slate_size), dtype=np.int32),
+            propensities=np.empty((0, slate_size)),
+            rewards=np.empty((0, slate_size)),
+        )
+
+    @property
+    def contexts(self) -> npt.NDArray[Any]:
+        """Contexts, shape (n, ...), read-only."""
+        return self._column(0)
+
+    @property
+    def actions(self) -> npt.NDArray[np.int32]:
+        """Shown items, shape (n, m), read-only."""
+        return self._column(1)
+
+    @property
+    def propensities(self) -> npt.NDArray[np.float64]:
+        """Probability with which each shown item is shown, shape (n, m), read-only."""
+        return self._column(2)
+
+    @property
+    def rewards(self) -> npt.NDArray[np.float64]:
+        """Rewards of the shown items, shape (n, m), read-only."""
+        return self._column(3)
+
+    @property
+    def slate_size(self) -> int:
+        """Number of items shown each round."""
+        return int(self._columns[1].shape[1])
+
+    def append(self, *, contexts: Any, actions: Any, propensities: Any, rewards: Any) -> None:
+        """Add rounds at the end; amortised constant time per round, all or nothing."""
+        self._extend(_checked_columns(contexts, actions, propensities, rewards))
+
+    def extend(self, other: "Log") -> None:
+        """Add the rounds of another log at the end."""
+        self._extend(tuple(column[: len(other)] for column in other._columns))
+
+    def __len__(self) -> int:
+        return self._length
+
+    def __getitem__(self, rows: slice) -> Self:
+        if not isinstance(rows, slice):
+            raise InvalidArgumentError(
+                f"a log is indexed by a slice, such as log[100:200], got {rows!r}"
+            )
+        part = object.__new__(type(self))
+        part._columns = tuple(column[: self._length][rows] for column in self._columns)
+        part._length = len(part._columns[0])
+        part._owns_room = False
+        return part
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Log):
+            return NotImplemented
+        pairs = zip(self._views(), other._views(), strict=True)
+        return all(
+            mine.shape == theirs.shape and bool((mine == theirs).all()) for mine, theirs in pairs
+        )
+
+    __hash__ = None  # type: ignore[assignment]  # a log grows, so it has no lasting hash
+
+    def __repr__(self) -> str:
+        shape = "x".join(str(size) for size in self._columns[0].shape[1:]) or "scalar"
+        return f"Log({len(self)} rounds, slate_size={self.slate_size}, contexts: {shape})"
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the log to a Parquet file; an existing file is replaced only when all is written."""
+        import pyarrow.parquet as pq
+
+        target = Path(path)
+        partial = target.with_name(target.name + ".partial")
+        try:
+            pq.write_table(self._to_arrow(), partial)
+            os.replace(partial, target)
+        finally:
+            partial.unlink(missing_ok=True)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read a log from a Parquet file written by `save`.
+
+        Raises
+        ------
+        FileFormatError
+            If the file is not Parquet, is truncated, or is not a log of this version.
+        """
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        if not Path(path).is_file():
+            raise FileNotFoundError(f"no log at {os.fspath(path)}")
+        try:
+            table = pq.read_table(path)
+        except (pa.ArrowException, OSError) as error:
+            raise FileFormatError(
+                f"{os.fspath(path)} is not a readable Parquet file ({error}); it may be truncated"
+            ) from error
+        try:
+            header = json.loads((table.schema.metadata or {})[_SCHEMA_KEY])
+            if header["version"] != _SCHEMA_VERSION:
+                raise FileFormatError(
+                    f"{os.fspath(path)} is a log of version {header['version']}, "
+                    f"this release reads version {_SCHEMA_VERSION}"
+                )
+            shape = tuple(header["context_shape"])
+            return (
+                cls(
+                    contexts=_from_arrow(table["context"]).reshape(-1, *shape),
+                    actions=_from_arrow(table["actions"]).reshape(len(table), -1),
+                    propensities=_from_arrow(table["propensities"]).reshape(len(table), -1),
+                    rewards=_from_arrow(table["rewards"]).reshape(len(table), -1),
+                )
+                if len(table)
+                else cls.empty(
+                    contexts=np.empty((0, *shape), dtype=np.dtype(header["context_dtype"])),
+                    slate_size=header["slate_size"],
+                )
+            )
+        except (KeyError, TypeError, json.JSONDecodeError) as error:
+            raise FileFormatError(
+                f"{os.fspath(path)} is Parquet, but not a PolicySieve log (missing {error}); "
+                "logs are written by Log.save"
+            ) from error
+
+    def _to_arrow(self) -> "pa.Table":
+        import pyarrow as pa
+
+        contexts, actions, propensities, rewards = self._views()
+        m = self.slate_size
+        flat = contexts.reshape(-1)
+        values = (
+            pa.array(flat.tolist(), type=pa.string()) if flat.dtype == object else pa.array(flat)
+        )
+        if contexts.ndim > 1:
+            values = pa.FixedSizeListArray.from_arrays(values, int(np.prod(contexts.shape[1:])))
+        columns = {"context": values}
+        for name, column in [
+            ("actions", actions),
+            ("propensities", propensities),
+            ("rewards", rewards),
+        ]:
+            columns[name] = pa.FixedSizeListArray.from_arrays(pa.array(column.reshape(-1)), m)
+        header = {
+            "version": _SCHEMA_VERSION,
+            "context_shape": contexts.shape[1:],
+            "context_dtype": contexts.dtype.str,
+            "slate_size": m,
+        }
+        return pa.table(columns).replace_schema_metadata({_SCHEMA_KEY: json.dumps(header)})
+
+    def _extend(self, new: tuple[npt.NDArray[Any], ...]) -> None:
+        for name, mine, theirs in zip(("contexts", "actions"), self._columns, new, strict=False):
+            if mine.shape[1:] != theirs.shape[1:]:
+                raise InvalidArgumentError(
+                    f"{name} must have shape (n, {', '.join(map(str, mine.shape[1:]))}) like the "
+                    f"rounds already logged, got {theirs.shape}"
+                )
+        mine, theirs = self._columns[0], new[0]
+        if (mine.dtype == object) != (theirs.dtype == object):
+            raise InvalidArgumentError(
+                f"contexts must be {'strings' if mine.dtype == object else 'numbers'} like the "
+                f"rounds already logged, got {theirs.dtype}"
+            )
+        if not len(theirs):
+            return
+        end = self._length + len(theirs)
+        grown = []
+        for old, extra in zip(self._columns, new, strict=True):
+            dtype = np.result_type(old.dtype, extra.dtype)
+            if self._owns_room and dtype == old.dtype and end <= len(old):
+                room = old
+            else:
+                room = np.empty((max(end, 2 * self._length, 16), *old.shape[1:]), dtype=dtype)
+                room[: self._length] = old[: self._length]
+            grown.append(room)
+        for room, extra in zip(grown, new, strict=True):
+            room[self._length : end] = extra
+        self._columns, self._length, self._owns_room = tuple(grown), end, True
+
+    def _views(self) -> list[npt.NDArray[Any]]:
+        return [self._column(i) for i in range(4)]
+
+    def _column(self, i: int) -> npt.NDArray[Any]:
+        view = self._columns[i][: self._length]
+        view.flags.writeable = False
+        return view
+
+
+def _checked_columns(
+    contexts: Any, actions: Any, propensities: Any, rewards: Any
+) -> tuple[npt.NDArray[Any], ...]:
+    x = as_contexts(contexts)
+    a = as_actions(actions, len(x))
+    return x, a, as_propensities(propensities, a.shape), as_rewards(rewards, *a.shape, None)
+
+
+def _from_arrow(column: Any) -> npt.NDArray[Any]:
+    values = column.combine_chunks()
+    while hasattr(values, "flatten") and hasattr(values.type, "list_size"):
+        values = values.flatten()
+    return np.asarray(values.to_numpy(zero_copy_only=False))

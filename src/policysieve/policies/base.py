@@ -1,0 +1,159 @@
+"""The one small protocol through which exploration and evidence consult a policy class."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from policysieve.checks import as_contexts, integer, repeated_items
+from policysieve.errors import InvalidArgumentError, PolicyFailureError
+
+__all__ = ["Policies", "action_dtype"]
+
+
+def action_dtype(n_actions: int) -> np.dtype[Any]:
+    """Smallest unsigned dtype that numbers the actions: uint8 up to 256, uint16 up to 65,536."""
+    return np.dtype(np.min_scalar_type(n_actions - 1))
+
+
+class Policies(ABC):
+    """A finite class of policies, numbered from 0, each a map from a context to a slate.
+
+    A new class implements `_evaluate`, and `check_contexts` if its contexts are special.
+
+    Attributes
+    ----------
+    n_policies, n_actions, slate_size : int
+        How many policies, how many actions there are, how many items a policy shows.
+    """
+
+    n_policies: int
+    n_actions: int
+    slate_size: int
+
+    def __init__(self, *, n_policies: int, n_actions: int, slate_size: int) -> None:
+        if n_policies < 1:
+            raise InvalidArgumentError("a policy class needs at least one policy, got none")
+        self.n_policies = n_policies
+        self.n_actions = integer("n_actions", n_actions, low=1, high=2**31 - 1)
+        self.slate_size = integer("slate_size", slate_size, low=1, high=self.n_actions)
+
+    def __len__(self) -> int:
+        return self.n_policies
+
+    def __repr__(self) -> str:
+        return (
+            f"{type(self).__name__}(n_policies={self.n_policies}, n_actions={self.n_actions}, "
+            f"slate_size={self.slate_size})"
+        )
+
+    def actions(
+        self, contexts: Any, which: Sequence[int] | npt.NDArray[Any] | None = None
+    ) -> npt.NDArray[Any]:
+        """Slates of the policies (all, or those numbered in `which`) at the contexts.
+
+        Returns
+        -------
+        array of shape (n, n_policies or len(which), slate_size)
+            Action numbers in the smallest unsigned dtype that holds them.
+
+        Raises
+        ------
+        InvalidArgumentError
+            If the contexts are not of the kind these policies take, or `which` is out of range.
+        PolicyFailureError
+            If a policy raises, or returns an action out of range or a repeated item.
+        """
+        return self._evaluate(self.check_contexts(contexts), self._check_which(which))
+
+    def action_rows(
+        self, contexts: npt.NDArray[Any]
+    ) -> tuple[npt.NDArray[Any], npt.NDArray[np.intp]]:
+        """A table (., n_policies, slate_size) and, for each checked context, its row in it.
+
+        What kernels read. A class that stores its actions hands out its own table without a copy.
+        """
+        return self._evaluate(contexts, None), np.arange(len(contexts))
+
+    def check_contexts(self, contexts: Any) -> npt.NDArray[Any]:
+        """Return the contexts as an array with one entry or row each, or raise."""
+        return as_contexts(contexts)
+
+    @abstractmethod
+    def _evaluate(
+        self, contexts: npt.NDArray[Any], which: npt.NDArray[np.intp] | None
+    ) -> npt.NDArray[Any]:
+        """Slates at checked contexts: (n, n_policies or len(which), slate_size), compact dtype."""
+
+    def _check_which(
+        self, which: Sequence[int] | npt.NDArray[Any] | None
+    ) -> npt.NDArray[np.intp] | None:
+        if which is None:
+            return None
+        chosen = np.asarray(which)
+        if chosen.ndim != 1 or (chosen.size and chosen.dtype.kind not in "iu"):
+            raise InvalidArgumentError(f"which must be a sequence of policy numbers, got {which!r}")
+        if chosen.size and (chosen.min() < 0 or chosen.max() >= self.n_policies):
+            raise InvalidArgumentError(
+                f"which must hold policy numbers in [0, {self.n_policies - 1}], got "
+                f"{chosen[(chosen < 0) | (chosen >= self.n_policies)][0]}"
+            )
+        return chosen.astype(np.intp)
+
+    def _checked_slates(self, policy: int, answer: Any, n: int) -> npt.NDArray[Any]:
+        """One policy's answer for n contexts as an (n, slate_size) array, or an error naming it."""
+        try:
+            slates = np.asarray(answer)
+        except ValueError as error:
+            raise PolicyFailureError(policy, f"returned ragged actions ({error})") from error
+        if slates.ndim == 1 and self.slate_size == 1:
+            slates = slates[:, None]
+        if slates.shape != (n, self.slate_size):
+            also = f" or ({n},)" if self.slate_size == 1 else ""
+            raise PolicyFailureError(
+                policy,
+                f"must return actions of shape ({n}, {self.slate_size}){also}, got {slates.shape}",
+            )
+        if slates.dtype.kind == "f" and np.array_equal(slates, np.floor(slates)):
+            slates = slates.astype(np.int64)  # many estimators predict whole numbers as floats
+        if slates.size and slates.dtype.kind not in "iu":
+            raise PolicyFailureError(
+                policy, f"must return whole numbers, got {slates.dtype} such as {slates.flat[0]!r}"
+            )
+        if slates.size and (slates.min() < 0 or slates.max() >= self.n_actions):
+            bad = slates[(slates < 0) | (slates >= self.n_actions)][0]
+            raise PolicyFailureError(
+                policy, f"returned action {bad}, which is not in [0, {self.n_actions - 1}]"
+            )
+        twice = repeated_items(slates)
+        if twice.any():
+            row = int(np.flatnonzero(twice)[0])
+            raise PolicyFailureError(
+                policy, f"returned the slate {slates[row].tolist()}, whose items are not different"
+            )
+        return slates
+
+    def _ask_each(
+        self,
+        which: npt.NDArray[np.intp] | None,
+        n: int,
+        answer: Callable[[int], Any],
+    ) -> npt.NDArray[Any]:
+        """Put the checked answers of single policies for n contexts side by side."""
+        chosen = range(self.n_policies) if which is None else which.tolist()
+        slates = np.empty((n, len(chosen), self.slate_size), dtype=action_dtype(self.n_actions))
+        if not n:
+            return slates
+        for column, policy in enumerate(chosen):
+            try:
+                raw = answer(policy)
+            except PolicyFailureError:
+                raise
+            except Exception as error:
+                raise PolicyFailureError(
+                    policy, f"raised {type(error).__name__}: {error}"
+                ) from error
+            slates[:, column] = self._checked_slates(policy, raw, n)
+        return slates

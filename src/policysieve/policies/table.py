@@ -1,0 +1,134 @@
+"""Policies given by their actions on a finite list of contexts."""
+
+import os
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from policysieve.checks import first_rows, repeated_items
+from policysieve.errors import FileFormatError, InvalidArgumentError
+from policysieve.policies.base import Policies, action_dtype
+
+__all__ = ["PolicyTable"]
+
+_CHECK_BLOCK = 1 << 24  # actions looked at in one go, so that a memory-mapped table stays on disk
+
+
+class PolicyTable(Policies):
+    """Policies as a table of actions; a context is the number of a row.
+
+    Parameters
+    ----------
+    actions : integer array of shape (n_contexts, n_policies) or (n_contexts, n_policies, m)
+        What each policy shows at each context. The row of one context is contiguous in memory.
+        An array that has the compact dtype already is used as it is, not copied: do not change it.
+    n_actions : int
+        Number K of actions.
+
+    Examples
+    --------
+    >>> table = PolicyTable([[0, 1, 1], [2, 2, 0]], n_actions=3)
+    >>> table.actions([1])[0, :, 0].tolist()
+    [2, 2, 0]
+    """
+
+    def __init__(self, actions: Any, n_actions: int) -> None:
+        table = np.asanyarray(actions)
+        if table.ndim == 2:
+            table = table[:, :, None]
+        if table.ndim != 3:
+            raise InvalidArgumentError(
+                "actions must have shape (n_contexts, n_policies) or (n_contexts, n_policies, "
+                f"slate_size), got {table.shape}"
+            )
+        if not len(table):
+            raise InvalidArgumentError("actions must have at least one row, one per context")
+        super().__init__(
+            n_policies=table.shape[1], n_actions=n_actions, slate_size=max(1, table.shape[2])
+        )
+        if table.dtype.kind not in "iu" or not table.shape[2]:
+            raise InvalidArgumentError(
+                f"actions must be whole numbers, got dtype {table.dtype} and shape {table.shape}"
+            )
+        block = max(1, _CHECK_BLOCK // (table.shape[1] * table.shape[2]))
+        for start in range(0, len(table), block):
+            self._check_block(table[start : start + block], start)
+        self.table = np.ascontiguousarray(table, dtype=action_dtype(self.n_actions))
+
+    @property
+    def n_contexts(self) -> int:
+        """Number of contexts the table knows."""
+        return len(self.table)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], n_actions: int) -> Self:
+        """Open a table saved as ``.npy`` without reading it into memory.
+
+        The file stays memory-mapped if it has the compact dtype, as `save` writes it.
+        """
+        if not Path(path).is_file():
+            raise FileNotFoundError(f"no policy table at {os.fspath(path)}")
+        try:
+            table = np.load(path, mmap_mode="r", allow_pickle=False)
+        except (ValueError, EOFError, OSError) as error:
+            raise FileFormatError(
+                f"{os.fspath(path)} is not a readable .npy array ({error}); it may be truncated"
+            ) from error
+        if not isinstance(table, np.ndarray):
+            table.close()
+            raise FileFormatError(f"{os.fspath(path)} is an archive, not one .npy array")
+        return cls(table, n_actions)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the table as ``.npy`` in its compact dtype."""
+        with open(path, "wb") as file:
+            np.save(file, self.table)
+
+    def check_contexts(self, contexts: Any) -> npt.NDArray[Any]:
+        """Return the contexts as row numbers of the table, or raise."""
+        rows = np.asarray(contexts)
+        if rows.ndim == 0:
+            rows = rows[None]
+        if rows.ndim != 1 or (rows.size and rows.dtype.kind not in "iu"):
+            raise InvalidArgumentError(
+                "contexts must be row numbers of the policy table, a 1-d array of whole numbers, "
+                f"got shape {rows.shape} and dtype {rows.dtype}"
+            )
+        bad = (rows < 0) | (rows >= self.n_contexts)
+        if bad.any():
+            first = int(np.flatnonzero(bad)[0])
+            raise InvalidArgumentError(
+                f"contexts must be row numbers in [0, {self.n_contexts - 1}], got {rows[first]} in "
+                f"entry {first}{first_rows(bad)}"
+            )
+        return rows.astype(np.int64)
+
+    def action_rows(
+        self, contexts: npt.NDArray[Any]
+    ) -> tuple[npt.NDArray[Any], npt.NDArray[np.intp]]:
+        """The whole table and the contexts themselves: nothing is copied."""
+        return self.table, contexts.astype(np.intp, copy=False)
+
+    def _evaluate(
+        self, contexts: npt.NDArray[Any], which: npt.NDArray[np.intp] | None
+    ) -> npt.NDArray[Any]:
+        if which is None:
+            return np.asarray(self.table[contexts])
+        return np.asarray(self.table[contexts[:, None], which[None, :]])
+
+    def _check_block(self, block: npt.NDArray[Any], start: int) -> None:
+        if block.min() < 0 or block.max() >= self.n_actions:
+            context, policy, slot = np.argwhere((block < 0) | (block >= self.n_actions))[0]
+            raise InvalidArgumentError(
+                f"actions must lie in [0, {self.n_actions - 1}], got {block[context, policy, slot]} "
+                f"for policy {policy} at context {start + context}"
+            )
+        twice = repeated_items(block)
+        if twice.any():
+            context, policy = np.argwhere(twice)[0]
+            raise InvalidArgumentError(
+                "a slate must hold different actions, got "
+                f"{block[context, policy].tolist()} for policy {policy} at context {start + context}"
+            )

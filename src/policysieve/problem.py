@@ -1,0 +1,82 @@
+"""What is asked: how many actions, how sparse the rewards, how good, how sure."""
+
+from dataclasses import dataclass
+
+from policysieve.checks import integer, number
+
+__all__ = ["Problem"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Problem:
+    """Find a policy within `epsilon` of the best, with probability at least 1 - `delta`.
+
+    Parameters
+    ----------
+    n_actions : int
+        Size K of the action set; actions are 0, ..., K-1.
+    slate_size : int
+        Number m of different actions shown each round; 1 is the ordinary bandit.
+    sparsity : float or None
+        Bound s on the sum of all K rewards of a context: 1 for one right label or one click.
+        None when it is not known.
+    epsilon : float
+        How far from the best policy the returned one may be, in expected reward per round.
+    delta : float
+        Probability with which that may fail.
+
+    Examples
+    --------
+    >>> Problem(n_actions=100, epsilon=0.05, delta=0.05).reward_cap
+    1.0
+    """
+
+    n_actions: int
+    slate_size: int = 1
+    sparsity: float | None = 1.0
+    epsilon: float
+    delta: float
+
+    def __post_init__(self) -> None:
+        n_actions = integer("n_actions", self.n_actions, low=1)
+        slate_size = integer(
+            "slate_size",
+            self.slate_size,
+            low=1,
+            high=n_actions,
+            hint="a slate holds different actions, so at most n_actions",
+        )
+        sparsity = self.sparsity
+        if sparsity is not None:
+            sparsity = number(
+                "sparsity",
+                sparsity,
+                above=0,
+                below=n_actions,
+                closed=True,
+                hint="it bounds the sum of n_actions rewards in [0, 1]; None when not known",
+            )
+        cap = float(slate_size) if sparsity is None else min(sparsity, slate_size)
+        epsilon = number(
+            "epsilon",
+            self.epsilon,
+            above=0,
+            below=1.0 if slate_size == 1 else cap,
+            hint="a round is worth at most min(sparsity, slate_size)" if slate_size > 1 else "",
+        )
+        delta = number("delta", self.delta, above=0, below=1)
+        for name, value in [
+            ("n_actions", n_actions),
+            ("slate_size", slate_size),
+            ("sparsity", sparsity),
+            ("epsilon", epsilon),
+            ("delta", delta),
+        ]:
+            object.__setattr__(self, name, value)
+
+    @property
+    def reward_cap(self) -> float:
+        """The most one round can earn: min(s, m), or m when the sparsity is not known."""
+        if self.sparsity is None:
+            return float(self.slate_size)
+        return min(self.sparsity, float(self.slate_size))
