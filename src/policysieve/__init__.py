@@ -54,7 +54,7 @@ _HOMES: dict[str, str | None] = {
     "worlds": None,
 }
 
-__all__ = ["__version__", *sorted(_HOMES)]  # noqa: PLE0604
+__all__ = ["__version__", *sorted(_HOMES)]
 
 __version__ = metadata.version("policysieve")
 

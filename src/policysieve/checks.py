@@ -29,9 +29,10 @@ def integer(name: str, value: Any, *, low: int, high: int | None = None, hint: s
     rule = f"a whole number >= {low}" if high is None else f"a whole number in [{low}, {high}]"
     if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Integral):
         raise InvalidArgumentError(f"{name} must be {rule}, got {value!r}{_tail(hint)}")
-    if value < low or (high is not None and value > high):
-        raise InvalidArgumentError(f"{name} must be {rule}, got {value}{_tail(hint)}")
-    return int(value)
+    whole = int(value)
+    if whole < low or (high is not None and whole > high):
+        raise InvalidArgumentError(f"{name} must be {rule}, got {whole}{_tail(hint)}")
+    return whole
 
 
 def number(
@@ -90,8 +91,8 @@ def as_rewards(
         if over.any():
             row = int(np.flatnonzero(over)[0])
             raise InvalidArgumentError(
-                f"the rewards of one round must sum to at most the problem's sparsity {sparsity:g}, "
-                f"got {array[row].sum():g} in row {row}{first_rows(over)}; "
+                f"the rewards of one round must sum to at most the problem's sparsity "
+                f"{sparsity:g}, got {array[row].sum():g} in row {row}{first_rows(over)}; "
                 "declare a larger sparsity, or sparsity=None when it is not known"
             )
     return array
@@ -195,8 +196,8 @@ def repeated_items(actions: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
     return np.asarray((ordered[..., 1:] == ordered[..., :-1]).any(axis=-1))
 
 
-def first_rows(bad: npt.NDArray[np.bool_]) -> str:
-    """Say in brackets how many rows are bad, and which come first."""
+def first_rows(bad: Any) -> str:
+    """Say in brackets how many rows of a mask are bad, and which come first."""
     rows = np.flatnonzero(bad)
     if len(rows) < 2:
         return ""

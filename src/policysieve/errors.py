@@ -59,5 +59,6 @@ class MissingExtraError(PolicySieveError, ImportError):
 
     def __init__(self, needed_by: str, package: str, extra: str) -> None:
         super().__init__(
-            f'{needed_by} needs {package}, which is not installed: pip install "policysieve[{extra}]"'
+            f"{needed_by} needs {package}, which is not installed: "
+            f'pip install "policysieve[{extra}]"'
         )

@@ -128,7 +128,7 @@ class Log:
         return f"Log({len(self)} rounds, slate_size={self.slate_size}, contexts: {shape})"
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the log to a Parquet file; an existing file is replaced only when all is written."""
+        """Write a Parquet file; an existing one is replaced only when all is written."""
         import pyarrow.parquet as pq
 
         target = Path(path)
@@ -255,7 +255,12 @@ def _checked_columns(
 ) -> tuple[npt.NDArray[Any], ...]:
     x = as_contexts(contexts)
     a = as_actions(actions, len(x))
-    return x, a, as_propensities(propensities, a.shape), as_rewards(rewards, *a.shape, None)
+    return (
+        x,
+        a,
+        as_propensities(propensities, a.shape),
+        as_rewards(rewards, len(a), a.shape[1], None),
+    )
 
 
 def _from_arrow(column: Any) -> npt.NDArray[Any]:

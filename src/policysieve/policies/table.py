@@ -122,13 +122,14 @@ class PolicyTable(Policies):
         if block.min() < 0 or block.max() >= self.n_actions:
             context, policy, slot = np.argwhere((block < 0) | (block >= self.n_actions))[0]
             raise InvalidArgumentError(
-                f"actions must lie in [0, {self.n_actions - 1}], got {block[context, policy, slot]} "
-                f"for policy {policy} at context {start + context}"
+                f"actions must lie in [0, {self.n_actions - 1}], got "
+                f"{block[context, policy, slot]} for policy {policy} at context {start + context}"
             )
         twice = repeated_items(block)
         if twice.any():
             context, policy = np.argwhere(twice)[0]
             raise InvalidArgumentError(
                 "a slate must hold different actions, got "
-                f"{block[context, policy].tolist()} for policy {policy} at context {start + context}"
+                f"{block[context, policy].tolist()} for policy {policy} at context "
+                f"{start + context}"
             )

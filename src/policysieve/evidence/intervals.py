@@ -1,0 +1,54 @@
+"""Intervals for the values of all policies at one fixed number of rounds."""
+
+from dataclasses import dataclass
+from math import log
+
+import numpy as np
+import numpy.typing as npt
+
+from policysieve.evidence.estimates import Estimates
+
+__all__ = ["ValueIntervals", "empirical_bernstein"]
+
+
+@dataclass(frozen=True, eq=False)
+class ValueIntervals:
+    """Estimate and limits of every policy's expected reward, arrays of shape (n_policies,).
+
+    Before the first round `values` is NaN and the limits are trivial.
+    """
+
+    values: npt.NDArray[np.float64]
+    lower: npt.NDArray[np.float64]
+    upper: npt.NDArray[np.float64]
+
+    @property
+    def leader(self) -> int:
+        """The policy with the largest estimate, the first one before any round."""
+        return 0 if np.isnan(self.values[0]) else int(self.values.argmax())
+
+    def suboptimality_bound(self) -> float:
+        """How much better than the leader any other policy can be if all intervals hold."""
+        others = np.delete(self.upper, self.leader)
+        return max(0.0, float(others.max() - self.lower[self.leader])) if len(others) else 0.0
+
+
+def empirical_bernstein(
+    estimates: Estimates, *, reward_cap: float, largest: float, delta: float
+) -> ValueIntervals:
+    """Limits that hold for all policies at once with probability 1 - delta.
+
+    Maurer and Pontil (2009), Theorem 4, for variables in [0, largest], two-sided and with a union
+    over the class: value +- sqrt(2 V l / n) + 7 largest l / (3 (n-1)), l = ln(4 |Pi| / delta), V
+    the sample variance. Valid at one number n of rounds that was fixed in advance
+    (docs/maths.md, "Intervals at a fixed number of rounds"). Values lie in [0, reward_cap].
+    """
+    n, values = estimates.rounds, estimates.values
+    if n < 2:
+        return ValueIntervals(values, np.zeros(len(values)), np.full(len(values), reward_cap))
+    log_term = log(4 * len(values) / delta)
+    radius = np.sqrt(2 * estimates.variances * log_term / n) + 7 * largest * log_term / (
+        3 * (n - 1)
+    )
+    lower, upper = (np.clip(values + sign * radius, 0.0, reward_cap) for sign in (-1, 1))
+    return ValueIntervals(values, lower, upper)

@@ -1,0 +1,171 @@
+"""The shape every learner has: ask, tell, recommend."""
+
+import uuid
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from policysieve.checks import as_rewards, as_rng
+from policysieve.errors import InvalidArgumentError
+from policysieve.evidence import ValueIntervals
+from policysieve.exploration.decisions import Decisions, Recommendation
+from policysieve.exploration.ledger import Ledger
+from policysieve.log import Log
+from policysieve.policies import Policies
+from policysieve.problem import Problem
+
+__all__ = ["Explorer"]
+
+
+class Explorer(ABC):
+    """A learner: `ask` for what to show, `tell` what it earned, `recommend` a policy.
+
+    There is no memory of "the last action": rewards are told for the batch that `ask` returned,
+    so answers may come late, in parts and in any order. Rounds are learnt from in the order of
+    their decisions, each once all earlier ones are settled; `pending` counts those still open.
+
+    A new learner implements `_choose`, `_learn`, `finished`, `intervals` and `recommend`.
+
+    Parameters
+    ----------
+    policies : Policies
+        The candidates.
+    problem : Problem
+        What is asked.
+    rng : seed, numpy Generator or None
+        The same seed and the same calls give the same bits.
+    """
+
+    def __init__(self, policies: Policies, problem: Problem, *, rng: Any = None) -> None:
+        for name, of_policies, of_problem in [
+            ("n_actions", policies.n_actions, problem.n_actions),
+            ("slate_size", policies.slate_size, problem.slate_size),
+        ]:
+            if of_policies != of_problem:
+                raise InvalidArgumentError(
+                    f"policies and problem must agree on {name}, got {of_policies} and {of_problem}"
+                )
+        self.policies = policies
+        self.problem = problem
+        self._rng = as_rng(rng)
+        self._ledger = Ledger(issuer=uuid.uuid4().hex)
+        self._log: Log | None = None
+        self._asked = 0
+
+    def ask(self, contexts: Any) -> Decisions:
+        """Decide what to show at one context or many, and with which propensities.
+
+        Raises
+        ------
+        InvalidArgumentError
+            If the contexts are not of the kind the policies take; nothing is changed.
+        """
+        x = self.policies.check_contexts(contexts)
+        if self._log is not None and x.shape[1:] != self._log.contexts.shape[1:]:
+            raise InvalidArgumentError(
+                f"contexts must have the shape (n, *{self._log.contexts.shape[1:]}) of earlier "
+                f"rounds, got {x.shape}"
+            )
+        actions, propensities = self._choose(x)
+        self._asked += len(x)
+        return self._ledger.issue(x, actions, propensities)
+
+    def tell(self, decisions: Decisions, rewards: Any) -> None:
+        """Report the rewards of what was shown.
+
+        Parameters
+        ----------
+        decisions : Decisions
+            A batch that `ask` returned, or a part of one. Each round is told once.
+        rewards : array of shape (n, m), or (n,) when m = 1
+            Rewards in [0, 1] of the shown items. An answer that has not come by its deadline is 0.
+
+        Raises
+        ------
+        DecisionsError, InvalidArgumentError, PolicyFailureError
+            The learner is then as it was before.
+        """
+        if isinstance(decisions, Decisions):
+            rewards = as_rewards(
+                rewards, len(decisions), self.problem.slate_size, self.problem.sparsity
+            )
+        self._settle(decisions, rewards)
+
+    def discard(self, decisions: Decisions) -> None:
+        """Give up on rounds whose rewards will never be known.
+
+        Only for reasons that have nothing to do with the rewards (a crash, a rejected replay);
+        otherwise estimates are biased.
+        """
+        self._settle(decisions, None)
+
+    @property
+    def log(self) -> Log:
+        """The rounds learnt from so far, in the order of their decisions."""
+        if self._log is None:
+            return Log.empty(contexts=np.empty(0, np.int64), slate_size=self.problem.slate_size)
+        return self._log[:]
+
+    @property
+    def rounds(self) -> int:
+        """How many rounds were learnt from."""
+        return 0 if self._log is None else len(self._log)
+
+    @property
+    def pending(self) -> int:
+        """How many issued rounds are not settled yet."""
+        return self._ledger.pending
+
+    @property
+    def ask_limit(self) -> int | None:
+        """Largest batch worth asking for now; None if any is."""
+        return None
+
+    @property
+    @abstractmethod
+    def finished(self) -> bool:
+        """Whether the planned rounds are done, or the answer is certified."""
+
+    @abstractmethod
+    def recommend(self) -> Recommendation:
+        """The policy to deploy now, and what is known about it."""
+
+    @abstractmethod
+    def intervals(self) -> ValueIntervals:
+        """Estimate and limits of every policy's value, as `recommend` uses them."""
+
+    @property
+    @abstractmethod
+    def _draws_per_round(self) -> int:
+        """Uniform random numbers used by one round; fixed, so that batching changes no bit."""
+
+    @abstractmethod
+    def _choose(
+        self, contexts: npt.NDArray[Any]
+    ) -> tuple[npt.NDArray[Any], npt.NDArray[np.float64]]:
+        """Slates (n, m) and their propensities (n, m) for checked contexts."""
+
+    @abstractmethod
+    def _learn(self, rounds: Log) -> None:
+        """Take in newly settled rounds. What may fail comes before anything is changed."""
+
+    def _uniforms(self, n: int) -> npt.NDArray[np.float64]:
+        """The next n rounds' random numbers, shape (n, _draws_per_round)."""
+        return self._rng.random((n, self._draws_per_round))
+
+    def _settle(self, decisions: Decisions, rewards: npt.NDArray[np.float64] | None) -> None:
+        self._ledger.settle(decisions, rewards)
+        ready = self._ledger.ready()
+        if ready is not None:
+            try:
+                self._learn(ready)
+            except BaseException:
+                self._ledger.undo(decisions)
+                raise
+            if self._log is None:
+                self._log = ready
+            else:
+                self._log.extend(ready)
+        self._ledger.release()

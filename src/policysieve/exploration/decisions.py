@@ -1,0 +1,109 @@
+"""What passes between a learner and its user: decisions out, recommendations at the end."""
+
+import math
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from policysieve.errors import InvalidArgumentError
+
+__all__ = ["Decisions", "Recommendation"]
+
+
+@dataclass(frozen=True, eq=False)
+class Decisions:
+    """A batch of rounds to play. Arrays are read-only.
+
+    Index it by a slice, a mask or row numbers to settle only a part: whatever part of a batch
+    comes back first may be told first.
+
+    Attributes
+    ----------
+    contexts : array of shape (n, ...)
+    actions : integer array of shape (n, m)
+        The items to show.
+    propensities : float array of shape (n, m)
+        Probability with which each of them is shown, fixed before the round.
+    batch : int
+        Number of the batch, counted by the learner that issued it.
+    rows : integer array of shape (n,)
+        Rows of that batch which these decisions are.
+    issuer : str
+        Mark of the learner that issued them.
+    """
+
+    contexts: npt.NDArray[Any]
+    actions: npt.NDArray[np.int64]
+    propensities: npt.NDArray[np.float64]
+    batch: int
+    rows: npt.NDArray[np.intp]
+    issuer: str
+
+    def __post_init__(self) -> None:
+        for array in (self.contexts, self.actions, self.propensities, self.rows):
+            array.flags.writeable = False
+
+    def __len__(self) -> int:
+        return len(self.actions)
+
+    def __getitem__(self, rows: Any) -> "Decisions":
+        if isinstance(rows, int | np.integer):
+            rows = [rows]
+        index = np.arange(len(self))
+        try:
+            index = index[rows]
+        except IndexError as error:
+            raise InvalidArgumentError(
+                f"decisions are indexed by a slice, a mask or row numbers below {len(self)} "
+                f"({error})"
+            ) from error
+        return Decisions(
+            contexts=self.contexts[index],
+            actions=self.actions[index],
+            propensities=self.propensities[index],
+            batch=self.batch,
+            rows=self.rows[index],
+            issuer=self.issuer,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recommendation:
+    """What a learner would deploy now, and what is known about it.
+
+    Attributes
+    ----------
+    policy : int
+        Number of the policy in its class.
+    value : float
+        Estimate of its expected reward per round; NaN before the first round.
+    lower, upper : float
+        Interval for that expected reward.
+    suboptimality_bound : float
+        How much better the best policy of the class can be at most.
+    certified : bool
+        Whether that bound proves the problem's epsilon.
+    rounds : int
+        Rounds behind these numbers.
+    guarantee : str
+        What holds, and with which probability, in one sentence.
+    """
+
+    policy: int
+    value: float
+    lower: float
+    upper: float
+    suboptimality_bound: float
+    certified: bool
+    rounds: int
+    guarantee: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields as plain values that JSON can hold: NaN becomes None."""
+        plain = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {
+            name: None if isinstance(value, float) and math.isnan(value) else value
+            for name, value in plain.items()
+        }

@@ -1,0 +1,93 @@
+"""Uniform exploration: the baseline that needs no assumption and no cleverness."""
+
+from math import log
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from policysieve.checks import integer
+from policysieve.evidence import Estimates, ValueIntervals, empirical_bernstein
+from policysieve.exploration.base import Explorer
+from policysieve.exploration.decisions import Recommendation
+from policysieve.exploration.fixed_size import fixed_size_recommendation
+from policysieve.exploration.slates import uniform_slates
+from policysieve.log import Log
+from policysieve.plan import uniform_rounds
+from policysieve.policies import Policies
+from policysieve.problem import Problem
+
+__all__ = ["Uniform"]
+
+
+class Uniform(Explorer):
+    """Show uniformly random slates, then take the policy with the best estimate.
+
+    Every item is shown with propensity m/K, so an estimate can be as large as K mu / m and about
+    (K/eps^2) ln|Pi| rounds are needed (docs/maths.md, "Explicit sizes").
+
+    Parameters
+    ----------
+    policies, problem, rng
+        As for every learner.
+    rounds : int, optional
+        Rounds to play. By default as many as guarantee the problem's epsilon and delta.
+    """
+
+    def __init__(
+        self,
+        policies: Policies,
+        problem: Problem,
+        *,
+        rounds: int | None = None,
+        rng: Any = None,
+    ) -> None:
+        super().__init__(policies, problem, rng=rng)
+        self.needed_rounds = uniform_rounds(problem, log(policies.n_policies))
+        self.planned_rounds = (
+            self.needed_rounds if rounds is None else integer("rounds", rounds, low=1)
+        )
+        self._estimates = Estimates(policies.n_policies)
+
+    @property
+    def finished(self) -> bool:
+        """Whether the planned rounds are done."""
+        return self.rounds >= self.planned_rounds
+
+    @property
+    def ask_limit(self) -> int:
+        """Planned rounds that were not asked for yet."""
+        return max(0, self.planned_rounds - self._asked)
+
+    def recommend(self) -> Recommendation:
+        """The policy with the largest importance-weighted estimate."""
+        return fixed_size_recommendation(
+            self.intervals(),
+            self.problem,
+            rounds=self.rounds,
+            planned=self.planned_rounds,
+            sufficient=self.needed_rounds,
+        )
+
+    def intervals(self) -> ValueIntervals:
+        """Estimates of all policies with limits that hold at the planned number of rounds."""
+        return empirical_bernstein(
+            self._estimates,
+            reward_cap=self.problem.reward_cap,
+            largest=self.problem.n_actions * self.problem.reward_cap / self.problem.slate_size,
+            delta=self.problem.delta,
+        )
+
+    @property
+    def _draws_per_round(self) -> int:
+        return self.problem.slate_size
+
+    def _choose(
+        self, contexts: npt.NDArray[Any]
+    ) -> tuple[npt.NDArray[Any], npt.NDArray[np.float64]]:
+        slates = uniform_slates(self._uniforms(len(contexts)), self.problem.n_actions)
+        share = self.problem.slate_size / self.problem.n_actions
+        return slates, np.full(slates.shape, share)
+
+    def _learn(self, rounds: Log) -> None:
+        self._estimates.add(self.policies, rounds)

@@ -1,0 +1,269 @@
+"""How many rounds it takes, with explicit constants (docs/maths.md, "Explicit sizes")."""
+
+from dataclasses import asdict, dataclass
+from math import ceil, exp, isfinite, log, log1p, sqrt
+from typing import Any
+
+import numpy as np
+
+from policysieve.checks import integer, number
+from policysieve.errors import InvalidArgumentError
+from policysieve.problem import Problem
+
+__all__ = ["Plan", "plan"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """Sizes that guarantee the problem's epsilon and delta before any data is seen.
+
+    Attributes
+    ----------
+    problem : Problem
+    log_n_policies : float
+        ln|Pi|.
+    explore_rounds, estimate_rounds, total_rounds : int
+        Low-variance exploration: T rounds to find the design, n rounds to estimate with it.
+    mixing : float
+        Share gamma of uniform exploration in the second phase.
+    learning_rate : float
+        Step eta of Hedge in the first phase.
+    variance_bound : float
+        V: with probability at least 1 - 2 delta / 3 the design estimates every policy with at most
+        this variance term.
+    uniform_rounds : int
+        Rounds for uniform exploration with the same argument.
+    by_optimization_rounds : int or None
+        Rounds for exploration by optimization; None for slates, which it does not cover.
+    lower_bound_rounds : int
+        No method can do with fewer on every problem of this size.
+    """
+
+    problem: Problem
+    log_n_policies: float
+    explore_rounds: int
+    estimate_rounds: int
+    total_rounds: int
+    mixing: float
+    learning_rate: float
+    variance_bound: float
+    uniform_rounds: int
+    by_optimization_rounds: int | None
+    lower_bound_rounds: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """All numbers as plain values."""
+        return asdict(self)
+
+    def explain(self) -> str:
+        """The numbers as sentences."""
+        q = self.problem
+        slate = f", slates of {q.slate_size}" if q.slate_size > 1 else ""
+        spread = self.log_n_policies / log(10)
+        size = f"{np.exp(self.log_n_policies):,.0f}" if spread < 9 else f"about 10^{spread:.0f}"
+        sparse = (
+            "unknown sparsity" if q.sparsity is None else f"rewards summing to <= {q.sparsity:g}"
+        )
+        lines = [
+            f"To find a policy within {q.epsilon:g} of the best of {size} with probability "
+            f"{1 - q.delta:g} ({q.n_actions} actions{slate}, {sparse}):",
+            f"- Low-variance exploration needs {self.total_rounds:,} rounds: {self.explore_rounds:,} "
+            f"uniform ones to design the exploration and {self.estimate_rounds:,} to estimate, "
+            f"{self.mixing:.0%} of them uniform.",
+            f"- Its design estimates every policy with a variance term of at most "
+            f"{self.variance_bound:.3g}; uniform exploration has up to "
+            f"{q.n_actions * q.reward_cap / q.slate_size:.3g}.",
+            f"- Uniform exploration needs {self.uniform_rounds:,} rounds, "
+            f"{self.uniform_rounds / self.total_rounds:.2g} times as many.",
+        ]
+        if self.by_optimization_rounds is not None:
+            lines.append(
+                f"- Exploration by optimization needs {self.by_optimization_rounds:,} rounds and "
+                "returns a randomised policy."
+            )
+        lines.append(
+            f"- Some problems of this size need at least {self.lower_bound_rounds:,} rounds."
+        )
+        if q.sparsity is None:
+            lines.append(
+                "- The sparsity is not known: the estimation rounds are a first guess for rewards "
+                f"that sum to {q.slate_size}; the learner sets them from the variance it observes."
+            )
+        return "\n".join(lines)
+
+
+def plan(
+    problem: Problem,
+    n_policies: int | None = None,
+    *,
+    log_n_policies: float | None = None,
+    sampled: bool = False,
+) -> Plan:
+    """Sizes for a class of `n_policies`, or of exp(`log_n_policies`) when that is too many.
+
+    Parameters
+    ----------
+    sampled : bool
+        Sizes for the variant that draws one policy per round, as in the paper, instead of
+        averaging over the draw.
+
+    Examples
+    --------
+    >>> from policysieve import Problem
+    >>> sizes = plan(Problem(n_actions=100, epsilon=0.05, delta=0.05), n_policies=1000)
+    >>> sizes.total_rounds < sizes.uniform_rounds
+    True
+    """
+    log_size = _log_size(n_policies, log_n_policies)
+    explore, estimate, mixing, rate, variance = _low_variance(problem, log_size, sampled)
+    return Plan(
+        problem=problem,
+        log_n_policies=log_size,
+        explore_rounds=explore,
+        estimate_rounds=estimate,
+        total_rounds=explore + estimate,
+        mixing=mixing,
+        learning_rate=rate,
+        variance_bound=variance,
+        uniform_rounds=uniform_rounds(problem, log_size),
+        by_optimization_rounds=_by_optimization(problem, log_size),
+        lower_bound_rounds=_lower_bound(problem, log_size),
+    )
+
+
+def uniform_rounds(problem: Problem, log_size: float) -> int:
+    """Rounds for uniform exploration: V = K mu / m, range K mu / m, all of delta for Bernstein."""
+    most = problem.n_actions * problem.reward_cap / problem.slate_size
+    second_moment = problem.reward_cap * most
+    return _bernstein_rounds(problem, second_moment, most, log_size + log(1 / problem.delta))
+
+
+def estimation_rounds(problem: Problem, variance: float, largest: float, log_term: float) -> int:
+    """Rounds of phase 2 for a design with variance term `variance` and estimates up to `largest`.
+
+    For slates E R^2 <= mu V by Cauchy-Schwarz; for single actions E R^2 = V, because the term
+    then weighs r^2.
+    """
+    factor = problem.reward_cap if problem.slate_size > 1 else 1.0
+    return _bernstein_rounds(problem, factor * variance, largest, log_term)
+
+
+def _bernstein_rounds(
+    problem: Problem, second_moment: float, largest: float, log_term: float
+) -> int:
+    """One-sided Bernstein for R(best) - R(pi), whose second moment is at most twice R's."""
+    eps = problem.epsilon
+    return ceil((4 * second_moment / eps**2 + 2 * largest / (3 * eps) + 2 / 3) * log_term)
+
+
+def _low_variance(
+    problem: Problem, log_size: float, sampled: bool
+) -> tuple[int, int, float, float, float]:
+    """Minimise T + n over mixing and the free constants theta, on a grid.
+
+    V = A + C / T, and T = sqrt(4 mu C ln(|Pi|/delta')) / eps minimises the sum.
+    """
+    K, m, mu = problem.n_actions, problem.slate_size, problem.reward_cap
+    s = mu if problem.sparsity is None else problem.sparsity
+    parts = 4 if sampled else 3
+    log_delta = log(parts / problem.delta)  # delta in equal parts
+    log_term = log_size + log_delta
+
+    shape = np.ix_(np.linspace(0.02, 0.98, 97), np.linspace(0.05, 1, 39), np.linspace(0.05, 2, 40))
+    gamma, theta1, theta2 = shape
+    B = mu * K / (gamma * m)
+    phi, psi = np.expm1(theta1) / theta1, -np.expm1(-theta2) / theta2
+    harmonic = np.log1p((1 - gamma) * K * mu / (gamma * m * s)) / (1 - gamma)
+    fixed, falling = s * harmonic, s * K / (gamma * m)
+    if sampled:
+        theta3 = np.linspace(0.02, 1, 50)
+        psi3 = -np.expm1(-theta3) / theta3
+        # theta3 trades the two terms; the best one is found at the reference point gamma = 1/2.
+        here = (
+            s * harmonic[48, 0, 0] + 2 * mu * K / m * log_delta * problem.epsilon / theta3
+        ) / psi3
+        best3 = int(here.argmin())
+        fixed = fixed / psi3[best3]
+        falling = (falling + mu * K * log_delta / (gamma * m * theta3[best3])) / psi3[best3]
+    A = phi / psi * fixed
+    C = phi / psi * falling + K * B / (m * psi) * log_term * (1 / theta1 + 1 / theta2)
+    factor = mu if m > 1 else 1.0
+    T = np.sqrt(4 * factor * C * log_term) / problem.epsilon
+    n = (4 * factor * (A + C / T) / problem.epsilon**2 + 2 * B / (3 * problem.epsilon)) * log_term
+    best = np.unravel_index((T + n).argmin(), T.shape)
+
+    explore = ceil(T[best])
+    variance = float(A[best] + C[best] / explore)
+    largest = float(B[best[0], 0, 0])
+    estimate = estimation_rounds(problem, variance, largest, log_term)
+    rate = float(theta1[0, best[1], 0]) / largest
+    return explore, estimate, float(gamma[best[0], 0, 0]), rate, variance
+
+
+def _by_optimization(problem: Problem, log_size: float) -> int | None:
+    """Smallest T with 2 sqrt(2 s l / T) + 2 K l / T + sqrt(2 ln(2/delta) / T) <= eps.
+
+    l = ln(2 |Pi| / delta); the last term is Azuma's, from the rounds' contexts to the
+    distribution (docs/maths.md, "Exploration by optimization").
+    """
+    if problem.slate_size > 1:
+        return None
+    s = 1.0 if problem.sparsity is None else problem.sparsity
+    log_term = log_size + log(2 / problem.delta)
+    linear = 2 * sqrt(2 * s * log_term) + sqrt(2 * log(2 / problem.delta))
+    square = 2 * problem.n_actions * log_term
+    root = (-linear + sqrt(linear**2 + 4 * square * problem.epsilon)) / (2 * square)
+    return ceil(1 / root**2)
+
+
+def _lower_bound(problem: Problem, log_size: float) -> int:
+    """The larger of the two lower bounds (docs/maths.md, "Lower bounds"), as whole rounds."""
+    return max(
+        1, ceil(_rare_context_bound(problem, log_size)), ceil(_hidden_arm_bound(problem, log_size))
+    )
+
+
+def _rare_context_bound(problem: Problem, log_size: float) -> float:
+    """K/(m eps) term: finding one good slate among K/m at a context of probability 2 eps."""
+    if problem.epsilon >= 0.5:
+        return 0.0
+    slates = min(problem.n_actions // problem.slate_size, exp(min(log_size, 40.0)))
+    return ((1 - problem.delta) * slates - 1) / (2 * problem.epsilon)
+
+
+def _hidden_arm_bound(problem: Problem, log_size: float) -> float:
+    """S mu / eps^2 term: telling biased coins from fair ones; 0 where the instance does not fit."""
+    m, eps, delta = problem.slate_size, problem.epsilon, problem.delta
+    s = int(problem.reward_cap if problem.sparsity is None else problem.sparsity)
+    if m == 1 and s >= 2:
+        arms = int(min(s, exp(min(log_size, 40.0))))
+        return _best_of_arms(arms, 2 * eps, 1 - delta)
+    if m == 1 and s == 1 and problem.n_actions >= 2 and log_size >= log(2) and eps < 0.5:
+        # Bretagnolle-Huber for label probabilities 1/2 +- eps against 1/2 -+ eps.
+        return log(1 / (4 * delta)) / (2 * eps * log((1 + 2 * eps) / (1 - 2 * eps)))
+    if 2 * m <= s and log_size >= m * log(s // m):
+        return _best_of_arms(s // m, 4 * eps / m, 0.75 * (1 - delta))
+    if m >= s >= 1 and problem.n_actions >= m + s and log_size >= s * log(2) and 4 * eps < s:
+        bias = 2 * eps / s
+        divergence = 2 * bias * log((1 + 2 * bias) / (1 - 2 * bias))
+        return 2 * max(0.0, 0.5 - 1.5 * delta) ** 2 / divergence
+    return 0.0
+
+
+def _best_of_arms(arms: int, bias: float, success: float) -> float:
+    """Pinsker's bound for finding the one coin of bias 1/2 + `bias` with probability `success`."""
+    if bias >= 0.5 or arms < 2:
+        return 0.0
+    divergence = -0.5 * log1p(-4 * bias**2)
+    return 2 * arms * max(0.0, success - 1 / arms) ** 2 / divergence
+
+
+def _log_size(n_policies: int | None, log_n_policies: float | None) -> float:
+    if (n_policies is None) == (log_n_policies is None):
+        raise InvalidArgumentError("give exactly one of n_policies and log_n_policies")
+    if n_policies is not None:
+        return log(integer("n_policies", n_policies, low=1))
+    size = number("log_n_policies", log_n_policies, above=-1e-300, below=float("inf"))
+    if not isfinite(size):
+        raise InvalidArgumentError(f"log_n_policies must be finite, got {size}")
+    return size

@@ -1,0 +1,247 @@
+"""The loop: a learner in a world, with progress and history."""
+
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from policysieve.checks import as_rng, integer
+from policysieve.errors import InvalidArgumentError, UnknownValueError
+from policysieve.evidence import ValueIntervals
+from policysieve.exploration import Explorer, Recommendation
+from policysieve.problem import Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from policysieve.worlds import World
+
+__all__ = ["Checkpoint", "RunResult", "run"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Checkpoint:
+    """The learner's recommendation at some round, and how good it really was.
+
+    Attributes
+    ----------
+    recommendation : Recommendation
+    suboptimality : float or None
+        True distance to the best policy in expected reward; None where the world cannot know it.
+    """
+
+    recommendation: Recommendation
+    suboptimality: float | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, one level deep."""
+        return {**self.recommendation.to_dict(), "suboptimality": self.suboptimality}
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunResult:
+    """What came out of `run`.
+
+    Attributes
+    ----------
+    learner : str
+        Name of the learner's class.
+    recommendation : Recommendation
+        The last one.
+    rounds : int
+        Rounds played and told.
+    history : tuple of Checkpoint
+        From early to late; the last one is the end of the run.
+    suboptimality : float or None
+        True distance of the recommended policy to the best one; None where it cannot be known.
+    problem : Problem
+        What was asked.
+    intervals : ValueIntervals
+        Final estimate and limits of every policy.
+    true_values : array or None
+        Exact value of every policy, where the world knows it.
+    finished : bool
+        Whether the learner had finished; False if the rounds ran out before.
+    """
+
+    learner: str
+    recommendation: Recommendation
+    rounds: int
+    history: tuple[Checkpoint, ...]
+    suboptimality: float | None
+    finished: bool
+    problem: Problem
+    intervals: ValueIntervals = field(repr=False, compare=False)
+    true_values: npt.NDArray[np.float64] | None = field(repr=False, compare=False)
+
+    def leaders(self, count: int = 10) -> list[dict[str, Any]]:
+        """The policies with the largest estimates, with their limits and, if known, true values."""
+        best = np.argsort(-np.nan_to_num(self.intervals.values), kind="stable")[:count]
+        return [
+            {
+                "policy": int(policy),
+                "value": float(self.intervals.values[policy]),
+                "lower": float(self.intervals.lower[policy]),
+                "upper": float(self.intervals.upper[policy]),
+                "true_value": None if self.true_values is None else float(self.true_values[policy]),
+            }
+            for policy in best
+        ]
+
+    def report(self, path: str | os.PathLike[str], *, title: str | None = None) -> None:
+        """Write a self-contained HTML page with tables and plots."""
+        from policysieve.report import save_run_report
+
+        save_run_report(self, path, title=title)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {
+            "learner": self.learner,
+            "rounds": self.rounds,
+            "finished": self.finished,
+            "problem": asdict(self.problem),
+            "suboptimality": self.suboptimality,
+            "recommendation": self.recommendation.to_dict(),
+            "leaders": self.leaders(),
+            "history": [checkpoint.to_dict() for checkpoint in self.history],
+        }
+
+
+def run(
+    learner: Explorer,
+    world: "World",
+    max_rounds: int = 20_000,
+    *,
+    batch_size: int = 100,
+    checkpoints: int | Iterable[int] = 30,
+    progress: bool = True,
+    rng: Any = 0,
+) -> RunResult:
+    """Let a learner play in a world until it has finished or the rounds run out.
+
+    Parameters
+    ----------
+    learner, world
+        They must agree on the numbers of actions and of items in a slate.
+    max_rounds : int
+        Rounds after which to stop.
+    batch_size : int
+        Contexts asked for at once.
+    checkpoints : int or increasing round numbers
+        Where to ask for a recommendation on the way: that many, evenly spread on a log scale, or
+        at the given rounds. The end of the run is always one.
+    progress : bool
+        Show a progress bar if the output is a terminal.
+    rng : seed or numpy Generator
+        For the world. The same seeds give the same bits.
+
+    Raises
+    ------
+    InvalidArgumentError
+        If the world does not fit the learner, or an argument breaks a rule.
+    """
+    max_rounds = integer("max_rounds", max_rounds, low=1)
+    batch_size = integer("batch_size", batch_size, low=1)
+    stops = _stops(checkpoints, max_rounds)
+    world_rng = as_rng(rng)
+    _check_fit(learner, world)
+    try:
+        true_values = world.values(learner.policies)
+    except UnknownValueError:
+        true_values = None
+
+    history: list[Checkpoint] = []
+
+    def look() -> None:
+        if not history or history[-1].recommendation.rounds < learner.rounds:
+            recommendation = learner.recommend()
+            gap = (
+                None
+                if true_values is None
+                else float(true_values.max() - true_values[recommendation.policy])
+            )
+            history.append(Checkpoint(recommendation=recommendation, suboptimality=gap))
+
+    start = learner.rounds
+    with _progress_bar(progress, type(learner).__name__, max_rounds) as advance:
+        while not learner.finished and learner.rounds - start < max_rounds:
+            played = learner.rounds - start
+            size = min(batch_size, max_rounds - played)
+            if stops:
+                size = min(size, stops[0] - played)
+            if learner.ask_limit is not None:
+                size = max(1, min(size, learner.ask_limit))
+            draw = world.draw(size, world_rng)
+            if not len(draw):
+                break
+            _play(learner, draw)
+            advance(learner.rounds - start - played)
+            while stops and learner.rounds - start >= stops[0]:
+                stops.pop(0)
+                look()
+    look()
+    return RunResult(
+        learner=type(learner).__name__,
+        recommendation=history[-1].recommendation,
+        rounds=learner.rounds - start,
+        history=tuple(history),
+        suboptimality=history[-1].suboptimality,
+        finished=learner.finished,
+        problem=learner.problem,
+        intervals=learner.intervals(),
+        true_values=true_values,
+    )
+
+
+def _play(learner: Explorer, draw: Any) -> None:
+    decisions = learner.ask(draw.contexts)
+    rewards = draw.rewards(decisions.actions)
+    known = ~np.isnan(rewards).any(axis=1)  # a replayed log cannot answer every round
+    if known.all():
+        learner.tell(decisions, rewards)
+        return
+    learner.discard(decisions[~known])
+    learner.tell(decisions[known], rewards[known])
+
+
+def _check_fit(learner: Explorer, world: "World") -> None:
+    for name in ("n_actions", "slate_size"):
+        theirs, ours = getattr(world, name), getattr(learner.problem, name)
+        if theirs != ours:
+            raise InvalidArgumentError(
+                f"world and learner must agree on {name}, got {theirs} and {ours}"
+            )
+
+
+def _stops(checkpoints: int | Iterable[int], max_rounds: int) -> list[int]:
+    if isinstance(checkpoints, Iterable):
+        stops = [integer("checkpoints", stop, low=1) for stop in checkpoints]
+        if any(b <= a for a, b in pairwise(stops)):
+            raise InvalidArgumentError(f"checkpoints must be increasing rounds, got {stops}")
+    else:
+        count = integer("checkpoints", checkpoints, low=0)
+        first = min(100, max_rounds)
+        stops = sorted({round(stop) for stop in np.geomspace(first, max_rounds, count)})
+    return [stop for stop in stops if stop < max_rounds]
+
+
+@contextmanager
+def _progress_bar(wanted: bool, title: str, total: int) -> "Iterator[Callable[[int], None]]":
+    if not (wanted and sys.stderr.isatty()):
+        yield lambda _rounds: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+    from rich.progress import TimeRemainingColumn as Remaining
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), Remaining())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(title, total=total)
+        yield lambda rounds: bar.advance(task, rounds)
