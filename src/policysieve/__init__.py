@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from policysieve.exploration import Recommendation as Recommendation
     from policysieve.exploration import Uniform as Uniform
     from policysieve.log import Log as Log
+    from policysieve.planning import Plan as Plan
+    from policysieve.planning import plan as plan
     from policysieve.policies import EstimatorPolicies as EstimatorPolicies
     from policysieve.policies import FunctionPolicies as FunctionPolicies
     from policysieve.policies import LinearPolicies as LinearPolicies
@@ -43,6 +45,8 @@ _HOMES: dict[str, str | None] = {
     "Recommendation": "exploration",
     "Uniform": "exploration",
     "Log": "log",
+    "Plan": "planning",
+    "plan": "planning",
     "EstimatorPolicies": "policies",
     "FunctionPolicies": "policies",
     "LinearPolicies": "policies",

@@ -13,7 +13,7 @@ from policysieve.exploration.decisions import Recommendation
 from policysieve.exploration.fixed_size import fixed_size_recommendation
 from policysieve.exploration.slates import uniform_slates
 from policysieve.log import Log
-from policysieve.plan import uniform_rounds
+from policysieve.planning import uniform_rounds
 from policysieve.policies import Policies
 from policysieve.problem import Problem
 

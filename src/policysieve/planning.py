@@ -67,9 +67,9 @@ class Plan:
         lines = [
             f"To find a policy within {q.epsilon:g} of the best of {size} with probability "
             f"{1 - q.delta:g} ({q.n_actions} actions{slate}, {sparse}):",
-            f"- Low-variance exploration needs {self.total_rounds:,} rounds: {self.explore_rounds:,} "
-            f"uniform ones to design the exploration and {self.estimate_rounds:,} to estimate, "
-            f"{self.mixing:.0%} of them uniform.",
+            f"- Low-variance exploration needs {self.total_rounds:,} rounds: "
+            f"{self.explore_rounds:,} uniform ones to design the exploration and "
+            f"{self.estimate_rounds:,} to estimate, {self.mixing:.0%} of them uniform.",
             f"- Its design estimates every policy with a variance term of at most "
             f"{self.variance_bound:.3g}; uniform exploration has up to "
             f"{q.n_actions * q.reward_cap / q.slate_size:.3g}.",
@@ -169,22 +169,21 @@ def _low_variance(
     log_delta = log(parts / problem.delta)  # delta in equal parts
     log_term = log_size + log_delta
 
-    shape = np.ix_(np.linspace(0.02, 0.98, 97), np.linspace(0.05, 1, 39), np.linspace(0.05, 2, 40))
-    gamma, theta1, theta2 = shape
+    coarse = 2 if sampled else 1  # theta3 adds an axis, so the others are thinned
+    gamma, theta1, theta2, theta3 = np.ix_(
+        np.linspace(0.02, 0.98, 97)[::coarse],
+        np.linspace(0.05, 1, 39)[::coarse],
+        np.linspace(0.05, 2, 40)[::coarse],
+        np.geomspace(0.02, 1, 20) if sampled else np.ones(1),
+    )
     B = mu * K / (gamma * m)
     phi, psi = np.expm1(theta1) / theta1, -np.expm1(-theta2) / theta2
-    harmonic = np.log1p((1 - gamma) * K * mu / (gamma * m * s)) / (1 - gamma)
-    fixed, falling = s * harmonic, s * K / (gamma * m)
+    fixed = s * np.log1p((1 - gamma) * K * mu / (gamma * m * s)) / (1 - gamma)
+    falling = s * K / (gamma * m)
     if sampled:
-        theta3 = np.linspace(0.02, 1, 50)
         psi3 = -np.expm1(-theta3) / theta3
-        # theta3 trades the two terms; the best one is found at the reference point gamma = 1/2.
-        here = (
-            s * harmonic[48, 0, 0] + 2 * mu * K / m * log_delta * problem.epsilon / theta3
-        ) / psi3
-        best3 = int(here.argmin())
-        fixed = fixed / psi3[best3]
-        falling = (falling + mu * K * log_delta / (gamma * m * theta3[best3])) / psi3[best3]
+        falling = (falling + mu * K * log_delta / (gamma * m * theta3)) / psi3
+        fixed = fixed / psi3
     A = phi / psi * fixed
     C = phi / psi * falling + K * B / (m * psi) * log_term * (1 / theta1 + 1 / theta2)
     factor = mu if m > 1 else 1.0
@@ -194,10 +193,10 @@ def _low_variance(
 
     explore = ceil(T[best])
     variance = float(A[best] + C[best] / explore)
-    largest = float(B[best[0], 0, 0])
+    largest = float(B[best[0], 0, 0, 0])
     estimate = estimation_rounds(problem, variance, largest, log_term)
-    rate = float(theta1[0, best[1], 0]) / largest
-    return explore, estimate, float(gamma[best[0], 0, 0]), rate, variance
+    rate = float(theta1[0, best[1], 0, 0]) / largest
+    return explore, estimate, float(gamma[best[0], 0, 0, 0]), rate, variance
 
 
 def _by_optimization(problem: Problem, log_size: float) -> int | None:

@@ -1,0 +1,29 @@
+"""The command group and what all commands share."""
+
+from typing import Any
+
+import click
+
+from policysieve.cli.demo import demo
+from policysieve.errors import PolicySieveError
+
+__all__ = ["main"]
+
+
+class _FriendlyGroup(click.Group):
+    """Show our own errors and file errors as one line, with exit code 1, instead of a traceback."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except (PolicySieveError, OSError) as error:
+            raise click.ClickException(str(error)) from error
+
+
+@click.group(cls=_FriendlyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="policysieve", message="policysieve %(version)s")
+def main() -> None:
+    """Find the best policy among many from sparse bandit feedback, and prove it."""
+
+
+main.add_command(demo)

@@ -1,0 +1,35 @@
+"""Printing for people and for machines."""
+
+import json
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+__all__ = ["print_json", "print_table", "write_json"]
+
+
+def print_json(data: Any) -> None:
+    """Print one JSON document to standard output."""
+    click.echo(json.dumps(data, indent=2, allow_nan=False))
+
+
+def write_json(data: Any, path: Path) -> None:
+    """Write one JSON document; an existing file is replaced only when all is written."""
+    partial = path.with_name(path.name + ".partial")
+    partial.write_text(json.dumps(data, indent=2, allow_nan=False) + "\n", encoding="utf-8")
+    os.replace(partial, path)
+
+
+def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Print a table whose first column is text and whose other columns are numbers."""
+    table = Table(title=title, title_justify="left", header_style="bold")
+    for index, column in enumerate(columns):
+        table.add_column(column, justify="left" if index == 0 else "right")
+    for row in rows:
+        table.add_row(*row)
+    Console().print(table)

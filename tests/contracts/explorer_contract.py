@@ -1,0 +1,325 @@
+"""What every learner must do."""
+
+import copy
+import dataclasses
+import pickle
+
+import numpy as np
+import pytest
+
+import policysieve as ps
+from tests.oracles.naive import importance_weighted
+from tests.statistics import assert_binomial
+
+
+class BrokenError(Exception):
+    """Raised by a policy on demand."""
+
+
+class ExplorerContract:
+    """Inherit, and define `make(policies, problem, seed)`; `slates = False` where not supported."""
+
+    slates = True
+
+    def make(self, policies, problem, seed):
+        raise NotImplementedError
+
+    # --- helpers -------------------------------------------------------------------------------
+
+    def problem(self, m=1):
+        sparsity = 1.0 if m == 1 else 2.0
+        return ps.Problem(n_actions=6, slate_size=m, sparsity=sparsity, epsilon=0.2, delta=0.1)
+
+    def policies(self, m=1, n_policies=7, n_contexts=5):
+        rng = np.random.default_rng(3)
+        keys = rng.random((n_contexts, n_policies, 6))
+        return ps.PolicyTable(keys.argsort(axis=-1)[..., :m], n_actions=6)
+
+    def learner(self, m=1, seed=0):
+        return self.make(self.policies(m), self.problem(m), seed)
+
+    @pytest.fixture(params=[1, 3])
+    def m(self, request):
+        if request.param > 1 and not self.slates:
+            pytest.skip("this learner shows one action at a time")
+        return request.param
+
+    def rewards(self, decisions, seed=0):
+        """A fixed function of context and action: item j is rewarded iff (x + j) % 6 < 2."""
+        good = (np.asarray(decisions.contexts)[:, None] + decisions.actions) % 6 < 2
+        return good.astype(float) if decisions.actions.shape[1] > 1 else good * 0.5
+
+    def contexts(self, n, seed=0):
+        return np.random.default_rng(seed).integers(0, 5, n)
+
+    def snapshot(self, learner):
+        """Everything a user can see, and what it would do next."""
+        twin = copy.deepcopy(learner)
+        ahead = twin.ask(self.contexts(20, seed=9))
+        return (
+            learner.recommend().to_dict(),
+            learner.rounds,
+            learner.pending,
+            learner.finished,
+            learner.log.rewards.tolist(),
+            np.nan_to_num(learner.intervals().values, nan=-1).tolist(),
+            ahead.actions.tolist(),
+            ahead.propensities.tolist(),
+        )
+
+    # --- ask -----------------------------------------------------------------------------------
+
+    def test_ask(self, m):
+        learner = self.learner(m)
+        contexts = self.contexts(50)
+        decisions = learner.ask(contexts)
+        assert decisions.actions.shape == decisions.propensities.shape == (50, m)
+        assert (decisions.propensities > 0).all()
+        assert (decisions.propensities <= 1).all()
+        np.testing.assert_array_equal(decisions.contexts, contexts)
+        assert all(len(set(slate)) == m for slate in decisions.actions.tolist())
+        assert learner.pending == 50
+        with pytest.raises(dataclasses.FrozenInstanceError):
+            decisions.actions = None
+        with pytest.raises(ValueError, match="read-only"):
+            decisions.propensities[0, 0] = 0.5
+
+    def test_ask_keeps_its_own_copy_of_contexts(self):
+        learner = self.learner()
+        contexts = self.contexts(4)
+        decisions = learner.ask(contexts)
+        contexts += 1
+        assert (decisions.contexts != contexts).all()
+
+    def test_one_context_or_none(self):
+        learner = self.learner()
+        assert len(learner.ask(2)) == 1
+        assert len(learner.ask(np.empty(0, int))) == 0
+
+    def test_propensities_are_frequencies(self, m):
+        """At a fixed state and context, each item is shown as often as its propensity says."""
+        learner = self.learner(m)
+        warm = learner.ask(self.contexts(300))
+        learner.tell(warm, self.rewards(warm))
+        for context in range(2):
+            decisions = learner.ask(np.full(6000, context))
+            seen = {}
+            for item in range(6):
+                hits = decisions.actions == item
+                if hits.any():
+                    shares = np.unique(decisions.propensities[hits])
+                    assert np.ptp(shares) < 1e-12
+                    seen[item] = shares[0]
+                    assert_binomial(int(hits.sum()), 6000, min(1.0, shares[0]))
+            assert sum(seen.values()) <= m + 1e-9
+            assert sum(seen.values()) >= m * 0.98
+
+    def test_same_seed_same_bits(self, m):
+        one, two, other = self.learner(m), self.learner(m), self.learner(m, seed=1)
+        contexts = self.contexts(40)
+        assert (one.ask(contexts).actions == two.ask(contexts).actions).all()
+        assert (one.ask(contexts).actions != other.ask(contexts).actions).any()
+
+    @pytest.mark.parametrize("bad", [[7], [-1], [0.5], [[0]], ["a"], [np.nan]])
+    def test_bad_contexts_change_nothing(self, bad):
+        learner = self.learner()
+        before = self.snapshot(learner)
+        with pytest.raises(ps.InvalidArgumentError, match="contexts"):
+            learner.ask(bad)
+        assert self.snapshot(learner) == before
+
+    # --- tell ----------------------------------------------------------------------------------
+
+    def test_log_is_what_was_told(self, m):
+        learner = self.learner(m)
+        decisions = learner.ask(self.contexts(30))
+        rewards = self.rewards(decisions)
+        learner.tell(decisions, rewards)
+        log = learner.log
+        np.testing.assert_array_equal(log.contexts, decisions.contexts)
+        np.testing.assert_array_equal(log.actions, decisions.actions)
+        np.testing.assert_array_equal(log.propensities, decisions.propensities)
+        np.testing.assert_array_equal(log.rewards, rewards)
+        assert (learner.rounds, learner.pending) == (30, 0)
+
+    def test_order_of_answers_does_not_matter(self, m):
+        prompt, late = self.learner(m), self.learner(m)
+        for learner in (prompt, late):
+            batches = [learner.ask(self.contexts(25, seed=k)) for k in range(4)]
+            order = [0, 1, 2, 3] if learner is prompt else [2, 3, 0, 1]
+            for k in order:
+                learner.tell(batches[k], self.rewards(batches[k]))
+        assert prompt.log == late.log
+        assert self.snapshot(prompt) == self.snapshot(late)
+
+    def test_rounds_wait_for_earlier_ones(self):
+        learner = self.learner()
+        first, second = learner.ask(self.contexts(10)), learner.ask(self.contexts(5))
+        learner.tell(second, self.rewards(second))
+        assert (learner.rounds, learner.pending) == (0, 10)
+        learner.tell(first[:4], self.rewards(first[:4]))
+        assert (learner.rounds, learner.pending) == (4, 6)
+        learner.tell(first[4:], self.rewards(first[4:]))
+        assert (learner.rounds, learner.pending) == (15, 0)
+
+    def test_parts_of_a_batch(self, m):
+        whole, parts = self.learner(m), self.learner(m)
+        decisions = whole.ask(self.contexts(20))
+        whole.tell(decisions, self.rewards(decisions))
+        decisions = parts.ask(self.contexts(20))
+        odd = np.arange(20) % 2 == 1
+        for mask in (odd, ~odd):
+            parts.tell(decisions[mask], self.rewards(decisions[mask]))
+        assert self.snapshot(whole) == self.snapshot(parts)
+
+    def test_discarded_rounds_never_happened(self):
+        learner = self.learner()
+        decisions = learner.ask(self.contexts(10))
+        learner.discard(decisions[[0, 3]])
+        learner.tell(decisions[[1, 2, 4, 5, 6, 7, 8, 9]], np.zeros(8))
+        assert (learner.rounds, learner.pending) == (8, 0)
+        with pytest.raises(ps.DecisionsError, match="told before"):
+            learner.discard(decisions[:1])
+
+    @pytest.mark.parametrize(
+        ("rewards", "message"),
+        [
+            (np.zeros(9), "shape"),
+            (np.zeros((10, 2)), "shape"),
+            (np.full(10, np.nan), r"\[0, 1\]"),
+            (np.full(10, -0.1), r"\[0, 1\]"),
+            (np.full(10, 1.1), r"\[0, 1\]"),
+            (["a"] * 10, "numbers"),
+            (None, "rewards"),
+        ],
+    )
+    def test_bad_rewards_change_nothing(self, rewards, message):
+        learner = self.learner()
+        warm = learner.ask(self.contexts(30))
+        learner.tell(warm, self.rewards(warm))
+        decisions = learner.ask(self.contexts(10))
+        before = self.snapshot(learner)
+        with pytest.raises(ps.InvalidArgumentError, match=message):
+            learner.tell(decisions, rewards)
+        assert self.snapshot(learner) == before
+        learner.tell(decisions, np.zeros(10))
+
+    def test_more_reward_than_the_sparsity_is_refused(self):
+        if not self.slates:
+            pytest.skip("this learner shows one action at a time")
+        learner = self.learner(m=3)
+        decisions = learner.ask(self.contexts(10))
+        before = self.snapshot(learner)
+        with pytest.raises(ps.InvalidArgumentError, match="sparsity 2"):
+            learner.tell(decisions, np.ones((10, 3)))
+        assert self.snapshot(learner) == before
+
+    def test_foreign_and_repeated_batches_are_refused(self):
+        learner, stranger = self.learner(), self.learner()
+        mine, theirs = learner.ask(self.contexts(5)), stranger.ask(self.contexts(5))
+        with pytest.raises(ps.DecisionsError, match="not issued by this learner"):
+            learner.tell(theirs, np.zeros(5))
+        with pytest.raises(ps.DecisionsError, match="returned by ask"):
+            learner.tell("decisions", np.zeros(5))
+        learner.tell(mine, np.zeros(5))
+        before = self.snapshot(learner)
+        with pytest.raises(ps.DecisionsError, match="told before"):
+            learner.tell(mine, np.zeros(5))
+        part = learner.ask(self.contexts(5))
+        learner.tell(part[1:3], np.zeros(2))
+        with pytest.raises(ps.DecisionsError, match="told before"):
+            learner.tell(part, np.zeros(5))
+        with pytest.raises(ps.DecisionsError, match="twice"):
+            learner.tell(part[[0, 0]], np.zeros(2))
+        learner.discard(part[[0, 3, 4]])
+        assert learner.rounds == before[1] + 2
+
+    def test_a_failing_policy_changes_nothing(self):
+        broken = []
+
+        def fragile(x):
+            if broken:
+                raise BrokenError("down for the day")
+            return x % 6
+
+        policies = ps.FunctionPolicies([lambda x: (x + 1) % 6, fragile, lambda x: x * 0], 6)
+        learner = self.make(policies, self.problem(), 0)
+        decisions = learner.ask(self.contexts(40))
+        broken.append(True)
+        with pytest.raises(
+            ps.PolicyFailureError, match="policy 1 raised BrokenError: down"
+        ) as caught:
+            learner.tell(decisions, np.ones(40))
+        assert caught.value.policy == 1
+        assert (learner.rounds, learner.pending) == (0, 40)
+        broken.clear()
+        learner.tell(decisions, np.ones(40))
+        assert (learner.rounds, learner.pending) == (40, 0)
+
+    # --- recommend -----------------------------------------------------------------------------
+
+    def test_recommendation_before_any_round(self):
+        recommendation = self.learner().recommend()
+        assert recommendation.rounds == 0
+        assert not recommendation.certified
+        assert (recommendation.lower, recommendation.upper) == (0.0, 1.0)
+        assert recommendation.to_dict()["value"] is None
+        assert recommendation.guarantee
+
+    def test_recommendation(self, m):
+        learner = self.learner(m)
+        for k in range(5):
+            decisions = learner.ask(self.contexts(200, seed=k))
+            learner.tell(decisions, self.rewards(decisions))
+        recommendation = learner.recommend()
+        assert recommendation.rounds == 1000
+        assert 0 <= recommendation.policy < 7
+        cap = self.problem(m).reward_cap
+        assert 0 <= recommendation.lower <= recommendation.upper <= cap
+        assert 0 <= recommendation.suboptimality_bound <= cap
+        with pytest.raises(dataclasses.FrozenInstanceError):
+            recommendation.policy = 1
+
+    def test_estimates_are_unbiased(self, m):
+        """The estimate agrees with the naive one, computed from the log and nothing else."""
+        learner = self.learner(m)
+        for k in range(4):
+            decisions = learner.ask(self.contexts(100, seed=k))
+            learner.tell(decisions, self.rewards(decisions))
+        log = self.estimation_log(learner)
+        slates = self.policies(m).actions(log.contexts).tolist()
+        naive = importance_weighted(slates, log.actions, log.propensities, log.rewards)
+        np.testing.assert_allclose(learner.intervals().values, naive.mean(axis=0), rtol=1e-12)
+
+    def estimation_log(self, learner):
+        """The rounds behind the learner's estimates."""
+        return learner.log
+
+    # --- life ----------------------------------------------------------------------------------
+
+    def test_pickle(self, m):
+        learner = self.learner(m)
+        decisions = learner.ask(self.contexts(30))
+        copied, asked = pickle.loads(pickle.dumps((learner, decisions)))
+        for one, batch in ((learner, decisions), (copied, asked)):
+            one.tell(batch, self.rewards(batch))
+        assert self.snapshot(learner) == self.snapshot(copied)
+
+    def test_rebuilt_from_its_log_and_seed(self, m):
+        learner, rebuilt = self.learner(m), self.learner(m)
+        for k in range(3):
+            decisions = learner.ask(self.contexts(20, seed=k))
+            learner.tell(decisions, self.rewards(decisions))
+        for start in range(0, 60, 20):
+            part = learner.log[start : start + 20]
+            rebuilt.tell(rebuilt.ask(part.contexts), part.rewards)
+        assert rebuilt.log == learner.log
+        assert self.snapshot(rebuilt) == self.snapshot(learner)
+
+    def test_policies_must_fit_the_problem(self):
+        with pytest.raises(ps.InvalidArgumentError, match="agree on n_actions"):
+            self.make(ps.PolicyTable([[0, 1]], n_actions=4), self.problem(), 0)
+        with pytest.raises(ps.InvalidArgumentError, match="agree on slate_size"):
+            self.make(self.policies(m=3), self.problem(m=1), 0)
+        with pytest.raises(ps.InvalidArgumentError, match="rng"):
+            self.make(self.policies(), self.problem(), "seed")

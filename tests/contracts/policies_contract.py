@@ -1,0 +1,59 @@
+"""What every policy class must do."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+import policysieve as ps
+
+
+class PoliciesContract:
+    """Inherit, and define the fixtures `policies` and `contexts` (at least four contexts)."""
+
+    picklable = True
+
+    def test_shape_dtype_and_range(self, policies, contexts):
+        actions = policies.actions(contexts)
+        assert actions.shape == (len(contexts), policies.n_policies, policies.slate_size)
+        assert actions.dtype == np.min_scalar_type(policies.n_actions - 1)
+        assert actions.max() < policies.n_actions
+
+    def test_slates_are_sets(self, policies, contexts):
+        ordered = np.sort(policies.actions(contexts), axis=-1)
+        assert (ordered[..., 1:] != ordered[..., :-1]).all()
+
+    def test_which_picks_columns(self, policies, contexts):
+        chosen = [policies.n_policies - 1, 0, 0]
+        every = policies.actions(contexts)
+        np.testing.assert_array_equal(policies.actions(contexts, chosen), every[:, chosen])
+        assert policies.actions(contexts, []).shape == (len(contexts), 0, policies.slate_size)
+
+    def test_contexts_are_answered_one_by_one(self, policies, contexts):
+        every = policies.actions(contexts)
+        for i in range(len(contexts)):
+            np.testing.assert_array_equal(policies.actions(contexts[i : i + 1])[0], every[i])
+
+    def test_action_rows_are_the_actions(self, policies, contexts):
+        checked = policies.check_contexts(contexts)
+        table, rows = policies.action_rows(checked)
+        np.testing.assert_array_equal(table[rows], policies.actions(contexts))
+
+    def test_no_contexts(self, policies, contexts):
+        empty = policies.actions(contexts[:0])
+        assert empty.shape == (0, policies.n_policies, policies.slate_size)
+
+    @pytest.mark.parametrize("which", [[-1], [10**6], [0.5], [[0]], "a"])
+    def test_bad_which(self, policies, contexts, which):
+        with pytest.raises(ps.InvalidArgumentError, match="which"):
+            policies.actions(contexts, which)
+
+    def test_length_and_repr(self, policies):
+        assert len(policies) == policies.n_policies
+        assert f"n_policies={policies.n_policies}" in repr(policies)
+
+    def test_pickle(self, policies, contexts):
+        if not self.picklable:
+            return
+        copy = pickle.loads(pickle.dumps(policies))
+        np.testing.assert_array_equal(copy.actions(contexts), policies.actions(contexts))

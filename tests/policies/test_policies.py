@@ -1,0 +1,267 @@
+import numpy as np
+import pytest
+
+import policysieve as ps
+from tests.contracts.policies_contract import PoliciesContract
+
+
+def double(x):
+    return (2 * x).astype(int) % 5
+
+
+def zero(x):
+    return np.zeros(len(x), dtype=int)
+
+
+def pair(x):
+    return np.stack([x % 5, (x + 2) % 5], axis=1)
+
+
+class TestPolicyTable(PoliciesContract):
+    @pytest.fixture(params=[1, 3])
+    def policies(self, request):
+        keys = np.random.default_rng(0).random((8, 6, 9))
+        return ps.PolicyTable(keys.argsort(axis=-1)[..., : request.param], n_actions=9)
+
+    @pytest.fixture
+    def contexts(self):
+        return np.array([3, 0, 7, 3, 1])
+
+    def test_values(self):
+        table = ps.PolicyTable([[0, 1, 2], [2, 1, 0]], n_actions=3)
+        assert table.actions([1, 0])[..., 0].tolist() == [[2, 1, 0], [0, 1, 2]]
+        assert (table.n_contexts, table.n_policies, table.slate_size) == (2, 3, 1)
+
+    def test_rows_are_contiguous_and_compact(self):
+        table = ps.PolicyTable(np.asfortranarray(np.zeros((4, 300), int)), n_actions=256).table
+        assert table.dtype == np.uint8
+        assert table.flags.c_contiguous
+        assert ps.PolicyTable([[0]], n_actions=257).table.dtype == np.uint16
+        assert ps.PolicyTable([[0]], n_actions=65_536).table.dtype == np.uint16
+        assert ps.PolicyTable([[0]], n_actions=65_537).table.dtype == np.uint32
+
+    def test_stays_on_disk(self, tmp_path):
+        first = ps.PolicyTable([[0, 1], [1, 1]], n_actions=4)
+        first.save(tmp_path / "table.npy")
+        second = ps.PolicyTable.load(tmp_path / "table.npy", n_actions=4)
+        base = second.table
+        while base is not None and not isinstance(base, np.memmap):
+            base = base.base
+        assert isinstance(base, np.memmap)
+        np.testing.assert_array_equal(first.table, second.table)
+
+    def test_bad_files(self, tmp_path):
+        with pytest.raises(FileNotFoundError, match="no policy table"):
+            ps.PolicyTable.load(tmp_path / "none.npy", n_actions=2)
+        ps.PolicyTable(np.zeros((50, 50), int), n_actions=2).save(tmp_path / "table.npy")
+        whole = (tmp_path / "table.npy").read_bytes()
+        for broken in (whole[:1000], whole[:5], b"", b"hello"):
+            (tmp_path / "broken.npy").write_bytes(broken)
+            with pytest.raises(ps.FileFormatError, match=r"broken\.npy"):
+                ps.PolicyTable.load(tmp_path / "broken.npy", n_actions=2)
+        np.savez(tmp_path / "archive.npz", a=np.zeros(3))
+        with pytest.raises(ps.FileFormatError, match="archive"):
+            ps.PolicyTable.load(tmp_path / "archive.npz", n_actions=2)
+
+    @pytest.mark.parametrize(
+        ("actions", "message"),
+        [
+            ([[0, 3]], r"got 3 for policy 1 at context 0"),
+            ([[0, -1]], r"got -1 for policy 1"),
+            ([[0.5, 1.0]], "whole numbers"),
+            ([[[0, 0]]], r"different actions, got \[0, 0\] for policy 0 at context 0"),
+            ([0, 1], "shape"),
+            (np.zeros((0, 4), int), "at least one row"),
+            (np.zeros((4, 0), int), "at least one policy"),
+            (np.zeros((1, 2, 4), int), "slate_size"),
+        ],
+    )
+    def test_bad_tables(self, actions, message):
+        with pytest.raises(ps.InvalidArgumentError, match=message):
+            ps.PolicyTable(actions, n_actions=3)
+
+    @pytest.mark.parametrize("contexts", [[2], [-1], [0.0], [[0]], ["a"]])
+    def test_bad_contexts(self, contexts):
+        with pytest.raises(ps.InvalidArgumentError, match="row numbers"):
+            ps.PolicyTable([[0, 1], [1, 0]], n_actions=2).actions(contexts)
+
+
+class TestLinearPolicies(PoliciesContract):
+    @pytest.fixture(params=[1, 3])
+    def policies(self, request):
+        weights = np.random.default_rng(0).normal(size=(6, 9, 4))
+        return ps.LinearPolicies(weights, slate_size=request.param)
+
+    @pytest.fixture
+    def contexts(self):
+        return np.random.default_rng(1).normal(size=(5, 4))
+
+    def test_shows_the_best_scores_first(self, policies, contexts):
+        for i, x in enumerate(contexts):
+            for p, weights in enumerate(policies.weights):
+                scores = [float(np.dot(row, x)) for row in weights]
+                best = sorted(range(9), key=lambda a: -scores[a])[: policies.slate_size]
+                assert policies.actions(contexts)[i, p].tolist() == best
+
+    def test_blocks_do_not_change_the_answer(self, policies, contexts, monkeypatch):
+        whole = policies.actions(contexts)
+        monkeypatch.setattr("policysieve.policies.linear._SCORE_BUDGET", 20)
+        np.testing.assert_array_equal(policies.actions(contexts), whole)
+
+    def test_ties_go_to_the_lower_action(self):
+        flat = ps.LinearPolicies(np.zeros((1, 4, 2)), slate_size=2)
+        assert flat.actions([[1.0, 2.0]]).tolist() == [[[0, 1]]]
+
+    def test_one_row_is_one_context(self, policies, contexts):
+        np.testing.assert_array_equal(
+            policies.actions(contexts[0])[0], policies.actions(contexts)[0]
+        )
+
+    @pytest.mark.parametrize(
+        ("weights", "message"),
+        [
+            (np.zeros((2, 3)), "shape"),
+            (np.zeros((0, 3, 2)), "at least one policy"),
+            (np.full((2, 3, 2), np.nan), "policy 0"),
+            ("weights", "numbers"),
+        ],
+    )
+    def test_bad_weights(self, weights, message):
+        with pytest.raises(ps.InvalidArgumentError, match=message):
+            ps.LinearPolicies(weights)
+
+    @pytest.mark.parametrize("contexts", [[[1.0]], [[np.nan] * 4], [["a"] * 4], [[[1.0]]]])
+    def test_bad_contexts(self, policies, contexts):
+        with pytest.raises(ps.InvalidArgumentError, match="contexts"):
+            policies.actions(contexts)
+
+
+class TestFunctionPolicies(PoliciesContract):
+    @pytest.fixture
+    def policies(self):
+        return ps.FunctionPolicies([double, zero], n_actions=5)
+
+    @pytest.fixture
+    def contexts(self):
+        return np.arange(6)
+
+    def test_one_by_one_equals_vectorised(self, contexts):
+        rules = [lambda x: (3 * x) % 5, lambda x: 4]
+        single = ps.FunctionPolicies(rules, n_actions=5, vectorized=False)
+        many = ps.FunctionPolicies(
+            [lambda x: (3 * x) % 5, lambda x: np.full(len(x), 4)], n_actions=5
+        )
+        np.testing.assert_array_equal(single.actions(contexts), many.actions(contexts))
+
+    def test_strings_as_contexts(self):
+        lengths = ps.FunctionPolicies([len, lambda text: 0], n_actions=9, vectorized=False)
+        assert lengths.actions(["a", "word"])[..., 0].tolist() == [[1, 0], [4, 0]]
+
+    def test_slates(self, contexts):
+        slates = ps.FunctionPolicies([pair], n_actions=5, slate_size=2).actions(contexts)
+        assert slates[3, 0].tolist() == [3, 0]
+
+    @pytest.mark.parametrize(
+        ("function", "message"),
+        [
+            (lambda x: 1 / 0, "policy 1 raised ZeroDivisionError"),
+            (lambda x: x + 5, r"policy 1 returned action 5, which is not in \[0, 4\]"),
+            (lambda x: x - 1, "policy 1 returned action -1"),
+            (lambda x: 0, "policy 1 must return actions of shape"),
+            (lambda x: x / 3, "policy 1 must return whole numbers"),
+            (lambda x: ["a"] * len(x), "policy 1 must return whole numbers"),
+            (lambda x: [[1], [1, 2]], "policy 1 returned ragged actions"),
+        ],
+    )
+    def test_a_bad_policy_is_named(self, function, message):
+        policies = ps.FunctionPolicies([zero, function], n_actions=5)
+        with pytest.raises(ps.PolicyFailureError, match=message) as caught:
+            policies.actions(np.arange(3))
+        assert caught.value.policy == 1
+
+    def test_repeated_items(self):
+        same = ps.FunctionPolicies([lambda x: np.stack([x, x], 1)], n_actions=5, slate_size=2)
+        with pytest.raises(ps.PolicyFailureError, match="policy 0 returned the slate"):
+            same.actions(np.arange(2))
+
+    def test_bad_classes(self):
+        with pytest.raises(ps.InvalidArgumentError, match="at least one policy"):
+            ps.FunctionPolicies([], n_actions=2)
+        with pytest.raises(ps.InvalidArgumentError, match="number 1 is 3"):
+            ps.FunctionPolicies([zero, 3], n_actions=2)
+        with pytest.raises(ps.InvalidArgumentError, match="n_actions"):
+            ps.FunctionPolicies([zero], n_actions=0)
+        with pytest.raises(ps.InvalidArgumentError, match="slate_size"):
+            ps.FunctionPolicies([zero], n_actions=2, slate_size=3)
+
+    def test_sparse_contexts_are_refused(self, policies):
+        from scipy.sparse import csr_matrix
+
+        with pytest.raises(ps.InvalidArgumentError, match="toarray"):
+            policies.actions(csr_matrix(np.eye(3)))
+
+
+class TestEstimatorPolicies(PoliciesContract):
+    @pytest.fixture(params=[1, 2])
+    def policies(self, request, data):
+        from sklearn.linear_model import LogisticRegression, RidgeClassifier
+        from sklearn.naive_bayes import GaussianNB
+
+        features, labels = data
+        models = [LogisticRegression(), GaussianNB(), RidgeClassifier()]
+        for model in models:
+            model.fit(features, labels)
+        models.append(RidgeClassifier().fit(features[labels < 2], labels[labels < 2]))
+        return ps.EstimatorPolicies(models, n_actions=5, slate_size=request.param)
+
+    @pytest.fixture
+    def data(self):
+        rng = np.random.default_rng(0)
+        labels = np.repeat(np.arange(4), 20)
+        return rng.normal(size=(80, 3)) + 2 * labels[:, None], labels
+
+    @pytest.fixture
+    def contexts(self, data):
+        return data[0][::17]
+
+    def test_agrees_with_the_models(self, policies, contexts):
+        actions = policies.actions(contexts)
+        for p, model in enumerate(policies.models):
+            if policies.slate_size == 1:
+                np.testing.assert_array_equal(actions[:, p, 0], model.predict(contexts))
+            else:
+                np.testing.assert_array_equal(actions[:, p, 0], model.predict(contexts))
+                assert (actions[:, p, 1] != actions[:, p, 0]).all()
+
+    def test_unseen_classes_come_last(self, data):
+        from sklearn.naive_bayes import GaussianNB
+
+        features, labels = data
+        model = GaussianNB().fit(features[labels == 3], labels[labels == 3])
+        slates = ps.EstimatorPolicies([model], n_actions=5, slate_size=3).actions(features[:1])
+        assert slates.tolist() == [[[3, 0, 1]]]
+
+    def test_float_labels_work(self, data, contexts):
+        from sklearn.naive_bayes import GaussianNB
+
+        model = GaussianNB().fit(data[0], data[1].astype(float))
+        assert ps.EstimatorPolicies([model], n_actions=5).actions(contexts).dtype == np.uint8
+
+    def test_bad_models(self, data, contexts):
+        from sklearn.naive_bayes import GaussianNB
+        from sklearn.svm import OneClassSVM
+
+        with pytest.raises(ps.InvalidArgumentError, match="model 0 is a object"):
+            ps.EstimatorPolicies([object()], n_actions=5)
+        with pytest.raises(ps.InvalidArgumentError, match="predict_proba or decision_function"):
+            ps.EstimatorPolicies([OneClassSVM()], n_actions=5, slate_size=2)
+        with pytest.raises(ps.PolicyFailureError, match="policy 0 raised NotFittedError"):
+            ps.EstimatorPolicies([GaussianNB()], n_actions=5).actions(contexts)
+        fitted = GaussianNB().fit(data[0], data[1] + 10)
+        with pytest.raises(ps.PolicyFailureError, match="policy 0 returned action 1"):
+            ps.EstimatorPolicies([fitted], n_actions=5).actions(contexts)
+        with pytest.raises(ps.PolicyFailureError, match="classes outside"):
+            ps.EstimatorPolicies([fitted], n_actions=5, slate_size=2).actions(contexts)
+        names = GaussianNB().fit(data[0], np.array(list("abcd"))[data[1]])
+        with pytest.raises(ps.PolicyFailureError, match="whole numbers"):
+            ps.EstimatorPolicies([names], n_actions=5).actions(contexts)

@@ -1,0 +1,156 @@
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import policysieve as ps
+from tests.oracles import sizes
+
+
+def problem(K=100, eps=0.05, m=1, s=1.0, delta=0.05):
+    return ps.Problem(n_actions=K, slate_size=m, sparsity=s, epsilon=eps, delta=delta)
+
+
+@pytest.mark.parametrize(
+    ("K", "n_policies", "eps", "low_variance", "uniform"),
+    [
+        (10, 10**3, 0.1, 4.9e4, 4.0e4),
+        (100, 10**3, 0.05, 5.9e5, 1.6e6),
+        (1000, 10**4, 0.01, 3.2e7, 4.9e8),
+    ],
+)
+def test_known_sizes(K, n_policies, eps, low_variance, uniform):
+    """Sizes computed independently for these three problems, rounded, on a coarser grid."""
+    plan = ps.plan(problem(K, eps), n_policies)
+    assert 0.94 * low_variance <= plan.total_rounds <= 1.02 * low_variance
+    assert plan.uniform_rounds == pytest.approx(uniform, rel=0.02)
+
+
+@pytest.mark.parametrize("sampled", [False, True])
+@pytest.mark.parametrize(
+    ("K", "m", "s", "eps"),
+    [(10, 1, 1, 0.1), (100, 1, 5, 0.02), (50, 5, 2, 0.3), (50, 5, 20, 0.5), (20, 1, 0.5, 0.1)],
+)
+def test_numbers_satisfy_the_formulas(K, m, s, eps, sampled):
+    """Given its own mixing and rate, the plan's V and n are those of the written-out formulas."""
+    plan = ps.plan(problem(K, eps, m, s), 1000, sampled=sampled)
+    mu = min(s, m)
+    largest = mu * K / (plan.mixing * m)
+    theta1 = plan.learning_rate * largest
+    parts = 4 if sampled else 3
+    best = min(
+        sizes.variance_bound(
+            K, m, s, 1000, plan.explore_rounds, plan.mixing, theta1, theta2, theta3, 0.05 / parts
+        )
+        for theta2 in np.linspace(0.05, 2, 40)[:: 2 if sampled else 1]
+        for theta3 in (np.geomspace(0.02, 1, 20) if sampled else [None])
+    )
+    assert plan.variance_bound == pytest.approx(best, rel=1e-9)
+    assert plan.estimate_rounds == sizes.estimation_rounds(
+        m, mu, eps, plan.variance_bound, largest, math.log(1000 * parts / 0.05)
+    )
+    assert plan.total_rounds == plan.explore_rounds + plan.estimate_rounds
+
+
+def test_no_nearby_choice_is_better():
+    """A finer search around the plan's mixing finds at most one per cent."""
+    plan = ps.plan(problem(), 1000)
+    delta = 0.05 / 3
+    log_term = math.log(1000 / delta)
+    for mixing, theta1, theta2, factor in itertools.product(
+        np.linspace(0.3, 0.8, 26),
+        np.linspace(0.3, 0.7, 9),
+        np.linspace(0.2, 0.7, 11),
+        [0.7, 1, 1.4],
+    ):
+        explore = round(plan.explore_rounds * factor)
+        variance = sizes.variance_bound(
+            100, 1, 1, 1000, explore, mixing, theta1, theta2, None, delta
+        )
+        total = explore + sizes.estimation_rounds(1, 1, 0.05, variance, 100 / mixing, log_term)
+        assert total >= 0.99 * plan.total_rounds
+
+
+def test_exploration_by_optimization_is_the_smallest_size_that_meets_its_bound():
+    plan = ps.plan(problem(), 1000)
+    rounds = plan.by_optimization_rounds
+    assert sizes.by_optimization_gap(100, 1, 1000, 0.05, rounds) <= 0.05
+    assert sizes.by_optimization_gap(100, 1, 1000, 0.05, rounds - 2) > 0.05
+    assert ps.plan(problem(20, 0.2, m=3, s=2), 100).by_optimization_rounds is None
+
+
+@given(
+    K=st.integers(2, 2000),
+    n_policies=st.integers(1, 10**9),
+    eps=st.floats(0.001, 0.9),
+    delta=st.floats(1e-9, 0.5),
+    data=st.data(),
+)
+@settings(deadline=None, max_examples=60)
+def test_sane_everywhere(K, n_policies, eps, delta, data):
+    m = data.draw(st.integers(1, min(K, 20)))
+    s = data.draw(st.none() | st.floats(0.1, K))
+    cap = m if s is None else min(s, m)
+    if m > 1 and eps >= cap:
+        return
+    plan = ps.plan(problem(K, eps, m, s, delta), n_policies)
+    assert 0 < plan.mixing < 1
+    assert 0 < plan.learning_rate <= plan.mixing * m / (K * cap) * (1 + 1e-9)
+    assert plan.lower_bound_rounds <= min(plan.total_rounds, plan.uniform_rounds)
+    if plan.by_optimization_rounds is not None:
+        assert plan.lower_bound_rounds <= plan.by_optimization_rounds
+    harder = ps.plan(problem(K, eps / 2, m, s, delta), n_policies)
+    assert harder.total_rounds > plan.total_rounds
+    assert plan.explain()
+
+
+def test_scaling():
+    """Rounds grow as s/eps^2 + K/eps, not as K/eps^2."""
+    fine = [ps.plan(problem(100, eps), 1000) for eps in (1e-3, 1e-4)]
+    assert fine[1].total_rounds / fine[0].total_rounds == pytest.approx(100, rel=0.25)
+    wide = [ps.plan(problem(K, 1e-4), 1000) for K in (100, 1000)]
+    assert wide[1].total_rounds / wide[0].total_rounds < 2.5
+    assert wide[1].uniform_rounds / wide[0].uniform_rounds == pytest.approx(10, rel=0.01)
+    coarse = [ps.plan(problem(K, 0.1), 1000) for K in (10**4, 10**5)]
+    assert coarse[1].total_rounds / coarse[0].total_rounds == pytest.approx(10, rel=0.1)
+
+
+def test_huge_classes():
+    one = ps.plan(problem(), 1000)
+    assert ps.plan(problem(), log_n_policies=math.log(1000)) == one
+    assert ps.plan(problem(), log_n_policies=1e6).total_rounds > one.total_rounds
+    assert "10^434294" in ps.plan(problem(), log_n_policies=1e6).explain()
+
+
+def test_explain_names_the_numbers():
+    plan = ps.plan(problem(), 1000)
+    text = plan.explain()
+    for number in (
+        plan.total_rounds,
+        plan.explore_rounds,
+        plan.uniform_rounds,
+        plan.lower_bound_rounds,
+    ):
+        assert f"{number:,}" in text
+    assert "not known" in ps.plan(problem(s=None), 1000).explain()
+    assert ps.plan(problem(), 1000).to_dict()["problem"]["n_actions"] == 100
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({}, "exactly one of"),
+        ({"n_policies": 5, "log_n_policies": 2.0}, "exactly one of"),
+        ({"n_policies": 0}, "n_policies must be a whole number >= 1"),
+        ({"n_policies": 2.5}, "n_policies"),
+        ({"log_n_policies": -1.0}, "log_n_policies"),
+        ({"log_n_policies": math.inf}, "log_n_policies"),
+        ({"log_n_policies": math.nan}, "log_n_policies"),
+    ],
+)
+def test_bad_arguments(arguments, message):
+    with pytest.raises(ps.InvalidArgumentError, match=message):
+        ps.plan(problem(), **arguments)

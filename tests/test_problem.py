@@ -1,0 +1,78 @@
+import dataclasses
+import pickle
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import policysieve as ps
+
+GOOD = {"n_actions": 10, "slate_size": 3, "sparsity": 2.0, "epsilon": 0.1, "delta": 0.05}
+
+
+def test_defaults_are_the_one_label_bandit():
+    problem = ps.Problem(n_actions=10, epsilon=0.1, delta=0.05)
+    assert (problem.slate_size, problem.sparsity, problem.reward_cap) == (1, 1.0, 1.0)
+
+
+def test_frozen_keyword_only_hashable_picklable():
+    problem = ps.Problem(**GOOD)
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        problem.epsilon = 0.2
+    with pytest.raises(TypeError):
+        ps.Problem(10, 1, 1.0, 0.1, 0.05)
+    assert pickle.loads(pickle.dumps(problem)) == problem
+    assert len({problem, ps.Problem(**GOOD)}) == 1
+    assert dataclasses.replace(problem, epsilon=0.2).epsilon == 0.2
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"n_actions": 0}, "n_actions must be a whole number >= 1, got 0"),
+        ({"n_actions": 2.5}, "n_actions must be a whole number"),
+        ({"n_actions": True}, "n_actions must be a whole number"),
+        ({"n_actions": "10"}, "n_actions must be a whole number"),
+        ({"slate_size": 0}, r"slate_size must be a whole number in \[1, 10\], got 0"),
+        ({"slate_size": 11}, "slate_size"),
+        ({"sparsity": 0}, "0 < sparsity <= 10, got 0"),
+        ({"sparsity": 10.5}, "sparsity"),
+        ({"sparsity": float("nan")}, "sparsity"),
+        ({"sparsity": "one"}, "sparsity"),
+        ({"epsilon": 0}, "epsilon"),
+        ({"epsilon": 2.0}, "0 < epsilon < 2, got 2"),
+        ({"epsilon": 1.5, "slate_size": 1}, "0 < epsilon < 1"),
+        ({"epsilon": float("nan")}, "epsilon"),
+        ({"delta": 0}, "delta"),
+        ({"delta": 1}, "delta"),
+        ({"delta": None}, "delta"),
+    ],
+)
+def test_rules(change, message):
+    with pytest.raises(ps.InvalidArgumentError, match=message):
+        ps.Problem(**{**GOOD, **change})
+
+
+def test_slates_may_ask_for_more_than_one():
+    assert ps.Problem(**{**GOOD, "epsilon": 1.9}).epsilon == 1.9
+
+
+@given(
+    n_actions=st.integers(1, 10**6),
+    data=st.data(),
+    epsilon=st.floats(0, 1, exclude_min=True, exclude_max=True),
+    delta=st.floats(0, 1, exclude_min=True, exclude_max=True),
+)
+def test_every_problem_within_the_rules_is_accepted(n_actions, data, epsilon, delta):
+    slate_size = data.draw(st.integers(1, n_actions))
+    sparsity = data.draw(
+        st.none() | st.floats(0, n_actions, exclude_min=True, allow_subnormal=False)
+    )
+    cap = slate_size if sparsity is None else min(sparsity, slate_size)
+    epsilon = epsilon * (cap if slate_size > 1 else 1.0)
+    if not 0 < epsilon < (cap if slate_size > 1 else 1.0):
+        return
+    problem = ps.Problem(
+        n_actions=n_actions, slate_size=slate_size, sparsity=sparsity, epsilon=epsilon, delta=delta
+    )
+    assert problem.reward_cap == cap
