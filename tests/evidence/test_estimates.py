@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 import policysieve as ps
-from policysieve.evidence import Estimates, empirical_bernstein
+from policysieve.evidence import Estimates, empirical_bernstein, rewarded_events
 from tests.oracles.naive import importance_weighted
 
 
@@ -33,7 +33,7 @@ def naive(policies, log):
 def test_values_and_variances(case):
     policies, log = case
     estimates = Estimates(5)
-    estimates.add(policies, log)
+    estimates.add(rewarded_events(log, policies))
     samples = naive(policies, log)
     np.testing.assert_allclose(estimates.values, samples.mean(axis=0), rtol=1e-12)
     np.testing.assert_allclose(estimates.variances, samples.var(axis=0, ddof=1), rtol=1e-10)
@@ -42,9 +42,9 @@ def test_values_and_variances(case):
 def test_parts_add_up(case):
     policies, log = case
     whole, left, right = Estimates(5), Estimates(5), Estimates(5)
-    whole.add(policies, log)
-    left.add(policies, log[:120])
-    right.add(policies, log[120:])
+    whole.add(rewarded_events(log, policies))
+    left.add(rewarded_events(log[:120], policies))
+    right.add(rewarded_events(log[120:], policies))
     left.merge(right)
     assert left.rounds == whole.rounds
     np.testing.assert_allclose(left.values, whole.values, rtol=1e-12)
@@ -67,7 +67,7 @@ def test_only_rewarded_rounds_consult_the_class():
         rewards=[0, 1, 0, 0.5],
     )
     estimates = Estimates(1)
-    estimates.add(ps.FunctionPolicies([spy], n_actions=3), log)
+    estimates.add(rewarded_events(log, ps.FunctionPolicies([spy], n_actions=3)))
     assert asked == [1, 3]
     assert estimates.values.tolist() == [(3 + 1.5) / 4]
 
@@ -90,14 +90,26 @@ def test_unbiased_by_enumeration():
     policies = ps.PolicyTable([list(combinations(range(K), m))], n_actions=K)
     estimates = Estimates(policies.n_policies)
     for slate in combinations(range(K), m):
-        estimates.add(
-            policies,
-            ps.Log(
-                contexts=[0],
-                actions=[slate],
-                propensities=[[m / K] * m],
-                rewards=[reward[list(slate)]],
-            ),
+        log = ps.Log(
+            contexts=[0],
+            actions=[slate],
+            propensities=[[m / K] * m],
+            rewards=[reward[list(slate)]],
         )
+        estimates.add(rewarded_events(log, policies))
     expected = [reward[list(slate)].sum() for slate in combinations(range(K), m)]
     np.testing.assert_allclose(estimates.values, expected, rtol=1e-12)
+
+
+def test_a_log_that_does_not_fit_the_class(case):
+    policies, log = case
+    with pytest.raises(ps.InvalidArgumentError, match="agree on the slate size"):
+        rewarded_events(sparse_log(9, 6, 3, 7, 0), policies)
+    foreign = ps.Log(
+        contexts=[0],
+        actions=[[7, 8][: log.slate_size]],
+        propensities=[[0.5] * log.slate_size],
+        rewards=[[1.0] * log.slate_size],
+    )
+    with pytest.raises(ps.InvalidArgumentError, match=r"lie in \[0, 5\], got .* in row 0"):
+        rewarded_events(foreign, policies)

@@ -6,9 +6,8 @@ import numpy as np
 import numpy.typing as npt
 
 from policysieve.errors import InvalidArgumentError
+from policysieve.evidence.events import Events
 from policysieve.kernels.importance import add_gains
-from policysieve.log import Log
-from policysieve.policies import Policies
 
 __all__ = ["Estimates"]
 
@@ -42,22 +41,18 @@ class Estimates:
             return np.full(len(self._total), np.nan)
         return np.maximum(self._square - self._total**2 / n, 0.0) / (n - 1)
 
-    def add(self, policies: Policies, log: Log) -> None:
-        """Take in the rounds of a log; if a policy fails, nothing is changed."""
-        rewards = log.rewards
-        events = np.flatnonzero(rewards.any(axis=1))
-        if len(events):
-            table, rows = policies.action_rows(log.contexts[events])
-            add_gains(
-                table,
-                rows,
-                log.actions[events],
-                rewards[events] / log.propensities[events],
-                policies.n_actions,
-                self._total,
-                self._square,
-            )
-        self.rounds += len(log)
+    def add(self, events: Events) -> None:
+        """Take in the rounds behind these events, rewarded or not."""
+        add_gains(
+            events.table,
+            events.rows,
+            events.actions,
+            events.rewards / events.propensities,
+            events.n_actions,
+            self._total,
+            self._square,
+        )
+        self.rounds += events.n_rounds
 
     def merge(self, other: Self) -> None:
         """Add the sums of another part of the data."""

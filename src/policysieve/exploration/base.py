@@ -52,7 +52,6 @@ class Explorer(ABC):
         self._rng = as_rng(rng)
         self._ledger = Ledger(issuer=uuid.uuid4().hex)
         self._log: Log | None = None
-        self._asked = 0
 
     def ask(self, contexts: Any) -> Decisions:
         """Decide what to show at one context or many, and with which propensities.
@@ -69,7 +68,6 @@ class Explorer(ABC):
                 f"rounds, got {x.shape}"
             )
         actions, propensities = self._choose(x)
-        self._asked += len(x)
         return self._ledger.issue(x, actions, propensities)
 
     def tell(self, decisions: Decisions, rewards: Any) -> None:
@@ -148,8 +146,11 @@ class Explorer(ABC):
         """Slates (n, m) and their propensities (n, m) for checked contexts."""
 
     @abstractmethod
-    def _learn(self, rounds: Log) -> None:
-        """Take in newly settled rounds. What may fail comes before anything is changed."""
+    def _learn(self, rounds: Log, batches: npt.NDArray[np.int64]) -> None:
+        """Take in newly settled rounds and the numbers of the batches they were asked in.
+
+        What may fail (a policy that raises) comes before anything is changed.
+        """
 
     def _uniforms(self, n: int) -> npt.NDArray[np.float64]:
         """The next n rounds' random numbers, shape (n, _draws_per_round)."""
@@ -158,14 +159,17 @@ class Explorer(ABC):
     def _settle(self, decisions: Decisions, rewards: npt.NDArray[np.float64] | None) -> None:
         self._ledger.settle(decisions, rewards)
         ready = self._ledger.ready()
-        if ready is not None:
-            try:
-                self._learn(ready)
-            except BaseException:
-                self._ledger.undo(decisions)
-                raise
-            if self._log is None:
-                self._log = ready
-            else:
-                self._log.extend(ready)
-        self._ledger.release()
+        if ready is None:
+            self._ledger.release(0)
+            return
+        rounds, batches = ready
+        try:
+            self._learn(rounds, batches)
+        except BaseException:
+            self._ledger.undo(decisions)
+            raise
+        if self._log is None:
+            self._log = rounds
+        else:
+            self._log.extend(rounds)
+        self._ledger.release(len(rounds))

@@ -35,8 +35,9 @@ class Ledger:
     def __init__(self, issuer: str) -> None:
         self._issuer = issuer
         self._batches: OrderedDict[int, _Batch] = OrderedDict()
-        self._issued = 0
-        self.pending = 0
+        self.batches_issued = 0
+        self.pending = 0  # rounds that are not settled
+        self.unlearnt = 0  # rounds that are neither learnt from nor discarded
 
     def issue(
         self,
@@ -50,14 +51,15 @@ class Ledger:
             contexts=contexts.copy(),
             actions=actions.astype(np.int64),
             propensities=propensities,
-            batch=self._issued,
+            batch=self.batches_issued,
             rows=np.arange(n),
             issuer=self._issuer,
         )
         state = np.full(n, _PENDING, dtype=np.uint8)
-        self._batches[self._issued] = _Batch(decisions, np.zeros(actions.shape), state)
-        self._issued += 1
+        self._batches[self.batches_issued] = _Batch(decisions, np.zeros(actions.shape), state)
+        self.batches_issued += 1
         self.pending += n
+        self.unlearnt += n
         return decisions
 
     def settle(self, decisions: Decisions, rewards: npt.NDArray[np.float64] | None) -> None:
@@ -66,15 +68,19 @@ class Ledger:
         batch.state[decisions.rows] = _DISCARDED if rewards is None else _TOLD
         if rewards is not None:
             batch.rewards[decisions.rows] = rewards
+        else:
+            self.unlearnt -= len(decisions)
         self.pending -= len(decisions)
 
     def undo(self, decisions: Decisions) -> None:
         """Make rounds pending again that were settled just now."""
-        self._batches[decisions.batch].state[decisions.rows] = _PENDING
+        state = self._batches[decisions.batch].state
+        self.unlearnt += int((state[decisions.rows] == _DISCARDED).sum())
         self.pending += len(decisions)
+        state[decisions.rows] = _PENDING
 
-    def ready(self) -> Log | None:
-        """Told rounds all of whose predecessors are settled, in order; None if there are none."""
+    def ready(self) -> tuple[Log, npt.NDArray[np.int64]] | None:
+        """Told rounds all of whose predecessors are settled, in order, and their batch numbers."""
         parts = []
         for batch in self._batches.values():
             end = _first_pending(batch)
@@ -87,15 +93,20 @@ class Ledger:
                 break
         if not parts:
             return None
-        return Log(
+        rounds = Log(
             contexts=np.concatenate([b.decisions.contexts[rows] for b, rows in parts]),
             actions=np.concatenate([b.decisions.actions[rows] for b, rows in parts]),
             propensities=np.concatenate([b.decisions.propensities[rows] for b, rows in parts]),
             rewards=np.concatenate([b.rewards[rows] for b, rows in parts]),
         )
+        batches = np.concatenate(
+            [np.full(len(b.decisions.actions[rows]), b.decisions.batch) for b, rows in parts]
+        )
+        return rounds, batches
 
-    def release(self) -> None:
-        """Let go of the rounds that `ready` returned."""
+    def release(self, learnt: int) -> None:
+        """Let go of the `learnt` rounds that `ready` returned."""
+        self.unlearnt -= learnt
         for number in list(self._batches):
             batch = self._batches[number]
             batch.learnt = _first_pending(batch)
@@ -108,7 +119,7 @@ class Ledger:
             raise DecisionsError(
                 f"decisions must be a batch returned by ask, got {type(decisions).__name__}"
             )
-        if decisions.issuer != self._issuer or not 0 <= decisions.batch < self._issued:
+        if decisions.issuer != self._issuer or not 0 <= decisions.batch < self.batches_issued:
             raise DecisionsError(
                 "decisions were not issued by this learner; tell them to the learner whose ask "
                 "returned them"

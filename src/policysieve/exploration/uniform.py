@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from policysieve.checks import integer
-from policysieve.evidence import Estimates, ValueIntervals, empirical_bernstein
+from policysieve.evidence import Estimates, ValueIntervals, empirical_bernstein, rewarded_events
 from policysieve.exploration.base import Explorer
 from policysieve.exploration.decisions import Recommendation
 from policysieve.exploration.fixed_size import fixed_size_recommendation
@@ -56,8 +56,8 @@ class Uniform(Explorer):
 
     @property
     def ask_limit(self) -> int:
-        """Planned rounds that were not asked for yet."""
-        return max(0, self.planned_rounds - self._asked)
+        """Planned rounds that are neither done nor under way."""
+        return max(0, self.planned_rounds - self.rounds - self._ledger.unlearnt)
 
     def recommend(self) -> Recommendation:
         """The policy with the largest importance-weighted estimate."""
@@ -89,5 +89,5 @@ class Uniform(Explorer):
         share = self.problem.slate_size / self.problem.n_actions
         return slates, np.full(slates.shape, share)
 
-    def _learn(self, rounds: Log) -> None:
-        self._estimates.add(self.policies, rounds)
+    def _learn(self, rounds: Log, batches: npt.NDArray[np.int64]) -> None:
+        self._estimates.add(rewarded_events(rounds, self.policies))

@@ -1,0 +1,69 @@
+"""Rewarded rounds, and what the policy class would have shown there."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from policysieve.errors import InvalidArgumentError
+from policysieve.log import Log
+from policysieve.policies import Policies
+
+__all__ = ["Events", "rewarded_events"]
+
+
+@dataclass(frozen=True, eq=False)
+class Events:
+    """The rewarded rounds among `n_rounds`, in order; the others add nothing to any policy.
+
+    Attributes
+    ----------
+    n_rounds : int
+        All rounds, rewarded or not.
+    rounds : integer array of shape (n,)
+        Which of them were rewarded, counted from 0.
+    table, rows
+        The class's slates at event i are ``table[rows[i]]``, shape (n_policies, m).
+    actions, propensities, rewards : arrays of shape (n, m)
+        What was shown, with which probability, and what it earned.
+    n_actions : int
+    """
+
+    n_rounds: int
+    rounds: npt.NDArray[np.int64]
+    table: npt.NDArray[Any]
+    rows: npt.NDArray[np.intp]
+    actions: npt.NDArray[np.int32]
+    propensities: npt.NDArray[np.float64]
+    rewards: npt.NDArray[np.float64]
+    n_actions: int
+
+
+def rewarded_events(log: Log, policies: Policies) -> Events:
+    """Pick out the rewarded rounds and ask the class what it would show there."""
+    if log.slate_size != policies.slate_size:
+        raise InvalidArgumentError(
+            f"log and policies must agree on the slate size, got {log.slate_size} and "
+            f"{policies.slate_size}"
+        )
+    rewards = log.rewards
+    rounds = np.flatnonzero(rewards.any(axis=1))
+    actions = log.actions[rounds]
+    if actions.size and actions.max() >= policies.n_actions:
+        row = int(rounds[(actions >= policies.n_actions).any(axis=1)][0])
+        raise InvalidArgumentError(
+            f"actions of the log must lie in [0, {policies.n_actions - 1}], got "
+            f"{log.actions[row].tolist()} in row {row}"
+        )
+    table, rows = policies.action_rows(policies.check_contexts(log.contexts[rounds]))
+    return Events(
+        n_rounds=len(log),
+        rounds=rounds,
+        table=table,
+        rows=rows,
+        actions=actions,
+        propensities=log.propensities[rounds],
+        rewards=rewards[rounds],
+        n_actions=policies.n_actions,
+    )

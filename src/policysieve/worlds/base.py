@@ -1,0 +1,191 @@
+"""What a world promises: contexts are seen, rewards only of what is shown."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from policysieve.checks import as_actions, as_rng, first_rows, integer, number
+from policysieve.errors import InvalidArgumentError
+from policysieve.problem import Problem
+
+if TYPE_CHECKING:
+    from policysieve.policies import Policies
+
+__all__ = ["Draw", "RewardsOf", "World"]
+
+# From checked slates (n, m) of one draw to the rewards (n, m) of their items.
+RewardsOf = Callable[[npt.NDArray[np.int32]], npt.NDArray[np.float64]]
+
+
+class Draw:
+    """Some rounds of a world: contexts, and rewards of whatever is shown in them.
+
+    Made by `World.draw`. The rewards of all actions were fixed together with the contexts, so
+    `rewards` may be called again and answers consistently.
+    """
+
+    def __init__(
+        self,
+        contexts: npt.NDArray[Any],
+        rewards_of: RewardsOf,
+        *,
+        n_actions: int,
+        slate_size: int,
+    ) -> None:
+        self._contexts = contexts.view()
+        self._contexts.flags.writeable = False
+        self._rewards_of = rewards_of
+        self._n_actions = n_actions
+        self._slate_size = slate_size
+
+    @property
+    def contexts(self) -> npt.NDArray[Any]:
+        """Contexts, shape (n, ...), read-only."""
+        return self._contexts
+
+    def __len__(self) -> int:
+        return len(self._contexts)
+
+    def __repr__(self) -> str:
+        return f"Draw({len(self)} rounds, slate_size={self._slate_size})"
+
+    def rewards(self, actions: Any) -> npt.NDArray[np.float64]:
+        """Rewards of the shown items.
+
+        Parameters
+        ----------
+        actions : integer array of shape (n, m), or (n,) when m = 1
+            The slate shown in each round: different actions in [0, n_actions - 1].
+
+        Returns
+        -------
+        array of shape (n, m)
+            Rewards in [0, 1]. A row of NaN means that the world cannot say; only `Replay` has such.
+
+        Raises
+        ------
+        InvalidArgumentError
+            If the actions are not n slates of m different actions in range.
+        """
+        return self._rewards_of(self._checked(actions))
+
+    def _checked(self, actions: Any) -> npt.NDArray[np.int32]:
+        try:
+            raw = np.asarray(actions)
+        except ValueError as error:
+            raise InvalidArgumentError(
+                f"actions must have shape ({len(self)}, {self._slate_size}), got ragged rows"
+            ) from error
+        slates = as_actions(raw, len(self))
+        if slates.shape[1] != self._slate_size:
+            raise InvalidArgumentError(
+                f"actions must have shape ({len(self)}, {self._slate_size}), slate_size items in "
+                f"each round, got {raw.shape}"
+            )
+        bad = (slates >= self._n_actions).any(axis=1)
+        if bad.any():
+            row = int(np.flatnonzero(bad)[0])
+            raise InvalidArgumentError(
+                f"actions must lie in [0, {self._n_actions - 1}], got {slates[row].tolist()} in "
+                f"row {row}{first_rows(bad)}"
+            )
+        return slates
+
+
+class World(ABC):
+    """Where rewards come from: a distribution D over contexts x and reward vectors r.
+
+    The rewards of the K actions lie in [0, 1] and sum to at most `sparsity` in every round. A new
+    world implements `_draw` and `_values`.
+
+    Attributes
+    ----------
+    n_actions, slate_size : int
+        How many actions there are, how many are shown each round.
+    sparsity : float
+        Bound on the sum of all K rewards of one round.
+    """
+
+    n_actions: int
+    slate_size: int
+    sparsity: float
+
+    def __init__(self, *, n_actions: int, slate_size: int, sparsity: float) -> None:
+        self.n_actions = integer("n_actions", n_actions, low=1, high=2**31 - 1)
+        self.slate_size = integer(
+            "slate_size",
+            slate_size,
+            low=1,
+            high=self.n_actions,
+            hint="a slate holds different actions, so at most n_actions",
+        )
+        self.sparsity = number(
+            "sparsity",
+            sparsity,
+            above=0,
+            below=self.n_actions,
+            closed=True,
+            hint="it bounds the sum of n_actions rewards in [0, 1]",
+        )
+
+    def __repr__(self) -> str:
+        return (
+            f"{type(self).__name__}(n_actions={self.n_actions}, slate_size={self.slate_size}, "
+            f"sparsity={self.sparsity:g})"
+        )
+
+    def draw(self, n: int, rng: Any) -> Draw:
+        """Draw n rounds (x, r) ~ D independently.
+
+        Parameters
+        ----------
+        n : int
+            How many rounds.
+        rng : seed or numpy Generator
+            The same seed gives the same rounds; a Generator moves on.
+        """
+        return self._draw(integer("n", n, low=0), as_rng(rng))
+
+    def values(self, policies: "Policies") -> npt.NDArray[np.float64]:
+        """Exact expected reward per round of each policy, shape (n_policies,).
+
+        Raises
+        ------
+        InvalidArgumentError
+            If the policies are for another number of actions or another slate size.
+        UnknownValueError
+            If this world cannot know.
+        """
+        for name in ("n_actions", "slate_size"):
+            theirs, ours = getattr(policies, name, None), getattr(self, name)
+            if theirs is None:
+                raise InvalidArgumentError(
+                    f"policies must be a policy class, such as PolicyTable(actions, n_actions), "
+                    f"got {type(policies).__name__}"
+                )
+            if theirs != ours:
+                raise InvalidArgumentError(
+                    f"policies must have the world's {name}={ours}, got {name}={theirs}"
+                )
+        return self._values(policies)
+
+    def problem(self, *, epsilon: float, delta: float) -> Problem:
+        """The problem of finding a policy within `epsilon` of the best in this world."""
+        return Problem(
+            n_actions=self.n_actions,
+            slate_size=self.slate_size,
+            sparsity=self.sparsity,
+            epsilon=epsilon,
+            delta=delta,
+        )
+
+    @abstractmethod
+    def _draw(self, n: int, rng: np.random.Generator) -> Draw:
+        """Draw n >= 0 rounds."""
+
+    @abstractmethod
+    def _values(self, policies: "Policies") -> npt.NDArray[np.float64]:
+        """Exact values of policies that fit this world, or UnknownValueError."""

@@ -1,0 +1,89 @@
+"""A labelled dataset with right-or-wrong feedback."""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from policysieve.checks import first_rows, integer
+from policysieve.errors import InvalidArgumentError
+from policysieve.worlds.base import RewardsOf
+from policysieve.worlds.finite import FiniteWorld, dataset_contexts
+
+__all__ = ["Classification"]
+
+
+class Classification(FiniteWorld):
+    """Rows of a dataset, drawn uniformly with replacement; reward 1 for the right label.
+
+    Parameters
+    ----------
+    X : array of shape (n, ...)
+        Feature rows. With ``contexts="rows"`` anything with a length, such as a sparse matrix, or
+        None.
+    y : integer array of shape (n,)
+        Labels 0, ..., K-1.
+    n_actions : int, optional
+        Number K of labels; one more than the largest label by default.
+    contexts : {"features", "rows"}
+        Whether a learner sees feature rows, or row numbers as a `PolicyTable` takes them.
+
+    Examples
+    --------
+    >>> world = Classification([[0.1], [0.9]], [0, 1])
+    >>> draw = world.draw(3, rng=0)
+    >>> draw.rewards((draw.contexts[:, 0] > 0.5).astype(int))[:, 0].tolist()
+    [1.0, 1.0, 1.0]
+    """
+
+    def __init__(
+        self,
+        X: Any,  # noqa: N803
+        y: Any,
+        *,
+        n_actions: int | None = None,
+        contexts: str = "features",
+    ) -> None:
+        labels = _checked_labels(y)
+        rows = dataset_contexts(X, len(labels), contexts)
+        least = int(labels.max()) + 1
+        if n_actions is not None:
+            integer("n_actions", n_actions, low=least, hint=f"y holds the label {least - 1}")
+        super().__init__(
+            rows, n_actions=least if n_actions is None else n_actions, slate_size=1, sparsity=1.0
+        )
+        self._labels = labels
+
+    def _expected_rewards(self, rows: npt.NDArray[np.intp]) -> npt.NDArray[np.float64]:
+        rewards = np.zeros((len(rows), self.n_actions))
+        rewards[np.arange(len(rows)), self._labels[rows]] = 1.0
+        return rewards
+
+    def _rewards_of(self, rows: npt.NDArray[np.intp], rng: np.random.Generator) -> RewardsOf:
+        labels = self._labels[rows][:, None]
+        return lambda actions: (actions == labels).astype(np.float64)
+
+
+def _checked_labels(y: Any) -> npt.NDArray[np.int64]:
+    try:
+        labels = np.asarray(y)
+    except ValueError as error:
+        raise InvalidArgumentError(f"y must be a 1-d array of labels ({error})") from error
+    if labels.ndim != 1:
+        raise InvalidArgumentError(
+            f"y must have shape (n,), one label per row, got {labels.shape}; "
+            "use Multilabel for several labels per row"
+        )
+    if labels.dtype.kind not in "iuf":
+        raise InvalidArgumentError(
+            f"y must hold labels 0, ..., K-1, got dtype {labels.dtype}; "
+            "number them by numpy.unique(y, return_inverse=True)[1]"
+        )
+    bad = ~((labels >= 0) & (labels < 2**31 - 1) & (np.floor(labels) == labels))
+    if bad.any():
+        row = int(np.flatnonzero(bad)[0])
+        raise InvalidArgumentError(
+            f"y must hold whole numbers 0, ..., K-1, got {labels[row]} in row {row}"
+            f"{first_rows(bad)}"
+        )
+    return labels.astype(np.int64)

@@ -1,0 +1,152 @@
+"""A log served as if it were live, by rejection."""
+
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+import numpy.typing as npt
+
+from policysieve.checks import first_rows, number
+from policysieve.errors import InvalidArgumentError, UnknownValueError
+from policysieve.log import Log
+from policysieve.worlds.base import Draw, RewardsOf, World
+
+if TYPE_CHECKING:
+    from policysieve.policies import Policies
+
+__all__ = ["Replay"]
+
+_SLACK = 1 + 1e-9  # rounding allowed in propensities
+
+
+class Replay(World):
+    """Rows of a log in their order; a round counts only if the logged action is asked for.
+
+    A row with logged action a and propensity b is accepted when a is shown and a coin of
+    probability floor / b comes up; otherwise its rewards are NaN. Whatever is shown, a row is then
+    accepted with probability `floor`, so accepted rounds are distributed like live ones.
+
+    That needs an honest `floor`: every action, at every context, must have had at least this
+    probability of being logged. The log alone can show that it is too large, not that it is right.
+
+    The world moves on through the log: `draw` hands out the next rows, fewer at the end and none
+    when it is exhausted, and `rewind` starts over.
+
+    Parameters
+    ----------
+    log : Log
+        Rounds of single actions (slate_size 1) with their propensities. Rows appended later are
+        not served.
+    n_actions : int
+        Number K of actions.
+    sparsity : float
+        Bound on the rewards of all actions of one round; a log shows only one of them, so this is
+        taken on trust.
+    floor : float, optional
+        Smallest probability with which any action was logged. The smallest propensity in the log
+        by default, or 1/K if that is smaller.
+
+    Raises
+    ------
+    InvalidArgumentError
+        If the log is empty, has slates, has actions or rewards that do not fit, or contradicts
+        `floor`.
+    """
+
+    def __init__(
+        self, log: Log, *, n_actions: int, sparsity: float = 1.0, floor: float | None = None
+    ) -> None:
+        if not isinstance(log, Log):
+            raise InvalidArgumentError(f"log must be a Log, got {type(log).__name__}")
+        if log.slate_size != 1:
+            raise InvalidArgumentError(
+                f"log must have slates of one action, got slate_size={log.slate_size}; rejection "
+                "needs the joint probability of a slate, and a log has only those of its items"
+            )
+        if not len(log):
+            raise InvalidArgumentError("log must have at least one row, got none")
+        super().__init__(n_actions=n_actions, slate_size=1, sparsity=sparsity)
+        self._log = log[:]  # keeps its length when the log grows
+        _refuse_rows(
+            self._log.actions >= self.n_actions,
+            f"actions of the log must lie in [0, {self.n_actions - 1}]",
+            self._log.actions,
+        )
+        _refuse_rows(
+            self._log.rewards > self.sparsity * _SLACK,
+            f"rewards of the log must be at most the sparsity {self.sparsity:g}",
+            self._log.rewards,
+        )
+        smallest = float(self._log.propensities.min())
+        if floor is None:
+            self.floor = min(smallest, 1 / self.n_actions)
+        else:
+            self.floor = number(
+                "floor",
+                floor,
+                above=0,
+                below=min(smallest, 1 / self.n_actions) * _SLACK,
+                closed=True,
+                hint=f"the smallest propensity in the log is {smallest:g}, and the least likely of "
+                f"{self.n_actions} actions has at most 1/{self.n_actions}",
+            )
+        self._run = 0  # how often the log was rewound: older draws no longer count
+        self._used = 0
+        self._accepted = 0
+
+    @property
+    def rows_used(self) -> int:
+        """How many rows were handed out since the start or the last `rewind`."""
+        return self._used
+
+    @property
+    def rows_accepted(self) -> int:
+        """How many of them were accepted: their logged reward was told. Each counts once."""
+        return self._accepted
+
+    @property
+    def rows_left(self) -> int:
+        """How many rows are still to come."""
+        return len(self._log) - self._used
+
+    def rewind(self) -> None:
+        """Start over at the first row; counts go back to 0."""
+        self._run += 1
+        self._used = self._accepted = 0
+
+    def _draw(self, n: int, rng: np.random.Generator) -> Draw:
+        part = self._log[self._used : self._used + n]
+        self._used += len(part)
+        coin = rng.random((len(part), 1)) * part.propensities < self.floor
+        return Draw(
+            part.contexts,
+            self._rewards_of(part, coin),
+            n_actions=self.n_actions,
+            slate_size=1,
+        )
+
+    def _rewards_of(self, part: Log, coin: npt.NDArray[np.bool_]) -> RewardsOf:
+        run = self._run
+        told = np.zeros_like(coin)
+
+        def rewards_of(actions: npt.NDArray[np.int32]) -> npt.NDArray[np.float64]:
+            accepted = (actions == part.actions) & coin
+            if run == self._run:
+                self._accepted += int((accepted & ~told).sum())
+            np.logical_or(told, accepted, out=told)
+            return np.where(accepted, part.rewards, np.nan)
+
+        return rewards_of
+
+    def _values(self, policies: "Policies") -> NoReturn:
+        raise UnknownValueError(
+            "a replayed log cannot know the value of a policy; estimate it from the log with "
+            "importance weights, or use a world that knows all rewards"
+        )
+
+
+def _refuse_rows(bad: npt.NDArray[np.bool_], rule: str, column: npt.NDArray[Any]) -> None:
+    if bad.any():
+        row = int(np.flatnonzero(bad)[0])
+        raise InvalidArgumentError(
+            f"{rule}, got {column[row, 0]:g} in row {row}{first_rows(bad[:, 0])}"
+        )

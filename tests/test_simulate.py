@@ -1,0 +1,122 @@
+import numpy as np
+import pytest
+
+import policysieve as ps
+
+
+@pytest.fixture
+def world():
+    return ps.worlds.SparseSynthetic(
+        n_actions=5, n_contexts=40, n_policies=12, profile="one_good", rng=0
+    )
+
+
+def learner(world, seed=0, rounds=1000):
+    policies = ps.PolicyTable(world.pool, n_actions=world.n_actions)
+    return ps.Uniform(policies, world.problem(epsilon=0.2, delta=0.1), rounds=rounds, rng=seed)
+
+
+def test_result(world):
+    result = ps.run(learner(world), world, max_rounds=1000)
+    assert (result.rounds, result.finished, result.learner) == (1000, True, "Uniform")
+    assert result.history[-1].recommendation == result.recommendation
+    rounds = [checkpoint.recommendation.rounds for checkpoint in result.history]
+    assert rounds == sorted(set(rounds))
+    assert rounds[-1] == 1000
+    policies = ps.PolicyTable(world.pool, n_actions=5)
+    truth = world.values(policies)
+    best = result.recommendation.policy
+    assert result.suboptimality == pytest.approx(truth.max() - truth[best])
+    np.testing.assert_array_equal(result.true_values, truth)
+
+
+def test_same_seeds_same_bits_whatever_the_batches(world):
+    one = ps.run(learner(world), world, 700, rng=3, checkpoints=[100, 700])
+    two = ps.run(learner(world), world, 700, rng=3, checkpoints=[100, 700])
+    other = ps.run(learner(world), world, 700, rng=4, checkpoints=[100, 700])
+    assert one.to_dict() == two.to_dict()
+    assert one.to_dict() != other.to_dict()
+
+
+def test_checkpoints(world):
+    result = ps.run(learner(world), world, 500, checkpoints=[1, 7, 350], batch_size=64)
+    assert [c.recommendation.rounds for c in result.history] == [1, 7, 350, 500]
+    assert len(ps.run(learner(world), world, 500, checkpoints=0).history) == 1
+    many = ps.run(learner(world), world, 1000, checkpoints=10)
+    assert 8 <= len(many.history) <= 10
+
+
+def test_stops_when_the_learner_has_finished_or_the_rounds_run_out(world):
+    short = ps.run(learner(world, rounds=150), world, 1000)
+    assert (short.rounds, short.finished) == (150, True)
+    cut = ps.run(learner(world, rounds=5000), world, 150)
+    assert (cut.rounds, cut.finished) == (150, False)
+    again = learner(world, rounds=5000)
+    ps.run(again, world, 100)
+    assert ps.run(again, world, 100, rng=1).rounds == 100
+    assert again.rounds == 200
+
+
+def test_unknown_truth_and_replay(world):
+    first = learner(world, rounds=4000)
+    ps.run(first, world, 4000)
+    replay = ps.worlds.Replay(first.log, n_actions=5)
+    second = learner(world, seed=9, rounds=10**6)
+    result = ps.run(second, replay, 10**6)
+    assert result.suboptimality is None
+    assert result.true_values is None
+    assert result.rounds == replay.rows_accepted == second.rounds
+    assert replay.rows_left == 0
+    assert 600 < result.rounds < 1000  # a fifth of 4000, give or take six standard deviations
+    assert result.history[0].to_dict()["suboptimality"] is None
+
+
+def test_leaders(world):
+    result = ps.run(learner(world), world, 1000)
+    leaders = result.leaders(5)
+    assert leaders[0]["policy"] == result.recommendation.policy
+    values = [leader["value"] for leader in leaders]
+    assert values == sorted(values, reverse=True)
+    assert all(leader["lower"] <= leader["value"] <= leader["upper"] for leader in leaders)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"max_rounds": 0}, "max_rounds"),
+        ({"batch_size": 0}, "batch_size"),
+        ({"checkpoints": [5, 5]}, "increasing"),
+        ({"checkpoints": [0]}, "checkpoints"),
+        ({"checkpoints": -1}, "checkpoints"),
+        ({"rng": "seed"}, "rng"),
+    ],
+)
+def test_bad_arguments(world, arguments, message):
+    with pytest.raises(ps.InvalidArgumentError, match=message):
+        ps.run(learner(world), world, **arguments)
+
+
+def test_a_world_that_does_not_fit(world):
+    other = ps.worlds.Classification(np.zeros((3, 1)), [0, 1, 2], contexts="rows")
+    with pytest.raises(ps.InvalidArgumentError, match="agree on n_actions, got 3 and 5"):
+        ps.run(learner(world), other)
+
+
+def test_no_bar_when_the_output_is_not_a_terminal(world, capsys):
+    ps.run(learner(world), world, 200, progress=True)
+    captured = capsys.readouterr()
+    assert captured.out == captured.err == ""
+
+
+def test_a_bar_on_a_terminal(world, capsys, monkeypatch):
+    import io
+    import sys
+
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    ps.run(learner(world), world, 300, progress=True)
+    assert "Uniform" in terminal.getvalue()
