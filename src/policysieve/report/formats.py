@@ -1,0 +1,72 @@
+"""Values as text: numbers of one column alike, a dash for what is not known."""
+
+import math
+from collections.abc import Iterable
+from typing import TypeAlias
+
+import numpy as np
+
+__all__ = ["Cell", "column_texts", "is_number", "sort_key", "value_text"]
+
+Cell: TypeAlias = str | int | float | np.generic | None
+"""What a table or a fact can show. None and NaN are shown as a dash."""
+
+_UNKNOWN = "\N{EN DASH}"
+_DIGITS = 4
+_MOST_DECIMALS = 6
+
+
+def value_text(value: Cell) -> str:
+    """One value by itself: numbers with four digits, yes or no, a dash for None and NaN."""
+    plain = _plain(value)
+    if plain is None:
+        return _UNKNOWN
+    if isinstance(plain, bool):
+        return "yes" if plain else "no"
+    if isinstance(plain, int):
+        return _minus(f"{plain:,}")
+    if isinstance(plain, float):
+        return _minus(f"{plain:.{_DIGITS}g}")
+    return plain
+
+
+def column_texts(values: Iterable[Cell]) -> list[str]:
+    """The values of a table's column, its broken numbers all with the same decimals."""
+    cells = [_plain(value) for value in values]
+    sizes = [abs(x) for x in cells if isinstance(x, float) and x and math.isfinite(x)]
+    whole = math.floor(math.log10(max(sizes))) + 1 if sizes else 0  # digits before the point
+    if not _DIGITS - _MOST_DECIMALS <= whole <= 9:
+        return [value_text(cell) for cell in cells]
+    decimals = max(0, _DIGITS + (whole > 0) - whole)
+    return [
+        _minus(f"{cell:,.{decimals}f}") if isinstance(cell, float) else value_text(cell)
+        for cell in cells
+    ]
+
+
+def is_number(value: Cell) -> bool:
+    """Whether a value is shown as a number, or as the dash of a missing one."""
+    plain = _plain(value)
+    return plain is None or (isinstance(plain, int | float) and not isinstance(plain, bool))
+
+
+def sort_key(value: Cell) -> str:
+    """What a page sorts the value by; empty, which goes last, when it is not known."""
+    plain = _plain(value)
+    if plain is None:
+        return ""
+    if isinstance(plain, int | float) and not isinstance(plain, bool):
+        return repr(plain).replace("inf", "Infinity")  # as JavaScript spells it
+    return value_text(plain)
+
+
+def _plain(value: Cell) -> str | int | float | None:
+    """A Python value without NaN."""
+    item = value.item() if isinstance(value, np.generic) else value
+    if isinstance(item, float) and math.isnan(item):
+        return None
+    return item if isinstance(item, str | int | float | None) else str(item)
+
+
+def _minus(text: str) -> str:
+    return text.replace("-", "\N{MINUS SIGN}").replace("inf", "\N{INFINITY}")

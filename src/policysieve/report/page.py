@@ -1,0 +1,233 @@
+"""One HTML page that holds all it shows: text, tables and figures, and nothing from elsewhere."""
+
+import base64
+import hashlib
+import os
+import platform
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
+from importlib import metadata
+from importlib.resources import files
+from pathlib import Path
+from typing import Self
+
+from matplotlib.figure import Figure
+
+from policysieve.errors import InvalidArgumentError
+from policysieve.report.formats import Cell, column_texts, is_number, sort_key, value_text
+from policysieve.report.svg import inline_svg
+
+__all__ = ["Page"]
+
+_NARROW = 4.4  # inches; how wide a figure is laid out for a phone
+
+_TEMPLATE = """\
+<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta http-equiv="Content-Security-Policy" content="{rules}">
+<title>{title}</title>
+<link rel="icon" href="data:,">
+<style>
+{style}</style>
+</head>
+<body>
+<header>
+<p class="brand">PolicySieve</p>
+<h1>{title}</h1>
+{lead}</header>
+<main>
+{body}
+</main>
+<footer>
+<h2>Configuration and versions</h2>
+{facts}
+<p>Made by PolicySieve. This page is one file and loads nothing.</p>
+</footer>
+<script>{script}</script>
+</body>
+</html>
+"""
+
+
+class Page:
+    """Put a report together from top to bottom, then save it.
+
+    Parameters
+    ----------
+    title : str
+    lead : str
+        What the page is about, in a sentence or two below the title.
+    configuration : mapping of names to values, optional
+        Shown at the end, with the versions of PolicySieve, NumPy and Python.
+
+    Every method that adds something returns the page. All texts are plain: what looks like markup
+    is shown as it is. The same contents give the same bytes.
+
+    Examples
+    --------
+    >>> page = Page("Two policies", "Which of them is better?")
+    >>> _ = page.table(["policy", "value"], [["old", 0.31], ["new", 0.42]], "The new one.")
+    >>> page.html().startswith("<!DOCTYPE html>")
+    True
+    """
+
+    def __init__(
+        self, title: str, lead: str = "", *, configuration: Mapping[str, Cell] | None = None
+    ) -> None:
+        self.title = title
+        self.lead = lead
+        self.configuration = dict(configuration or {})
+        self._blocks: list[str] = []
+        self._ids = 0
+
+    def section(self, heading: str) -> Self:
+        """Begin a new section."""
+        return self._add(f"<h2>{escape(heading)}</h2>")
+
+    def text(self, text: str, *, statement: bool = False) -> Self:
+        """Add a paragraph, set off from the others when it is the page's main statement."""
+        return self._add(f"<p{_class('statement' if statement else '')}>{escape(text)}</p>")
+
+    def facts(self, facts: Mapping[str, Cell | tuple[Cell, str]]) -> Self:
+        """Add headline figures: a label for each value, or for each value and a note on it."""
+        tiles = []
+        for number, (label, fact) in enumerate(facts.items()):
+            value, note = fact if isinstance(fact, tuple) else (fact, "")
+            tiles.append(
+                f"<div{_class('' if number else 'first')}><dt>{escape(label)}</dt>"
+                f'<dd class="value">{escape(value_text(value))}</dd>'
+                + (f'<dd class="note">{escape(note)}</dd>' if note else "")
+                + "</div>"
+            )
+        return self._add('<dl class="facts">\n' + "\n".join(tiles) + "\n</dl>")
+
+    def table(
+        self,
+        columns: Sequence[str],
+        rows: Iterable[Sequence[Cell]],
+        caption: str,
+        *,
+        fold: str | None = None,
+    ) -> Self:
+        """Add a table that a click on a header sorts.
+
+        Parameters
+        ----------
+        columns : sequence of str
+        rows : iterable of sequences
+            One value for each column; the first one names the row.
+        caption : str
+            What there is to see.
+        fold : str, optional
+            Hide the table behind these words until they are clicked.
+        """
+        cells = [list(row) for row in rows]
+        for number, row in enumerate(cells):
+            if len(row) != len(columns):
+                raise InvalidArgumentError(
+                    f"rows must have {len(columns)} values like the columns, got {len(row)} in "
+                    f"row {number}"
+                )
+        values = [[row[column] for row in cells] for column in range(len(columns))]
+        kinds = ["number" if all(map(is_number, column)) else "" for column in values]
+        texts = [column_texts(column) for column in values]
+        head = "".join(
+            f'<th scope="col"{_class(kind)}>{escape(name)}</th>'
+            for name, kind in zip(columns, kinds, strict=True)
+        )
+        body = "\n".join(
+            "<tr>"
+            + "".join(
+                _cell(column == 0, kinds[column], texts[column][row], value)
+                for column, value in enumerate(cells[row])
+            )
+            + "</tr>"
+            for row in range(len(cells))
+        )
+        name = self._new_id("table")
+        block = (
+            f'<figure>\n<figcaption id="{name}">{escape(caption)}</figcaption>\n'
+            f'<div class="scroll" role="region" aria-labelledby="{name}" tabindex="0">\n'
+            f"<table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody>\n</table>\n"
+            "</div>\n</figure>"
+        )
+        if fold is not None:
+            block = f"<details>\n<summary>{escape(fold)}</summary>\n{block}\n</details>"
+        return self._add(block)
+
+    def figure(self, figure: Figure, caption: str) -> Self:
+        """Add a figure as it is now, laid out both for a wide page and for a phone."""
+        name = self._new_id("figure")
+        wide = inline_svg(figure, f"{name}-wide-", caption)
+        narrow = inline_svg(figure, f"{name}-narrow-", caption, width=_NARROW)
+        return self._add(
+            f"<figure>\n<figcaption>{escape(caption)}</figcaption>\n"
+            f'<div class="wide">{wide}</div>\n<div class="narrow">{narrow}</div>\n</figure>'
+        )
+
+    def html(self) -> str:
+        """The whole page."""
+        script = _asset("page.js")
+        digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+        rules = (
+            "default-src 'none'; img-src data:; style-src 'unsafe-inline'; "
+            f"script-src 'sha256-{digest}'"
+        )
+        return _TEMPLATE.format(
+            rules=rules,
+            title=escape(self.title),
+            lead=f'<p class="lead">{escape(self.lead)}</p>\n' if self.lead else "",
+            style=_asset("page.css"),
+            script=script,
+            body="\n".join(self._blocks),
+            facts=_definitions({**self.configuration, **_versions()}),
+        )
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the page; an existing file is replaced only when all is written."""
+        target = Path(path)
+        partial = target.with_name(target.name + ".partial")
+        try:
+            partial.write_text(self.html(), encoding="utf-8", newline="\n")
+            os.replace(partial, target)
+        finally:
+            partial.unlink(missing_ok=True)
+
+    def _add(self, block: str) -> Self:
+        self._blocks.append(block)
+        return self
+
+    def _new_id(self, kind: str) -> str:
+        self._ids += 1
+        return f"{kind}-{self._ids}"
+
+
+def _cell(is_name: bool, kind: str, text: str, value: Cell) -> str:
+    tag, scope = ("th", ' scope="row"') if is_name else ("td", "")
+    key = escape(sort_key(value))
+    return f'<{tag}{scope}{_class(kind)} data-sort="{key}">{escape(text)}</{tag}>'
+
+
+def _class(name: str) -> str:
+    return f' class="{name}"' if name else ""
+
+
+def _definitions(facts: Mapping[str, Cell]) -> str:
+    pairs = (
+        f"<div><dt>{escape(name)}</dt><dd>{escape(value_text(value))}</dd></div>"
+        for name, value in facts.items()
+    )
+    return "<dl>\n" + "\n".join(pairs) + "\n</dl>"
+
+
+def _versions() -> dict[str, str]:
+    versions = {name: metadata.version(name) for name in ("policysieve", "numpy")}
+    return {**versions, "python": platform.python_version()}
+
+
+def _asset(name: str) -> str:
+    return files("policysieve.report").joinpath(name).read_text(encoding="utf-8")

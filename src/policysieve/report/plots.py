@@ -1,0 +1,197 @@
+"""Figures of runs: plain matplotlib figures, to put on a page or to save as PNG, SVG or PDF."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from math import isfinite
+from typing import TYPE_CHECKING
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+
+from policysieve.checks import integer
+from policysieve.report.style import (
+    BLUE,
+    INK,
+    PAPER,
+    colours,
+    legend,
+    look,
+    new_figure,
+    rounds_axis,
+    say,
+)
+
+if TYPE_CHECKING:
+    from policysieve.simulate import RunResult
+
+__all__ = ["estimate_over_rounds", "suboptimality_over_rounds", "value_intervals"]
+
+_MARKERS = "os^Dv"
+
+
+def value_intervals(result: "RunResult", count: int = 15) -> Figure:
+    """Draw the intervals of the leading policies, the best estimate on top.
+
+    Parameters
+    ----------
+    result : RunResult
+    count : int
+        How many policies. The recommended one is added below when it is not among them.
+
+    Returns
+    -------
+    Figure
+        A dot for each estimate, and a hollow diamond for each true value that is known.
+    """
+    count = integer("count", count, low=1)
+    limits, truth, chosen = result.intervals, result.true_values, result.recommendation.policy
+    shown = [row["policy"] for row in result.leaders(count)]
+    if chosen not in shown:
+        shown.append(chosen)
+    rows = np.arange(len(shown))
+    with look():
+        figure, axes = new_figure(0.95 + 0.26 * len(shown))
+        for mine, colour, label in [(True, BLUE, "recommended"), (False, INK, "others")]:
+            part = np.array([(policy == chosen) is mine for policy in shown])
+            if not part.any():
+                continue
+            at, which = rows[part], np.array(shown)[part]
+            width, strength = (2.4, 1.0) if mine else (1.4, 0.62)
+            axes.hlines(
+                at, limits.lower[which], limits.upper[which], colour, lw=width, alpha=strength
+            )
+            axes.plot(
+                limits.values[which],
+                at,
+                "o",
+                color=colour,
+                ms=6 if mine else 4.5,
+                mew=0,
+                alpha=strength,
+                label=label,
+                zorder=3,
+            )
+        if truth is not None:
+            axes.plot(
+                truth[shown], rows, "D", ms=5, mfc=PAPER, mec=INK, mew=1.1, label="true value"
+            )
+        axes.set_yticks(rows, [f"policy {policy}" for policy in shown])
+        axes.set_ylim(len(shown) - 0.4, -0.6)
+        axes.grid(visible=False, axis="y")
+        axes.tick_params(axis="y", length=0)
+        axes.spines["left"].set_visible(False)
+        axes.xaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10]))
+        axes.set_xlabel("expected reward per round")
+        legend(figure, axes)
+    return figure
+
+
+def estimate_over_rounds(result: "RunResult") -> Figure:
+    """Draw the estimate of the policy that led at each checkpoint, with its interval as a band.
+
+    Where the world knows it, the true value of the finally recommended policy is a dashed line.
+    """
+    final, truth = result.recommendation.policy, result.true_values
+    looks = [checkpoint.recommendation for checkpoint in result.history]
+    looks = [one for one in looks if one.rounds > 0 and isfinite(one.value)]
+    rounds, value, lower, upper = (
+        np.array([getattr(one, name) for one in looks], dtype=float)
+        for name in ("rounds", "value", "lower", "upper")
+    )
+    with look():
+        figure, axes = new_figure(3.3)
+        if not len(rounds):
+            say(figure, axes, "No rounds were played.")
+            return figure
+        if len(rounds) == 1:
+            axes.vlines(rounds, lower, upper, BLUE, lw=2.4, alpha=0.5, label="interval")
+        else:
+            axes.fill_between(rounds, lower, upper, color=BLUE, alpha=0.18, lw=0, label="interval")
+        axes.plot(rounds, value, "o-", color=BLUE, label="estimate")
+        if truth is not None and isfinite(truth[final]):
+            axes.axhline(truth[final], color=INK, ls="--", lw=1, label="true value")
+        rounds_axis(axes, rounds[0], rounds[-1])
+        axes.set_ylabel("expected reward per round")
+        legend(figure, axes)
+    return figure
+
+
+def suboptimality_over_rounds(results: "RunResult | Iterable[RunResult]") -> Figure:
+    """Draw how far the recommended policy was from the best: the truth, and what was proved.
+
+    Parameters
+    ----------
+    results : RunResult or several
+        Several are drawn into the same axes, one colour for each.
+
+    Returns
+    -------
+    Figure
+        Solid lines for the true distance where it is known, dashed ones for the bound, and a
+        dotted level for each problem's epsilon.
+    """
+    runs = list(results) if isinstance(results, Iterable) else [results]
+    names = _names(runs)
+    drawn: list[float] = []
+    with look():
+        figure, axes = new_figure(3.3 + 0.2 * (len(runs) - 1))  # room for the legend
+        for number, (run, colour) in enumerate(zip(runs, colours(len(runs)), strict=True)):
+            whose = f"{names[number]}: " if len(runs) > 1 else ""
+            marker = _MARKERS[number % len(_MARKERS)]
+            looks = [(one.recommendation, one.suboptimality) for one in run.history]
+            rounds = [proved.rounds for proved, _ in looks]
+            true = [distance for _, distance in looks]
+            bound = [proved.suboptimality_bound for proved, _ in looks]
+            drawn += _line(axes, rounds, true, f"{marker}-", colour, colour, f"{whose}true")
+            drawn += _line(axes, rounds, bound, f"{marker}--", colour, PAPER, f"{whose}bound")
+        if not drawn:
+            say(figure, axes, "No rounds were played.")
+            return figure
+        for epsilon in sorted({run.problem.epsilon for run in runs}):
+            label = f"epsilon {epsilon:g}"
+            axes.axhline(epsilon, color=INK, ls=(0, (1, 2)), lw=1.3, label=label)
+        rounds_axis(axes, min(drawn), max(drawn))
+        axes.set_ylim(bottom=0)
+        axes.set_ylabel("distance to the best policy")
+        legend(figure, axes, columns=3 if len(runs) == 1 else 2)
+    return figure
+
+
+def _line(
+    axes: Axes,
+    rounds: Sequence[int],
+    distances: Sequence[float | None],
+    style: str,
+    colour: str,
+    filling: str,
+    label: str,
+) -> list[float]:
+    """Draw what is known and finite; return the rounds at which something was."""
+    x, y = np.array(rounds, dtype=float), np.array(distances, dtype=float)  # None becomes NaN
+    kept = (x > 0) & np.isfinite(y)
+    if kept.any():
+        # Not clipped: a distance of zero is good news and must not hide half behind the axis.
+        axes.plot(
+            x[kept],
+            y[kept],
+            style,
+            color=colour,
+            mfc=filling,
+            label=label,
+            clip_on=False,
+            zorder=3,
+        )
+    return [float(at) for at in x[kept]]
+
+
+def _names(runs: "list[RunResult]") -> list[str]:
+    """The learners' names, numbered where the same one comes again."""
+    seen: Counter[str] = Counter()
+    names = []
+    for run in runs:
+        seen[run.learner] += 1
+        again = seen[run.learner] > 1
+        names.append(f"{run.learner} {seen[run.learner]}" if again else run.learner)
+    return names
