@@ -16,9 +16,12 @@ if TYPE_CHECKING:
     from policysieve.errors import PolicySieveError as PolicySieveError
     from policysieve.errors import UnknownValueError as UnknownValueError
     from policysieve.exploration import Decisions as Decisions
+    from policysieve.exploration import Exploration as Exploration
     from policysieve.exploration import Explorer as Explorer
+    from policysieve.exploration import LowVarianceExploration as LowVarianceExploration
     from policysieve.exploration import Recommendation as Recommendation
     from policysieve.exploration import Uniform as Uniform
+    from policysieve.exploration import design as design
     from policysieve.log import Log as Log
     from policysieve.planning import Plan as Plan
     from policysieve.planning import plan as plan
@@ -41,9 +44,12 @@ _HOMES: dict[str, str | None] = {
     "PolicySieveError": "errors",
     "UnknownValueError": "errors",
     "Decisions": "exploration",
+    "Exploration": "exploration",
     "Explorer": "exploration",
+    "LowVarianceExploration": "exploration",
     "Recommendation": "exploration",
     "Uniform": "exploration",
+    "design": "exploration",
     "Log": "log",
     "Plan": "planning",
     "plan": "planning",

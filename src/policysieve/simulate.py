@@ -208,7 +208,8 @@ def _play(learner: Explorer, draw: Any) -> None:
         learner.tell(decisions, rewards)
         return
     learner.discard(decisions[~known])
-    learner.tell(decisions[known], rewards[known])
+    if known.any():
+        learner.tell(decisions[known], rewards[known])
 
 
 def _check_fit(learner: Explorer, world: "World") -> None:

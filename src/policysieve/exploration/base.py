@@ -39,14 +39,7 @@ class Explorer(ABC):
     """
 
     def __init__(self, policies: Policies, problem: Problem, *, rng: Any = None) -> None:
-        for name, of_policies, of_problem in [
-            ("n_actions", policies.n_actions, problem.n_actions),
-            ("slate_size", policies.slate_size, problem.slate_size),
-        ]:
-            if of_policies != of_problem:
-                raise InvalidArgumentError(
-                    f"policies and problem must agree on {name}, got {of_policies} and {of_problem}"
-                )
+        policies.check_fits(problem)
         self.policies = policies
         self.problem = problem
         self._rng = as_rng(rng)

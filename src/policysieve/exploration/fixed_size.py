@@ -8,7 +8,14 @@ __all__ = ["fixed_size_recommendation"]
 
 
 def fixed_size_recommendation(
-    intervals: ValueIntervals, problem: Problem, *, rounds: int, planned: int, sufficient: int
+    intervals: ValueIntervals,
+    problem: Problem,
+    *,
+    rounds: int,
+    planned: int,
+    complete: bool,
+    sufficient: int,
+    guaranteed: bool,
 ) -> Recommendation:
     """Recommend the leader of intervals that hold at the planned number of rounds.
 
@@ -16,21 +23,23 @@ def fixed_size_recommendation(
     ----------
     intervals : ValueIntervals
     problem : Problem
-    rounds : int
-        Rounds behind the intervals.
-    planned : int
-        Rounds declared in advance; the intervals are a proof at this number only.
+    rounds, planned : int
+        Rounds so far, and rounds declared in advance.
+    complete : bool
+        Whether the planned rounds are done; the intervals are a proof only then.
     sufficient : int
         Rounds after which epsilon and delta hold before any data is seen.
+    guaranteed : bool
+        Whether the plan has as many, phase by phase.
     """
     leader, bound = intervals.leader, intervals.suboptimality_bound()
     sure = f"with probability at least {1 - problem.delta:g}"
-    if rounds != planned:
+    if not complete:
         guarantee = (
             f"Nothing is guaranteed at {rounds:,} rounds: the intervals are proofs only at the "
             f"{planned:,} rounds that were planned in advance."
         )
-    elif rounds >= sufficient:
+    elif guaranteed:
         guarantee = (
             f"Within {problem.epsilon:g} of the best policy {sure}: the planned {planned:,} rounds "
             "were sized to guarantee it."
@@ -46,7 +55,7 @@ def fixed_size_recommendation(
         lower=float(intervals.lower[leader]),
         upper=float(intervals.upper[leader]),
         suboptimality_bound=bound,
-        certified=rounds == planned and bound <= problem.epsilon,
+        certified=complete and bound <= problem.epsilon,
         rounds=rounds,
         guarantee=guarantee,
     )

@@ -24,7 +24,8 @@ class Uniform(Explorer):
     """Show uniformly random slates, then take the policy with the best estimate.
 
     Every item is shown with propensity m/K, so an estimate can be as large as K mu / m and about
-    (K/eps^2) ln|Pi| rounds are needed (docs/maths.md, "Explicit sizes").
+    (K/eps^2) ln|Pi| rounds are needed (docs/maths.md, "Explicit sizes"). Rounds beyond the planned
+    ones are logged but change nothing any more, so that what was proved stays proved.
 
     Parameters
     ----------
@@ -66,7 +67,9 @@ class Uniform(Explorer):
             self.problem,
             rounds=self.rounds,
             planned=self.planned_rounds,
+            complete=self.finished,
             sufficient=self.needed_rounds,
+            guaranteed=self.planned_rounds >= self.needed_rounds,
         )
 
     def intervals(self) -> ValueIntervals:
@@ -90,4 +93,5 @@ class Uniform(Explorer):
         return slates, np.full(slates.shape, share)
 
     def _learn(self, rounds: Log, batches: npt.NDArray[np.int64]) -> None:
-        self._estimates.add(rewarded_events(rounds, self.policies))
+        wanted = rounds[: self.planned_rounds - self._estimates.rounds]
+        self._estimates.add(rewarded_events(wanted, self.policies))

@@ -3,21 +3,36 @@
 import numba as nb
 import numpy as np
 
+from policysieve.kernels.hits import find_hits
+
 
 @nb.njit(cache=True, nogil=True)
-def add_gains(table, rows, actions, gains, K, total, square):  # type: ignore[no-untyped-def]
+def add_gains(table, rows, actions, gains, K, total, square):
     """Add R_i(pi) to total[pi] and its square to square[pi], for each event i and policy pi.
 
     R_i(pi) is the sum of gains[i, k] = r/W over the shown items actions[i, k] that pi would show
     too. table (., P, m) holds the policies' slates, rows[i] the row of event i's context in it;
-    actions, gains (n, m'); total, square (P,).
+    actions, gains (n, m'); total, square (P,). With one rewarded item only the policies that show
+    it are touched.
     """
     P, m = table.shape[1], table.shape[2]
     gain = np.zeros(K)
+    hits = np.empty(P, np.int32)
     for i in range(len(rows)):
+        row = table[rows[i]]
+        rewarded, last = 0, 0
+        for k in range(actions.shape[1]):
+            if gains[i, k] > 0.0:
+                rewarded += 1
+                last = k
+        if rewarded == 1:
+            g = gains[i, last]
+            for h in range(find_hits(row.reshape(P * m), actions[i, last], m, 0, hits, 0)):
+                total[hits[h]] += g
+                square[hits[h]] += g * g
+            continue
         for k in range(actions.shape[1]):
             gain[actions[i, k]] = gains[i, k]
-        row = table[rows[i]]
         for p in range(P):
             g = 0.0
             for k in range(m):

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from policysieve.checks import as_contexts, integer, repeated_items
 from policysieve.errors import InvalidArgumentError, PolicyFailureError
+from policysieve.problem import Problem
 
 __all__ = ["Policies", "action_dtype"]
 
@@ -39,6 +40,20 @@ class Policies(ABC):
         self.n_policies = n_policies
         self.n_actions = integer("n_actions", n_actions, low=1, high=2**31 - 1)
         self.slate_size = integer("slate_size", slate_size, low=1, high=self.n_actions)
+
+    @property
+    def n_contexts(self) -> int | None:
+        """How many contexts there are, numbered from 0; None if they cannot be listed."""
+        return None
+
+    def check_fits(self, problem: Problem) -> None:
+        """Raise unless these are policies for the problem's actions and slates."""
+        for name in ("n_actions", "slate_size"):
+            ours, theirs = getattr(self, name), getattr(problem, name)
+            if ours != theirs:
+                raise InvalidArgumentError(
+                    f"policies and problem must agree on {name}, got {ours} and {theirs}"
+                )
 
     def __len__(self) -> int:
         return self.n_policies

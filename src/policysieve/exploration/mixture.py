@@ -1,0 +1,213 @@
+"""The exploration that phase 1 finds: follow p_hat, mixed with uniform slates."""
+
+import json
+import os
+import uuid
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, Self
+from zipfile import BadZipFile
+
+import numpy as np
+import numpy.typing as npt
+
+from policysieve.checks import as_rng
+from policysieve.errors import FileFormatError, InvalidArgumentError
+from policysieve.exploration.decisions import Decisions
+from policysieve.kernels.subsets import alias_table, marginals, mixed_subsets, shown_marginals
+from policysieve.policies import Policies
+from policysieve.problem import Problem
+
+__all__ = ["Exploration"]
+
+_VERSION = 1
+_CACHE_BYTES = 1 << 26  # for the marginals of contexts that come again
+
+
+class Exploration:
+    """With probability `mixing` a uniform slate, else the slate of a policy drawn from p_hat.
+
+    Item j is shown at context x with propensity W(x, j) = mixing m/K + (1-mixing) Q(x, j), where
+    Q(x, j) is the share of p_hat that shows j (docs/maths.md, "Low-variance exploration").
+
+    Attributes
+    ----------
+    policies : Policies
+    problem : Problem
+    support : integer array
+        Policies with a positive share, increasing.
+    shares : float array of the same shape
+        Their shares in p_hat; they sum to one.
+    mixing : float
+    variance_bound : float
+        Observed bound on the variance term of every policy's estimate; it holds with probability
+        at least 1 - delta/2.
+    """
+
+    def __init__(
+        self,
+        policies: Policies,
+        problem: Problem,
+        *,
+        support: npt.NDArray[np.int64],
+        shares: npt.NDArray[np.float64],
+        mixing: float,
+        variance_bound: float,
+        rng: Any = None,
+    ) -> None:
+        self.policies = policies
+        self.problem = problem
+        self.support = support
+        self.shares = shares
+        self.mixing = mixing
+        self.variance_bound = variance_bound
+        self._rng = as_rng(rng)
+        self._accept, self._alias = np.empty(len(shares)), np.empty(len(shares), np.int64)
+        alias_table(shares, self._accept, self._alias)
+        self._issuer, self._issued = uuid.uuid4().hex, 0
+        self._slots: npt.NDArray[np.int64] | None = None
+        self._known = np.empty((0, problem.n_actions))
+
+    @property
+    def draws_per_round(self) -> int:
+        """Uniform random numbers that one round uses."""
+        return self.problem.slate_size + 2
+
+    @property
+    def largest_gain(self) -> float:
+        """The most one round can add to an estimate: B = mu K / (mixing m)."""
+        q = self.problem
+        return q.reward_cap * q.n_actions / (self.mixing * q.slate_size)
+
+    def ask(self, contexts: Any) -> Decisions:
+        """Decide what to show at the contexts, and with which propensities."""
+        x = self.policies.check_contexts(contexts)
+        actions, propensities = self.choose(x, self._rng.random((len(x), self.draws_per_round)))
+        self._issued += 1
+        return Decisions(
+            contexts=x.copy(),
+            actions=actions,
+            propensities=propensities,
+            batch=self._issued - 1,
+            rows=np.arange(len(x)),
+            issuer=self._issuer,
+        )
+
+    def propensities(self, contexts: Any) -> npt.NDArray[np.float64]:
+        """W(x, j) of every item at the contexts, shape (n, n_actions); rows sum to m."""
+        table, rows = self.policies.action_rows(self.policies.check_contexts(contexts))
+        shown = np.zeros((len(rows), self.problem.n_actions))
+        marginals(table, rows, self.support, self.shares, shown)
+        return self._mixed(shown)
+
+    def choose(
+        self, contexts: npt.NDArray[Any], uniforms: npt.NDArray[np.float64]
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
+        """Slates and propensities at checked contexts, from (n, draws_per_round) uniforms."""
+        table, rows = self.policies.action_rows(contexts)
+        slates = np.empty((len(rows), self.problem.slate_size), dtype=np.int64)
+        mixed_subsets(
+            uniforms,
+            self.mixing,
+            self.problem.n_actions,
+            table,
+            rows,
+            self.support,
+            self._accept,
+            self._alias,
+            slates,
+        )
+        n_contexts = self.policies.n_contexts
+        if n_contexts is None or 8 * n_contexts * self.problem.n_actions > _CACHE_BYTES:
+            shown = np.empty(slates.shape)
+            shown_marginals(
+                table, rows, self.support, self.shares, self.problem.n_actions, slates, shown
+            )
+        else:
+            shown = self._remembered(table, rows, n_contexts)[rows[:, None], slates]
+        return slates, self._mixed(shown)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the design as one file; an existing one is replaced only when all is written."""
+        header = {
+            "version": _VERSION,
+            "problem": asdict(self.problem),
+            "n_policies": self.policies.n_policies,
+            "mixing": self.mixing,
+            "variance_bound": self.variance_bound,
+        }
+        target = Path(path)
+        partial = target.with_name(target.name + ".partial")
+        try:
+            with open(partial, "wb") as file:
+                np.savez_compressed(
+                    file, header=json.dumps(header), support=self.support, shares=self.shares
+                )
+            os.replace(partial, target)
+        finally:
+            partial.unlink(missing_ok=True)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], policies: Policies, *, rng: Any = None) -> Self:
+        """Read a design written by `save`, for the policies that it was made for."""
+        if not Path(path).is_file():
+            raise FileNotFoundError(f"no design at {os.fspath(path)}")
+        try:
+            with np.load(path, allow_pickle=False) as file:
+                header = json.loads(str(file["header"]))
+                support, shares = file["support"], file["shares"]
+            if header["version"] != _VERSION:
+                raise FileFormatError(
+                    f"{os.fspath(path)} is a design of version {header['version']}, this release "
+                    f"reads version {_VERSION}"
+                )
+            problem = Problem(**header["problem"])
+            n_policies, mixing = header["n_policies"], header["mixing"]
+            variance_bound = header["variance_bound"]
+        except (KeyError, TypeError, ValueError, OSError, EOFError, BadZipFile) as error:
+            if isinstance(error, FileFormatError):
+                raise
+            raise FileFormatError(
+                f"{os.fspath(path)} is not a readable design ({error}); designs are written by "
+                "Exploration.save"
+            ) from error
+        policies.check_fits(problem)
+        if n_policies != policies.n_policies:
+            raise InvalidArgumentError(
+                f"policies must be the {n_policies} that the design was made for, got "
+                f"{policies.n_policies}"
+            )
+        return cls(
+            policies,
+            problem,
+            support=support,
+            shares=shares,
+            mixing=mixing,
+            variance_bound=variance_bound,
+            rng=rng,
+        )
+
+    def __repr__(self) -> str:
+        return (
+            f"Exploration({len(self.support)} of {self.policies.n_policies} policies, "
+            f"mixing={self.mixing:.3g}, variance_bound={self.variance_bound:.3g})"
+        )
+
+    def _mixed(self, shown: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        share = self.mixing * self.problem.slate_size / self.problem.n_actions
+        return np.minimum(share + (1 - self.mixing) * shown, 1.0)
+
+    def _remembered(
+        self, table: npt.NDArray[Any], rows: npt.NDArray[np.intp], n_contexts: int
+    ) -> npt.NDArray[np.float64]:
+        """Q of the contexts seen so far, one row per context; those of `rows` are filled in."""
+        if self._slots is None:
+            self._slots = np.zeros(n_contexts, dtype=np.int64)
+            self._known = np.zeros((n_contexts, self.problem.n_actions))
+        fresh = np.unique(rows[self._slots[rows] == 0])
+        if len(fresh):
+            found = np.zeros((len(fresh), self.problem.n_actions))
+            marginals(table, fresh, self.support, self.shares, found)
+            self._known[fresh] = found
+            self._slots[fresh] = 1
+        return self._known
