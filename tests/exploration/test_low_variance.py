@@ -10,6 +10,7 @@ from scipy import stats
 import policysieve as ps
 from tests.contracts.explorer_contract import ExplorerContract
 from tests.oracles import low_variance as oracle
+from tests.oracles import sizes
 from tests.statistics import TINY, assert_at_most
 
 
@@ -92,7 +93,11 @@ def test_equals_the_naive_algorithm(m, batch):
     found = np.zeros(9)
     found[learner.design.support] = learner.design.shares
     np.testing.assert_allclose(found, p_hat, atol=1e-10, rtol=0)
-    np.testing.assert_allclose(learner._hedge.gains, gains, rtol=1e-10)
+    assert learner.design.variance_bound == pytest.approx(
+        sizes.observable_variance(
+            gains.max(), 6, m, 300, 9, learner.mixing, learner.plan.variance_bound, 0.1 / 2
+        )
+    )
 
     slates = policies.actions(second.contexts).tolist()
     for i in range(200):

@@ -34,3 +34,11 @@ def by_optimization_gap(K, s, n_policies, delta, T):
     """Suboptimality promised after T rounds of exploration by optimization."""
     log_term = log(2 * n_policies / delta)
     return 2 * sqrt(2 * s * log_term / T) + 2 * K * log_term / T + sqrt(2 * log(2 / delta) / T)
+
+
+def observable_variance(gain, K, m, T, n_policies, gamma, expected, delta):
+    """Bound on V(pi) from sum_t u_t(pi) = gain for rewards with min(s, m) = 1."""
+    B = K / (gamma * m)
+    log_term = log(n_policies / delta)
+    theta = min(2.0, sqrt(2 * B * log_term * K / (m * T * expected)))
+    return K / (m * T * psi(theta)) * (gain + B / theta * log_term)

@@ -7,9 +7,12 @@ import numpy.typing as npt
 
 from policysieve.errors import InvalidArgumentError
 from policysieve.evidence.events import Events
-from policysieve.kernels.importance import add_gains
+from policysieve.kernels.importance import add_cells, add_gains, sum_by_cell
 
 __all__ = ["Estimates"]
+
+_POLICIES_PER_CELL = 32  # so many can be looked at in the time that one cell's sums take
+_MAX_CELLS = 1 << 24
 
 
 class Estimates:
@@ -43,16 +46,30 @@ class Estimates:
 
     def add(self, events: Events) -> None:
         """Take in the rounds behind these events, rewarded or not."""
-        add_gains(
-            events.table,
-            events.rows,
-            events.actions,
-            events.rewards / events.propensities,
-            events.n_actions,
-            self._total,
-            self._square,
-        )
+        gains = events.rewards / events.propensities
+        cells = len(events.table) * events.n_actions
+        per_event = len(self._total) / _POLICIES_PER_CELL
+        if gains.shape[1] == 1 and cells <= min(len(gains) * per_event, _MAX_CELLS):
+            self._add_by_cell(events, gains[:, 0], cells)
+        else:
+            add_gains(
+                events.table,
+                events.rows,
+                events.actions,
+                gains,
+                events.n_actions,
+                self._total,
+                self._square,
+            )
         self.rounds += events.n_rounds
+
+    def _add_by_cell(self, events: Events, gains: npt.NDArray[np.float64], cells: int) -> None:
+        """Single actions at contexts that come again: first sum for each (context, action)."""
+        total, square = np.zeros(cells), np.zeros(cells)
+        sum_by_cell(events.rows, events.actions[:, 0], gains, events.n_actions, total, square)
+        used = np.flatnonzero(total)
+        rows, actions = np.divmod(used, events.n_actions)
+        add_cells(events.table, rows, actions, total[used], square[used], self._total, self._square)
 
     def merge(self, other: Self) -> None:
         """Add the sums of another part of the data."""

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from policysieve.checks import first_rows
 from policysieve.errors import InvalidArgumentError
 from policysieve.log import Log
 from policysieve.policies import Policies
@@ -47,22 +48,22 @@ def rewarded_events(log: Log, policies: Policies) -> Events:
             f"log and policies must agree on the slate size, got {log.slate_size} and "
             f"{policies.slate_size}"
         )
-    rewards = log.rewards
-    rounds = np.flatnonzero(rewards.any(axis=1))
-    actions = log.actions[rounds]
+    actions, rewards = log.actions, log.rewards
     if actions.size and actions.max() >= policies.n_actions:
-        row = int(rounds[(actions >= policies.n_actions).any(axis=1)][0])
+        bad = (actions >= policies.n_actions).any(axis=1)
+        row = int(np.flatnonzero(bad)[0])
         raise InvalidArgumentError(
             f"actions of the log must lie in [0, {policies.n_actions - 1}], got "
-            f"{log.actions[row].tolist()} in row {row}"
+            f"{actions[row].tolist()} in row {row}{first_rows(bad)}"
         )
+    rounds = np.flatnonzero(rewards.any(axis=1))
     table, rows = policies.action_rows(policies.check_contexts(log.contexts[rounds]))
     return Events(
         n_rounds=len(log),
         rounds=rounds,
         table=table,
         rows=rows,
-        actions=actions,
+        actions=actions[rounds],
         propensities=log.propensities[rounds],
         rewards=rewards[rounds],
         n_actions=policies.n_actions,

@@ -43,8 +43,9 @@ class Explorer(ABC):
         self.policies = policies
         self.problem = problem
         self._rng = as_rng(rng)
+        self._rounds = 0
         self._ledger = Ledger(issuer=uuid.uuid4().hex)
-        self._log: Log | None = None
+        self._learnt: list[Log] = []  # pieces of the log, put together when it is asked for
 
     def ask(self, contexts: Any) -> Decisions:
         """Decide what to show at one context or many, and with which propensities.
@@ -55,10 +56,10 @@ class Explorer(ABC):
             If the contexts are not of the kind the policies take; nothing is changed.
         """
         x = self.policies.check_contexts(contexts)
-        if self._log is not None and x.shape[1:] != self._log.contexts.shape[1:]:
+        if self._learnt and x.shape[1:] != self._learnt[0].contexts.shape[1:]:
             raise InvalidArgumentError(
-                f"contexts must have the shape (n, *{self._log.contexts.shape[1:]}) of earlier "
-                f"rounds, got {x.shape}"
+                f"contexts must have the shape (n, *{self._learnt[0].contexts.shape[1:]}) of "
+                f"earlier rounds, got {x.shape}"
             )
         actions, propensities = self._choose(x)
         return self._ledger.issue(x, actions, propensities)
@@ -95,14 +96,15 @@ class Explorer(ABC):
     @property
     def log(self) -> Log:
         """The rounds learnt from so far, in the order of their decisions."""
-        if self._log is None:
+        if not self._learnt:
             return Log.empty(contexts=np.empty(0, np.int64), slate_size=self.problem.slate_size)
-        return self._log[:]
+        self._learnt = [Log.concatenate(self._learnt)]
+        return self._learnt[0][:]
 
     @property
     def rounds(self) -> int:
         """How many rounds were learnt from."""
-        return 0 if self._log is None else len(self._log)
+        return self._rounds
 
     @property
     def pending(self) -> int:
@@ -161,8 +163,6 @@ class Explorer(ABC):
         except BaseException:
             self._ledger.undo(decisions)
             raise
-        if self._log is None:
-            self._log = rounds
-        else:
-            self._log.extend(rounds)
+        self._learnt.append(rounds)
+        self._rounds += len(rounds)
         self._ledger.release(len(rounds))

@@ -35,7 +35,7 @@ class Decisions:
     """
 
     contexts: npt.NDArray[Any]
-    actions: npt.NDArray[np.int64]
+    actions: npt.NDArray[np.int32]
     propensities: npt.NDArray[np.float64]
     batch: int
     rows: npt.NDArray[np.intp]

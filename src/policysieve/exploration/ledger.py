@@ -49,7 +49,7 @@ class Ledger:
         n = len(contexts)
         decisions = Decisions(
             contexts=contexts.copy(),
-            actions=actions.astype(np.int64),
+            actions=actions,
             propensities=propensities,
             batch=self.batches_issued,
             rows=np.arange(n),
@@ -93,16 +93,17 @@ class Ledger:
                 break
         if not parts:
             return None
-        rounds = Log(
-            contexts=np.concatenate([b.decisions.contexts[rows] for b, rows in parts]),
-            actions=np.concatenate([b.decisions.actions[rows] for b, rows in parts]),
-            propensities=np.concatenate([b.decisions.propensities[rows] for b, rows in parts]),
-            rewards=np.concatenate([b.rewards[rows] for b, rows in parts]),
-        )
-        batches = np.concatenate(
-            [np.full(len(b.decisions.actions[rows]), b.decisions.batch) for b, rows in parts]
-        )
-        return rounds, batches
+        logs = [
+            Log.trusted(
+                b.decisions.contexts[rows],
+                b.decisions.actions[rows],
+                b.decisions.propensities[rows],
+                b.rewards[rows],
+            )
+            for b, rows in parts
+        ]
+        numbers = [b.decisions.batch for b, _ in parts]
+        return Log.concatenate(logs), np.repeat(numbers, [len(log) for log in logs])
 
     def release(self, learnt: int) -> None:
         """Let go of the `learnt` rounds that `ready` returned."""
@@ -128,7 +129,9 @@ class Ledger:
         if batch is None:
             raise DecisionsError(f"decisions of batch {decisions.batch} were told before")
         rows = decisions.rows
-        if len(np.unique(rows)) != len(rows):
+        named = np.zeros(len(batch.state), dtype=np.bool_)
+        named[rows] = True
+        if int(named.sum()) != len(rows):
             raise DecisionsError(f"decisions name a row of batch {decisions.batch} twice")
         settled = batch.state[rows] != _PENDING
         if settled.any():

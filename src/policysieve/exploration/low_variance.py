@@ -10,7 +10,7 @@ from policysieve.checks import integer
 from policysieve.evidence import Estimates, ValueIntervals, empirical_bernstein, rewarded_events
 from policysieve.exploration.base import Explorer
 from policysieve.exploration.decisions import Recommendation
-from policysieve.exploration.design import from_hedge
+from policysieve.exploration.designing import from_hedge
 from policysieve.exploration.fixed_size import fixed_size_recommendation
 from policysieve.exploration.hedge import AveragedHedge, Hedge, HedgeSettings, SampledHedge
 from policysieve.exploration.mixture import Exploration
@@ -90,7 +90,7 @@ class LowVarianceExploration(Explorer):
             learning_rate=self.learning_rate,
             horizon=self.explore_rounds,
         )
-        self._hedge: Hedge = (
+        self._hedge: Hedge | None = (
             SampledHedge(settings, self._rng.spawn(1)[0]) if sampled else AveragedHedge(settings)
         )
         self._first_designed_batch: int | None = None
@@ -135,21 +135,21 @@ class LowVarianceExploration(Explorer):
         Limits hold at the end of phase 2, which is then the phase they come from.
         """
         q = self.problem
-        explored = empirical_bernstein(
-            self._explored,
-            reward_cap=q.reward_cap,
-            largest=q.n_actions * q.reward_cap / q.slate_size,
-            delta=q.delta,
-        )
         if self.design is None:
-            return explored
-        estimated = empirical_bernstein(
-            self._estimated,
-            reward_cap=q.reward_cap,
-            largest=self.design.largest_gain,
-            delta=q.delta,
+            return self._bounded(self._explored, q.n_actions * q.reward_cap / q.slate_size)
+        estimated = self._bounded(self._estimated, self.design.largest_gain)
+        if self.finished:
+            return estimated
+        explored = self._bounded(self._explored, q.n_actions * q.reward_cap / q.slate_size)
+        return min(estimated, explored, key=_width)
+
+    def _bounded(self, estimates: Estimates, largest: float) -> ValueIntervals:
+        return empirical_bernstein(
+            estimates,
+            reward_cap=self.problem.reward_cap,
+            largest=largest,
+            delta=self.problem.delta,
         )
-        return min((estimated, explored), key=_width) if not self.finished else estimated
 
     @property
     def _draws_per_round(self) -> int:
@@ -171,23 +171,25 @@ class LowVarianceExploration(Explorer):
         explored = rewarded_events(rounds[: min(uniform, missing)], self.policies)
         missing = (self._estimate_rounds or 0) - self._estimated.rounds
         estimated = rewarded_events(rounds[uniform : uniform + missing], self.policies)
-        self._hedge.add(explored)
         self._explored.add(explored)
         self._estimated.add(estimated)
-        if self.design is None and self._explored.rounds == self.explore_rounds:
-            self._finish_phase_one()
+        if self._hedge is not None:
+            self._hedge.add(explored)
+            if self._explored.rounds == self.explore_rounds:
+                self._finish_phase_one(self._hedge)
 
-    def _finish_phase_one(self) -> None:
+    def _finish_phase_one(self, hedge: Hedge) -> None:
         largest = self.problem.reward_cap * self.problem.n_actions
         largest /= self.mixing * self.problem.slate_size
         self.design = from_hedge(
-            self._hedge,
+            hedge,
             self.policies,
             self.problem,
             largest=largest,
             expected=self.plan.variance_bound,
             rng=self._rng,
         )
+        self._hedge = None  # its state is as large as the class
         self._first_designed_batch = self._ledger.batches_issued
         if self._estimate_rounds is None:
             self._estimate_rounds = estimation_rounds(

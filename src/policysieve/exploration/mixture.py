@@ -14,7 +14,13 @@ import numpy.typing as npt
 from policysieve.checks import as_rng
 from policysieve.errors import FileFormatError, InvalidArgumentError
 from policysieve.exploration.decisions import Decisions
-from policysieve.kernels.subsets import alias_table, marginals, mixed_subsets, shown_marginals
+from policysieve.kernels.subsets import (
+    alias_table,
+    look_up,
+    marginals,
+    mixed_subsets,
+    shown_marginals,
+)
 from policysieve.policies import Policies
 from policysieve.problem import Problem
 
@@ -49,7 +55,7 @@ class Exploration:
         policies: Policies,
         problem: Problem,
         *,
-        support: npt.NDArray[np.int64],
+        support: npt.NDArray[np.int32],
         shares: npt.NDArray[np.float64],
         mixing: float,
         variance_bound: float,
@@ -62,11 +68,11 @@ class Exploration:
         self.mixing = mixing
         self.variance_bound = variance_bound
         self._rng = as_rng(rng)
-        self._accept, self._alias = np.empty(len(shares)), np.empty(len(shares), np.int64)
+        self._accept, self._alias = np.empty(len(shares)), np.empty(len(shares), np.int32)
         alias_table(shares, self._accept, self._alias)
         self._issuer, self._issued = uuid.uuid4().hex, 0
-        self._slots: npt.NDArray[np.int64] | None = None
-        self._known = np.empty((0, problem.n_actions))
+        self._known: npt.NDArray[np.float64] | None = None
+        self._unknown = np.empty(0, dtype=np.bool_)
 
     @property
     def draws_per_round(self) -> int:
@@ -102,10 +108,10 @@ class Exploration:
 
     def choose(
         self, contexts: npt.NDArray[Any], uniforms: npt.NDArray[np.float64]
-    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
+    ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float64]]:
         """Slates and propensities at checked contexts, from (n, draws_per_round) uniforms."""
         table, rows = self.policies.action_rows(contexts)
-        slates = np.empty((len(rows), self.problem.slate_size), dtype=np.int64)
+        slates = np.empty((len(rows), self.problem.slate_size), dtype=np.int32)
         mixed_subsets(
             uniforms,
             self.mixing,
@@ -118,13 +124,13 @@ class Exploration:
             slates,
         )
         n_contexts = self.policies.n_contexts
+        shown = np.empty(slates.shape)
         if n_contexts is None or 8 * n_contexts * self.problem.n_actions > _CACHE_BYTES:
-            shown = np.empty(slates.shape)
             shown_marginals(
                 table, rows, self.support, self.shares, self.problem.n_actions, slates, shown
             )
         else:
-            shown = self._remembered(table, rows, n_contexts)[rows[:, None], slates]
+            look_up(self._remembered(table, rows, n_contexts), rows, slates, shown)
         return slates, self._mixed(shown)
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -153,7 +159,7 @@ class Exploration:
         if not Path(path).is_file():
             raise FileNotFoundError(f"no design at {os.fspath(path)}")
         try:
-            with np.load(path, allow_pickle=False) as file:
+            with open(path, "rb") as raw, np.load(raw, allow_pickle=False) as file:
                 header = json.loads(str(file["header"]))
                 support, shares = file["support"], file["shares"]
             if header["version"] != _VERSION:
@@ -195,19 +201,22 @@ class Exploration:
 
     def _mixed(self, shown: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         share = self.mixing * self.problem.slate_size / self.problem.n_actions
-        return np.minimum(share + (1 - self.mixing) * shown, 1.0)
+        shown *= 1 - self.mixing
+        shown += share
+        return np.minimum(shown, 1.0, out=shown)
 
     def _remembered(
         self, table: npt.NDArray[Any], rows: npt.NDArray[np.intp], n_contexts: int
     ) -> npt.NDArray[np.float64]:
         """Q of the contexts seen so far, one row per context; those of `rows` are filled in."""
-        if self._slots is None:
-            self._slots = np.zeros(n_contexts, dtype=np.int64)
+        if self._known is None:
             self._known = np.zeros((n_contexts, self.problem.n_actions))
-        fresh = np.unique(rows[self._slots[rows] == 0])
+            self._unknown = np.ones(n_contexts, dtype=np.bool_)
+        fresh = rows[self._unknown[rows]]
         if len(fresh):
+            fresh = np.unique(fresh)
             found = np.zeros((len(fresh), self.problem.n_actions))
             marginals(table, fresh, self.support, self.shares, found)
             self._known[fresh] = found
-            self._slots[fresh] = 1
+            self._unknown[fresh] = False
         return self._known

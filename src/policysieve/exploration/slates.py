@@ -12,6 +12,6 @@ __all__ = ["uniform_slates"]
 
 def uniform_slates(uniforms: npt.NDArray[np.float64], n_actions: int) -> npt.NDArray[Any]:
     """Uniformly random sets of m different actions, from (n, m) uniform random numbers."""
-    slates = np.empty(uniforms.shape, dtype=np.int64)
+    slates = np.empty(uniforms.shape, dtype=np.int32)
     uniform_subsets(uniforms, n_actions, slates)
     return slates

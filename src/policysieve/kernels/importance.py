@@ -42,3 +42,26 @@ def add_gains(table, rows, actions, gains, K, total, square):
                 square[p] += g * g
         for k in range(actions.shape[1]):
             gain[actions[i, k]] = 0.0
+
+
+@nb.njit(cache=True, nogil=True)
+def sum_by_cell(rows, actions, gains, K, sums, squares):
+    """Sum gains and their squares for each cell row * K + action."""
+    for i in range(len(rows)):
+        cell = rows[i] * K + actions[i]
+        sums[cell] += gains[i]
+        squares[cell] += gains[i] * gains[i]
+
+
+@nb.njit(cache=True, nogil=True)
+def add_cells(table, rows, actions, sums, squares, total, square):
+    """Add sums[i] to total[pi] and squares[i] to square[pi] where pi shows actions[i] at rows[i].
+
+    For single actions: table (., P, 1).
+    """
+    P = table.shape[1]
+    hits = np.empty(P, np.int32)
+    for i in range(len(rows)):
+        for h in range(find_hits(table[rows[i]].reshape(P), actions[i], 1, 0, hits, 0)):
+            total[hits[h]] += sums[i]
+            square[hits[h]] += squares[i]

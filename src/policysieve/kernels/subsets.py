@@ -27,6 +27,10 @@ def uniform_subsets(u, K, out):
 
     Exactly m uniforms per row: the result does not depend on how rows are batched.
     """
+    if u.shape[1] == 1:
+        for i in range(len(u)):
+            out[i, 0] = min(int(u[i, 0] * K), K - 1)
+        return
     deck = np.arange(K)
     swapped = np.empty(u.shape[1], np.int64)
     for i in range(len(u)):
@@ -75,7 +79,10 @@ def mixed_subsets(u, gamma, K, table, rows, support, accept, alias, out):
     swapped = np.empty(m, np.int64)
     for i in range(n):
         if u[i, 0] < gamma:
-            _draw_subset(u[i, 2:], K, deck, swapped, out[i])
+            if m == 1:
+                out[i, 0] = min(int(u[i, 2] * K), K - 1)
+            else:
+                _draw_subset(u[i, 2:], K, deck, swapped, out[i])
             continue
         place = u[i, 1] * len(support)
         k = min(int(place), len(support) - 1)
@@ -109,3 +116,11 @@ def shown_marginals(table, rows, support, p, K, actions, out):
         for j in range(actions.shape[1]):
             out[i, j] = q[actions[i, j]]
         q[:] = 0.0
+
+
+@nb.njit(cache=True, nogil=True)
+def look_up(known, rows, actions, out):
+    """out[i, k] = known[rows[i], actions[i, k]]."""
+    for i in range(len(rows)):
+        for k in range(actions.shape[1]):
+            out[i, k] = known[rows[i], actions[i, k]]

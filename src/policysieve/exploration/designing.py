@@ -95,7 +95,7 @@ def from_hedge(
     which sets the free constant of the observed bound.
     """
     p_hat = hedge.design()
-    support = np.flatnonzero(p_hat)
+    support = np.flatnonzero(p_hat).astype(np.int32)
     shares = p_hat[support]
     variances = observable_variance(
         hedge.gains,
