@@ -4,7 +4,9 @@ from typing import Any
 
 import click
 
+from policysieve.cli.bench import bench
 from policysieve.cli.demo import demo
+from policysieve.cli.plan import plan
 from policysieve.errors import PolicySieveError
 
 __all__ = ["main"]
@@ -26,4 +28,5 @@ def main() -> None:
     """Find the best policy among many from sparse bandit feedback, and prove it."""
 
 
-main.add_command(demo)
+for command in (demo, plan, bench):
+    main.add_command(command)

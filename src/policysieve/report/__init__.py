@@ -7,10 +7,13 @@ from policysieve.report.plots import (
     value_intervals,
 )
 from policysieve.report.run_report import save_run_report
+from policysieve.report.size_plots import cost_against_policies, rounds_against_epsilon
 
 __all__ = [
     "Page",
+    "cost_against_policies",
     "estimate_over_rounds",
+    "rounds_against_epsilon",
     "save_run_report",
     "suboptimality_over_rounds",
     "value_intervals",

@@ -1,0 +1,113 @@
+"""``policysieve plan``: how many rounds it takes."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import click
+
+from policysieve.cli.output import print_json, print_table
+from policysieve.planning import Plan
+from policysieve.planning import plan as make_plan
+from policysieve.problem import Problem
+
+__all__ = ["plan"]
+
+
+class _Sparsity(click.ParamType[Any]):
+    """A positive number, or the word unknown."""
+
+    name = "NUMBER|unknown"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        if value is None or value == "unknown":
+            return "unknown"
+        try:
+            return float(value)
+        except ValueError:
+            self.fail(f"{value!r} is neither a number nor the word unknown", param, ctx)
+
+
+@click.command()
+@click.option("--actions", required=True, type=click.IntRange(1), help="Number of actions.")
+@click.option("--policies", required=True, type=click.IntRange(1), help="Number of policies.")
+@click.option("--epsilon", required=True, type=float, help="Distance to the best policy.")
+@click.option("--delta", required=True, type=float, help="Probability of failure.")
+@click.option(
+    "--sparsity",
+    default=1.0,
+    show_default=True,
+    type=_Sparsity(),
+    help="Bound on the sum of a context's rewards.",
+)
+@click.option(
+    "--slate", default=1, show_default=True, type=click.IntRange(1), help="Items shown each round."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the plan as JSON.")
+@click.option(
+    "--plot",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Draw rounds against epsilon into this file (.png, .svg or .pdf).",
+)
+def plan(
+    actions: int,
+    policies: int,
+    epsilon: float,
+    delta: float,
+    sparsity: Any,
+    slate: int,
+    as_json: bool,
+    plot: Path | None,
+) -> None:
+    """Say how many rounds guarantee a policy within epsilon of the best.
+
+    The numbers hold before any data is seen, for every method, with probability 1 - delta.
+    """
+    problem = Problem(
+        n_actions=actions,
+        slate_size=slate,
+        sparsity=None if sparsity == "unknown" else sparsity,
+        epsilon=epsilon,
+        delta=delta,
+    )
+    sizes = make_plan(problem, policies)
+    if plot is not None:
+        _draw(sizes, policies, plot)
+    if as_json:
+        print_json(sizes.to_dict())
+        return
+    by_optimization = sizes.by_optimization_rounds
+    print_table(
+        "Rounds needed",
+        ["method", "rounds", "of uniform"],
+        [
+            (name, f"{rounds:,}", f"{rounds / sizes.uniform_rounds:.1%}")
+            for name, rounds in [
+                ("uniform exploration", sizes.uniform_rounds),
+                ("low-variance exploration", sizes.total_rounds),
+                ("exploration by optimization", by_optimization),
+                ("lower bound", sizes.lower_bound_rounds),
+            ]
+            if rounds is not None
+        ],
+    )
+    click.echo(sizes.explain())
+    if plot is not None:
+        click.echo(f"Plot: {plot}")
+
+
+def _draw(sizes: Plan, policies: int, path: Path) -> None:
+    import numpy as np
+
+    from policysieve.errors import InvalidArgumentError
+    from policysieve.report import rounds_against_epsilon
+
+    if path.suffix not in (".png", ".svg", ".pdf"):
+        raise InvalidArgumentError(f"--plot must end in .png, .svg or .pdf, got {path}")
+    problem = sizes.problem
+    most = 0.9 * problem.reward_cap if problem.slate_size > 1 else 0.45
+    around = np.geomspace(
+        problem.epsilon / 30, max(problem.epsilon, min(most, 10 * problem.epsilon)), 40
+    )
+    plans = [make_plan(replace(problem, epsilon=float(value)), policies) for value in around]
+    rounds_against_epsilon(plans).savefig(path, dpi=150)

@@ -1,0 +1,70 @@
+"""Figures of sizes and speeds against what they depend on, on log axes."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
+
+from policysieve.report.style import INK, colours, legend, look, new_figure, rounds_axis
+
+if TYPE_CHECKING:
+    from policysieve.planning import Plan
+
+__all__ = ["cost_against_policies", "rounds_against_epsilon"]
+
+
+def rounds_against_epsilon(plans: Sequence["Plan"]) -> Figure:
+    """Draw the rounds that each method needs against epsilon, from plans that differ in it.
+
+    The lower bound is dashed: no method can be below it on every problem.
+    """
+    methods: dict[str, list[int | None]] = {
+        "uniform exploration": [plan.uniform_rounds for plan in plans],
+        "low-variance exploration": [plan.total_rounds for plan in plans],
+        "exploration by optimization": [plan.by_optimization_rounds for plan in plans],
+    }
+    epsilons = [plan.problem.epsilon for plan in plans]
+    with look():
+        figure, axes = new_figure(3.8)
+        for (label, rounds), colour in zip(methods.items(), colours(3), strict=True):
+            if all(value is not None for value in rounds):
+                axes.loglog(epsilons, rounds, color=colour, label=label)
+        bound = [plan.lower_bound_rounds for plan in plans]
+        axes.loglog(epsilons, bound, color=INK, linestyle="--", linewidth=1, label="lower bound")
+        axes.set_xlabel("epsilon: distance to the best policy")
+        axes.set_ylabel("rounds")
+        axes.xaxis.set_major_locator(LogLocator(10, subs=(1, 2, 5)))
+        axes.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+        axes.xaxis.set_minor_formatter(NullFormatter())
+        legend(figure, axes)
+    return figure
+
+
+def cost_against_policies(growth: dict[str, Any]) -> Figure:
+    """Draw the time of a rewarded and of an unrewarded round against the number of policies."""
+    with look():
+        figure, axes = new_figure(3.4)
+        lines = [
+            ("rewarded round", "rewarded_seconds", "rewarded_slope", "o"),
+            ("unrewarded round", "unrewarded_seconds", "unrewarded_slope", "s"),
+        ]
+        for (name, seconds, slope, marker), colour in zip(lines, colours(2), strict=True):
+            axes.loglog(
+                growth["n_policies"],
+                [1e6 * value for value in growth[seconds]],
+                color=colour,
+                marker=marker,
+                label=f"{name} (slope {growth[slope]:.2f})",
+            )
+        _label_costs(axes)
+        rounds_axis(axes, growth["n_policies"][0], growth["n_policies"][-1])
+        axes.set_xlabel("policies")
+        legend(figure, axes)
+    return figure
+
+
+def _label_costs(axes: Axes) -> None:
+    axes.set_ylabel("microseconds per round")
+    axes.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))

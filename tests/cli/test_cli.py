@@ -1,0 +1,137 @@
+import json
+import subprocess
+import sys
+
+import pytest
+from click.testing import CliRunner
+
+import policysieve as ps
+from policysieve.cli import main
+
+
+def invoke(*arguments):
+    return CliRunner().invoke(main, [str(argument) for argument in arguments])
+
+
+def commands(group=main, prefix=()):
+    for name, command in group.commands.items():
+        yield (*prefix, name)
+        if hasattr(command, "commands"):
+            yield from commands(command, (*prefix, name))
+
+
+def test_version():
+    assert invoke("--version").output.strip() == f"policysieve {ps.__version__}"
+
+
+@pytest.mark.parametrize("path", list(commands()), ids=" ".join)
+def test_every_command_has_help(path):
+    result = invoke(*path, "--help")
+    assert result.exit_code == 0
+    assert "Usage:" in result.output
+    assert len(result.output.splitlines()) > 5
+
+
+def test_runs_as_a_program():
+    program = [sys.executable, "-c", "from policysieve.cli import main; main()", "--version"]
+    done = subprocess.run(program, capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("policysieve ")
+
+
+@pytest.fixture(scope="module")
+def out(tmp_path_factory):
+    return tmp_path_factory.mktemp("demo") / "made" / "on the way"
+
+
+@pytest.fixture(scope="module")
+def result(out):
+    return invoke("demo", "--rounds", 600, "--classifiers", 30, "--out", out, "--seed", 3)
+
+
+class TestDemo:
+    def test_tells_the_story(self, result, out):
+        assert result.exit_code == 0
+        assert "Leaders of 30 classifiers after 600 rounds" in result.output
+        assert "Recommended: classifier" in result.output
+        assert (out / "report.html").is_file()
+
+    def test_saves_the_numbers(self, result, out):
+        data = json.loads((out / "result.json").read_text())
+        assert data["rounds"] == 600
+        assert len(data["leaders"]) == 10
+        assert data["leaders"][0]["policy"] == data["recommendation"]["policy"]
+        assert 0 <= data["suboptimality"] <= 1
+
+    def test_same_seed_same_numbers_as_json(self, result, out, tmp_path):
+        again = invoke(
+            "demo", "--rounds", 600, "--classifiers", 30, "--out", tmp_path, "--seed", 3, "--json"
+        )
+        assert json.loads(again.stdout) == json.loads((out / "result.json").read_text())
+
+    def test_one_round(self, tmp_path):
+        result = invoke("demo", "--rounds", 1, "--classifiers", 2, "--out", tmp_path)
+        assert result.exit_code == 0, result.output
+
+    def test_out_must_be_a_folder(self, tmp_path):
+        (tmp_path / "file").write_text("")
+        result = invoke("demo", "--rounds", 1, "--classifiers", 2, "--out", tmp_path / "file")
+        assert result.exit_code == 2
+        below = invoke("demo", "--rounds", 1, "--classifiers", 2, "--out", tmp_path / "file" / "x")
+        assert below.exit_code == 1
+        assert "Traceback" not in below.output
+
+    @pytest.mark.parametrize("arguments", [("--rounds", 0), ("--seed", -1), ("--classifiers", 1)])
+    def test_usage_errors(self, arguments):
+        result = invoke("demo", *arguments)
+        assert result.exit_code == 2
+        assert arguments[0] in result.output
+
+    def test_without_scikit_learn(self, monkeypatch, tmp_path):
+        monkeypatch.setitem(sys.modules, "sklearn.datasets", None)
+        result = invoke("demo", "--out", tmp_path)
+        assert result.exit_code == 1
+        assert 'pip install "policysieve[sklearn]"' in result.output
+
+
+class TestPlan:
+    GOOD = ("--actions", 100, "--policies", 1000, "--epsilon", 0.05, "--delta", 0.05)
+
+    def test_table_and_sentences(self):
+        result = invoke("plan", *self.GOOD)
+        sizes = ps.plan(ps.Problem(n_actions=100, epsilon=0.05, delta=0.05), 1000)
+        assert result.exit_code == 0
+        for rounds in (sizes.total_rounds, sizes.uniform_rounds, sizes.by_optimization_rounds):
+            assert f"{rounds:,}" in result.output
+
+    def test_json_has_the_fields_of_the_plan(self):
+        data = json.loads(invoke("plan", *self.GOOD, "--json").stdout)
+        assert data == ps.plan(ps.Problem(n_actions=100, epsilon=0.05, delta=0.05), 1000).to_dict()
+
+    def test_slates_and_unknown_sparsity(self):
+        result = invoke("plan", *self.GOOD, "--slate", 5, "--sparsity", 3)
+        assert "slates of 5" in result.output
+        assert "exploration by optimization" not in result.output
+        assert "not known" in invoke("plan", *self.GOOD, "--sparsity", "unknown").output
+
+    @pytest.mark.parametrize("ending", ["png", "svg", "pdf"])
+    def test_plot(self, tmp_path, ending):
+        path = tmp_path / f"plan.{ending}"
+        assert invoke("plan", *self.GOOD, "--plot", path).exit_code == 0
+        assert path.stat().st_size > 1000
+
+    @pytest.mark.parametrize(
+        ("change", "code", "message"),
+        [
+            (("--epsilon", 2), 1, "epsilon must be a number with 0 < epsilon < 1, got 2"),
+            (("--slate", 200), 1, "slate_size"),
+            (("--delta", "nan"), 1, "delta"),
+            (("--actions", 0), 2, "--actions"),
+            (("--sparsity", "few"), 2, "neither a number nor the word unknown"),
+            (("--plot", "plan.txt"), 1, "must end in .png"),
+        ],
+    )
+    def test_errors(self, change, code, message):
+        result = invoke("plan", *self.GOOD, *change)
+        assert result.exit_code == code
+        assert message in result.output
+        assert "Traceback" not in result.output
