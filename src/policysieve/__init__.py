@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from policysieve.errors import PolicySieveError as PolicySieveError
     from policysieve.errors import UnknownValueError as UnknownValueError
     from policysieve.exploration import Decisions as Decisions
+    from policysieve.exploration import Exp4 as Exp4
     from policysieve.exploration import Exploration as Exploration
+    from policysieve.exploration import ExplorationByOptimization as ExplorationByOptimization
     from policysieve.exploration import Explorer as Explorer
     from policysieve.exploration import LowVarianceExploration as LowVarianceExploration
     from policysieve.exploration import Recommendation as Recommendation
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from policysieve.policies import LinearPolicies as LinearPolicies
     from policysieve.policies import Policies as Policies
     from policysieve.policies import PolicyTable as PolicyTable
+    from policysieve.policies import RandomizedPolicy as RandomizedPolicy
     from policysieve.problem import Problem as Problem
     from policysieve.simulate import RunResult as RunResult
     from policysieve.simulate import run as run
@@ -50,6 +53,9 @@ _HOMES: dict[str, str | None] = {
     "Recommendation": "exploration",
     "Uniform": "exploration",
     "design": "exploration",
+    "Exp4": "exploration",
+    "ExplorationByOptimization": "exploration",
+    "RandomizedPolicy": "policies",
     "Log": "log",
     "Plan": "planning",
     "plan": "planning",

@@ -162,11 +162,13 @@ def run(
     def look() -> None:
         if not history or history[-1].recommendation.rounds < learner.rounds:
             recommendation = learner.recommend()
-            gap = (
-                None
-                if true_values is None
-                else float(true_values.max() - true_values[recommendation.policy])
-            )
+            gap = None
+            if true_values is not None:
+                policy = recommendation.policy
+                own = (
+                    true_values[policy] if isinstance(policy, int) else policy.average(true_values)
+                )
+                gap = float(true_values.max() - own)
             history.append(Checkpoint(recommendation=recommendation, suboptimality=gap))
 
     start = learner.rounds

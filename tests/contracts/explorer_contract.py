@@ -38,11 +38,9 @@ class ExplorerContract:
     def learner(self, m=1, seed=0):
         return self.make(self.policies(m), self.problem(m), seed)
 
-    @pytest.fixture(params=[1, 3])
-    def m(self, request):
-        if request.param > 1 and not self.slates:
-            pytest.skip("this learner shows one action at a time")
-        return request.param
+    def pytest_generate_tests(self, metafunc):
+        if "m" in metafunc.fixturenames:
+            metafunc.parametrize("m", [1, 3] if self.slates else [1])
 
     def rewards(self, decisions, seed=0):
         """A fixed function of context and action: item j is rewarded iff (x + j) % 6 < 2."""
@@ -206,7 +204,7 @@ class ExplorerContract:
 
     def test_more_reward_than_the_sparsity_is_refused(self):
         if not self.slates:
-            pytest.skip("this learner shows one action at a time")
+            return  # a single reward cannot exceed it
         learner = self.learner(m=3)
         decisions = learner.ask(self.contexts(10))
         before = self.snapshot(learner)

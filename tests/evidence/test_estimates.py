@@ -78,7 +78,7 @@ def test_nothing_seen():
     assert np.isnan(estimates.variances).all()
     intervals = empirical_bernstein(estimates, reward_cap=1.0, largest=5.0, delta=0.1)
     assert (intervals.lower.tolist(), intervals.upper.tolist()) == ([0, 0], [1, 1])
-    assert (intervals.leader, intervals.suboptimality_bound()) == (0, 1.0)
+    assert (intervals.leader, intervals.suboptimality_bound(0, 0.0)) == (0, 1.0)
 
 
 def test_unbiased_by_enumeration():

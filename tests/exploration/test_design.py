@@ -127,7 +127,7 @@ def test_remembered_and_computed_propensities_agree(case, monkeypatch):
     contexts = np.random.default_rng(1).integers(0, 5, 64)
     batches = []
     for budget in (1 << 26, 0):
-        monkeypatch.setattr("policysieve.exploration.mixture._CACHE_BYTES", budget)
+        monkeypatch.setattr("policysieve.exploration.marginals._BYTES", budget)
         exploration = ps.design(log, policies, problem, rng=3)
         for part in (contexts[:10], contexts):
             decisions = exploration.ask(part)

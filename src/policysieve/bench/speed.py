@@ -65,7 +65,7 @@ def against_naive(
     problem = world.problem(epsilon=0.05, delta=0.05)
     contexts = np.random.default_rng(0).integers(0, 1_000, rounds)
 
-    def ours(n: int) -> tuple[float, int]:
+    def ours(n: int) -> tuple[float, Any]:
         learner = LowVarianceExploration(
             policies, problem, explore_rounds=n // 4, estimate_rounds=n - n // 4, rng=0
         )

@@ -27,10 +27,13 @@ class ValueIntervals:
         """The policy with the largest estimate, the first one before any round."""
         return 0 if np.isnan(self.values[0]) else int(self.values.argmax())
 
-    def suboptimality_bound(self) -> float:
-        """How much better than the leader any other policy can be if all intervals hold."""
-        others = np.delete(self.upper, self.leader)
-        return max(0.0, float(others.max() - self.lower[self.leader])) if len(others) else 0.0
+    def suboptimality_bound(self, policy: int | None, lower: float) -> float:
+        """How much better any other policy can be, if all intervals hold.
+
+        Than a policy (None for one that is not in the class) whose value is at least `lower`.
+        """
+        others = self.upper if policy is None else np.delete(self.upper, policy)
+        return max(0.0, float(others.max()) - lower) if len(others) else 0.0
 
 
 def empirical_bernstein(

@@ -1,15 +1,19 @@
 """How to act: one learner, one file."""
 
 from policysieve.exploration.base import Explorer
+from policysieve.exploration.by_optimization import ExplorationByOptimization
 from policysieve.exploration.decisions import Decisions, Recommendation
 from policysieve.exploration.designing import design
+from policysieve.exploration.exp4 import Exp4
 from policysieve.exploration.low_variance import LowVarianceExploration
 from policysieve.exploration.mixture import Exploration
 from policysieve.exploration.uniform import Uniform
 
 __all__ = [
     "Decisions",
+    "Exp4",
     "Exploration",
+    "ExplorationByOptimization",
     "Explorer",
     "LowVarianceExploration",
     "Recommendation",

@@ -11,7 +11,7 @@ from policysieve.checks import as_rewards, as_rng
 from policysieve.errors import InvalidArgumentError
 from policysieve.evidence import ValueIntervals
 from policysieve.exploration.decisions import Decisions, Recommendation
-from policysieve.exploration.ledger import Ledger
+from policysieve.exploration.ledger import Ledger, Origin
 from policysieve.log import Log
 from policysieve.policies import Policies
 from policysieve.problem import Problem
@@ -141,8 +141,8 @@ class Explorer(ABC):
         """Slates (n, m) and their propensities (n, m) for checked contexts."""
 
     @abstractmethod
-    def _learn(self, rounds: Log, batches: npt.NDArray[np.int64]) -> None:
-        """Take in newly settled rounds and the numbers of the batches they were asked in.
+    def _learn(self, rounds: Log, origin: Origin) -> None:
+        """Take in newly settled rounds; `origin` says in which batches they were asked.
 
         What may fail (a policy that raises) comes before anything is changed.
         """
@@ -157,9 +157,9 @@ class Explorer(ABC):
         if ready is None:
             self._ledger.release(0)
             return
-        rounds, batches = ready
+        rounds, origin = ready
         try:
-            self._learn(rounds, batches)
+            self._learn(rounds, origin)
         except BaseException:
             self._ledger.undo(decisions)
             raise

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from policysieve.errors import InvalidArgumentError
+from policysieve.policies import RandomizedPolicy
 
 __all__ = ["Decisions", "Recommendation"]
 
@@ -75,8 +76,8 @@ class Recommendation:
 
     Attributes
     ----------
-    policy : int
-        Number of the policy in its class.
+    policy : int or RandomizedPolicy
+        Number of the policy in its class, or a policy that draws from the class each time.
     value : float
         Estimate of its expected reward per round; NaN before the first round.
     lower, upper : float
@@ -91,7 +92,7 @@ class Recommendation:
         What holds, and with which probability, in one sentence.
     """
 
-    policy: int
+    policy: int | RandomizedPolicy
     value: float
     lower: float
     upper: float
@@ -100,9 +101,16 @@ class Recommendation:
     rounds: int
     guarantee: str
 
+    @property
+    def policy_name(self) -> str:
+        """The policy in words: its number, or that it is randomised."""
+        return f"policy {self.policy}" if isinstance(self.policy, int) else "a randomised policy"
+
     def to_dict(self) -> dict[str, Any]:
-        """The fields as plain values that JSON can hold: NaN becomes None."""
+        """The fields as plain values that JSON can hold: NaN becomes None, an object its name."""
         plain = {field.name: getattr(self, field.name) for field in fields(self)}
+        if not isinstance(self.policy, int):
+            plain["policy"] = repr(self.policy)
         return {
             name: None if isinstance(value, float) and math.isnan(value) else value
             for name, value in plain.items()

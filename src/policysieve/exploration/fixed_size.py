@@ -2,9 +2,10 @@
 
 from policysieve.evidence import ValueIntervals
 from policysieve.exploration.decisions import Recommendation
+from policysieve.policies import RandomizedPolicy
 from policysieve.problem import Problem
 
-__all__ = ["fixed_size_recommendation"]
+__all__ = ["fixed_size_recommendation", "promise_of_size"]
 
 
 def fixed_size_recommendation(
@@ -14,10 +15,11 @@ def fixed_size_recommendation(
     rounds: int,
     planned: int,
     complete: bool,
-    sufficient: int,
-    guaranteed: bool,
+    promise: str,
+    policy: int | RandomizedPolicy | None = None,
+    bound: float | None = None,
 ) -> Recommendation:
-    """Recommend the leader of intervals that hold at the planned number of rounds.
+    """Recommend a policy from intervals that hold at the planned number of rounds.
 
     Parameters
     ----------
@@ -27,35 +29,50 @@ def fixed_size_recommendation(
         Rounds so far, and rounds declared in advance.
     complete : bool
         Whether the planned rounds are done; the intervals are a proof only then.
-    sufficient : int
-        Rounds after which epsilon and delta hold before any data is seen.
-    guaranteed : bool
-        Whether the plan has as many, phase by phase.
+    promise : str
+        What holds when they are.
+    policy : int or RandomizedPolicy, optional
+        By default the one with the largest estimate.
+    bound : float, optional
+        On its suboptimality; by default from the intervals.
     """
-    leader, bound = intervals.leader, intervals.suboptimality_bound()
-    sure = f"with probability at least {1 - problem.delta:g}"
+    chosen = intervals.leader if policy is None else policy
     if not complete:
-        guarantee = (
+        promise = (
             f"Nothing is guaranteed at {rounds:,} rounds: the intervals are proofs only at the "
             f"{planned:,} rounds that were planned in advance."
         )
-    elif guaranteed:
-        guarantee = (
-            f"Within {problem.epsilon:g} of the best policy {sure}: the planned {planned:,} rounds "
-            "were sized to guarantee it."
-        )
-    else:
-        guarantee = (
-            f"All intervals hold {sure}; {planned:,} rounds are fewer than the {sufficient:,} that "
-            f"guarantee epsilon {problem.epsilon:g} in advance, so that guarantee does not apply."
-        )
+    value, lower, upper = (
+        float(column[chosen]) if isinstance(chosen, int) else chosen.average(column)
+        for column in (intervals.values, intervals.lower, intervals.upper)
+    )
+    if bound is None:
+        bound = intervals.suboptimality_bound(chosen if isinstance(chosen, int) else None, lower)
     return Recommendation(
-        policy=leader,
-        value=float(intervals.values[leader]),
-        lower=float(intervals.lower[leader]),
-        upper=float(intervals.upper[leader]),
+        policy=chosen,
+        value=value,
+        lower=lower,
+        upper=upper,
         suboptimality_bound=bound,
         certified=complete and bound <= problem.epsilon,
         rounds=rounds,
-        guarantee=guarantee,
+        guarantee=promise,
+    )
+
+
+def promise_of_size(problem: Problem, *, planned: int, sufficient: int, guaranteed: bool) -> str:
+    """What a plan guarantees once it is done, before any data is seen.
+
+    `sufficient` rounds guarantee epsilon and delta; `guaranteed` says whether the plan has as many,
+    phase by phase.
+    """
+    sure = f"with probability at least {1 - problem.delta:g}"
+    if guaranteed:
+        return (
+            f"Within {problem.epsilon:g} of the best policy {sure}: the planned {planned:,} rounds "
+            "were sized to guarantee it."
+        )
+    return (
+        f"All intervals hold {sure}; {planned:,} rounds are fewer than the {sufficient:,} that "
+        f"guarantee epsilon {problem.epsilon:g} in advance, so that guarantee does not apply."
     )

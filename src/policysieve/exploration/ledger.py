@@ -2,7 +2,7 @@
 
 from collections import OrderedDict
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -11,9 +11,16 @@ from policysieve.errors import DecisionsError
 from policysieve.exploration.decisions import Decisions
 from policysieve.log import Log
 
-__all__ = ["Ledger"]
+__all__ = ["Ledger", "Origin"]
 
 _PENDING, _TOLD, _DISCARDED = 0, 1, 2
+
+
+class Origin(NamedTuple):
+    """Where rounds come from: number of their batch and row in it, integer arrays of shape (n,)."""
+
+    batches: npt.NDArray[np.int64]
+    rows: npt.NDArray[np.int64]
 
 
 @dataclass
@@ -79,16 +86,20 @@ class Ledger:
         self.pending += len(decisions)
         state[decisions.rows] = _PENDING
 
-    def ready(self) -> tuple[Log, npt.NDArray[np.int64]] | None:
-        """Told rounds all of whose predecessors are settled, in order, and their batch numbers."""
+    @property
+    def oldest_batch(self) -> int:
+        """Number of the first batch that is not settled altogether."""
+        return next(iter(self._batches), self.batches_issued)
+
+    def ready(self) -> tuple[Log, Origin] | None:
+        """Told rounds all of whose predecessors are settled, in order, and their origin."""
         parts = []
         for batch in self._batches.values():
             end = _first_pending(batch)
             told = batch.learnt + np.flatnonzero(batch.state[batch.learnt : end] == _TOLD)
             if len(told):
-                parts.append(
-                    (batch, slice(batch.learnt, end) if len(told) == end - batch.learnt else told)
-                )
+                whole = len(told) == end - batch.learnt
+                parts.append((batch, told, slice(batch.learnt, end) if whole else told))
             if end < len(batch.state):
                 break
         if not parts:
@@ -100,10 +111,14 @@ class Ledger:
                 b.decisions.propensities[rows],
                 b.rewards[rows],
             )
-            for b, rows in parts
+            for b, _, rows in parts
         ]
-        numbers = [b.decisions.batch for b, _ in parts]
-        return Log.concatenate(logs), np.repeat(numbers, [len(log) for log in logs])
+        numbers = [b.decisions.batch for b, _, _ in parts]
+        origin = Origin(
+            np.repeat(numbers, [len(log) for log in logs]),
+            np.concatenate([told for _, told, _ in parts]),
+        )
+        return Log.concatenate(logs), origin
 
     def release(self, learnt: int) -> None:
         """Let go of the `learnt` rounds that `ready` returned."""

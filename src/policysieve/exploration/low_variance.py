@@ -11,8 +11,9 @@ from policysieve.evidence import Estimates, ValueIntervals, empirical_bernstein,
 from policysieve.exploration.base import Explorer
 from policysieve.exploration.decisions import Recommendation
 from policysieve.exploration.designing import from_hedge
-from policysieve.exploration.fixed_size import fixed_size_recommendation
+from policysieve.exploration.fixed_size import fixed_size_recommendation, promise_of_size
 from policysieve.exploration.hedge import AveragedHedge, Hedge, HedgeSettings, SampledHedge
+from policysieve.exploration.ledger import Origin
 from policysieve.exploration.mixture import Exploration
 from policysieve.exploration.slates import uniform_slates
 from policysieve.log import Log
@@ -118,15 +119,19 @@ class LowVarianceExploration(Explorer):
 
     def recommend(self) -> Recommendation:
         """The policy with the largest estimate; at the end, the one the theorem is about."""
-        estimate_rounds = self._estimate_rounds or self.plan.estimate_rounds
+        planned = self.explore_rounds + (self._estimate_rounds or self.plan.estimate_rounds)
         return fixed_size_recommendation(
             self.intervals(),
             self.problem,
             rounds=self.rounds,
-            planned=self.explore_rounds + estimate_rounds,
+            planned=planned,
             complete=self.finished,
-            sufficient=self.plan.total_rounds,
-            guaranteed=self._guaranteed,
+            promise=promise_of_size(
+                self.problem,
+                planned=planned,
+                sufficient=self.plan.total_rounds,
+                guaranteed=self._guaranteed,
+            ),
         )
 
     def intervals(self) -> ValueIntervals:
@@ -164,9 +169,9 @@ class LowVarianceExploration(Explorer):
         slates = uniform_slates(uniforms[:, 2:], self.problem.n_actions)
         return slates, np.full(slates.shape, self.problem.slate_size / self.problem.n_actions)
 
-    def _learn(self, rounds: Log, batches: npt.NDArray[np.int64]) -> None:
+    def _learn(self, rounds: Log, origin: Origin) -> None:
         first = self._first_designed_batch
-        uniform = len(rounds) if first is None else int(np.searchsorted(batches, first))
+        uniform = len(rounds) if first is None else int(np.searchsorted(origin.batches, first))
         missing = self.explore_rounds - self._explored.rounds
         explored = rewarded_events(rounds[: min(uniform, missing)], self.policies)
         missing = (self._estimate_rounds or 0) - self._estimated.rounds

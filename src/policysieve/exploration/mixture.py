@@ -14,6 +14,7 @@ import numpy.typing as npt
 from policysieve.checks import as_rng
 from policysieve.errors import FileFormatError, InvalidArgumentError
 from policysieve.exploration.decisions import Decisions
+from policysieve.exploration.marginals import Marginals
 from policysieve.kernels.subsets import (
     alias_table,
     look_up,
@@ -27,7 +28,6 @@ from policysieve.problem import Problem
 __all__ = ["Exploration"]
 
 _VERSION = 1
-_CACHE_BYTES = 1 << 26  # for the marginals of contexts that come again
 
 
 class Exploration:
@@ -71,8 +71,7 @@ class Exploration:
         self._accept, self._alias = np.empty(len(shares)), np.empty(len(shares), np.int32)
         alias_table(shares, self._accept, self._alias)
         self._issuer, self._issued = uuid.uuid4().hex, 0
-        self._known: npt.NDArray[np.float64] | None = None
-        self._unknown = np.empty(0, dtype=np.bool_)
+        self._marginals = Marginals(policies)
 
     @property
     def draws_per_round(self) -> int:
@@ -123,14 +122,14 @@ class Exploration:
             self._alias,
             slates,
         )
-        n_contexts = self.policies.n_contexts
         shown = np.empty(slates.shape)
-        if n_contexts is None or 8 * n_contexts * self.problem.n_actions > _CACHE_BYTES:
+        if self._marginals.remembered:
+            known, slots, _ = self._marginals.at(table, rows, self.support, self.shares)
+            look_up(known, slots, slates, shown)
+        else:
             shown_marginals(
                 table, rows, self.support, self.shares, self.problem.n_actions, slates, shown
             )
-        else:
-            look_up(self._remembered(table, rows, n_contexts), rows, slates, shown)
         return slates, self._mixed(shown)
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -204,19 +203,3 @@ class Exploration:
         shown *= 1 - self.mixing
         shown += share
         return np.minimum(shown, 1.0, out=shown)
-
-    def _remembered(
-        self, table: npt.NDArray[Any], rows: npt.NDArray[np.intp], n_contexts: int
-    ) -> npt.NDArray[np.float64]:
-        """Q of the contexts seen so far, one row per context; those of `rows` are filled in."""
-        if self._known is None:
-            self._known = np.zeros((n_contexts, self.problem.n_actions))
-            self._unknown = np.ones(n_contexts, dtype=np.bool_)
-        fresh = rows[self._unknown[rows]]
-        if len(fresh):
-            fresh = np.unique(fresh)
-            found = np.zeros((len(fresh), self.problem.n_actions))
-            marginals(table, fresh, self.support, self.shares, found)
-            self._known[fresh] = found
-            self._unknown[fresh] = False
-        return self._known

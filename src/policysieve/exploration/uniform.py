@@ -10,7 +10,8 @@ from policysieve.checks import integer
 from policysieve.evidence import Estimates, ValueIntervals, empirical_bernstein, rewarded_events
 from policysieve.exploration.base import Explorer
 from policysieve.exploration.decisions import Recommendation
-from policysieve.exploration.fixed_size import fixed_size_recommendation
+from policysieve.exploration.fixed_size import fixed_size_recommendation, promise_of_size
+from policysieve.exploration.ledger import Origin
 from policysieve.exploration.slates import uniform_slates
 from policysieve.log import Log
 from policysieve.planning import uniform_rounds
@@ -68,8 +69,12 @@ class Uniform(Explorer):
             rounds=self.rounds,
             planned=self.planned_rounds,
             complete=self.finished,
-            sufficient=self.needed_rounds,
-            guaranteed=self.planned_rounds >= self.needed_rounds,
+            promise=promise_of_size(
+                self.problem,
+                planned=self.planned_rounds,
+                sufficient=self.needed_rounds,
+                guaranteed=self.planned_rounds >= self.needed_rounds,
+            ),
         )
 
     def intervals(self) -> ValueIntervals:
@@ -92,6 +97,6 @@ class Uniform(Explorer):
         share = self.problem.slate_size / self.problem.n_actions
         return slates, np.full(slates.shape, share)
 
-    def _learn(self, rounds: Log, batches: npt.NDArray[np.int64]) -> None:
+    def _learn(self, rounds: Log, origin: Origin) -> None:
         wanted = rounds[: self.planned_rounds - self._estimates.rounds]
         self._estimates.add(rewarded_events(wanted, self.policies))

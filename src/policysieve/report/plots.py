@@ -48,7 +48,7 @@ def value_intervals(result: "RunResult", count: int = 15) -> Figure:
     count = integer("count", count, low=1)
     limits, truth, chosen = result.intervals, result.true_values, result.recommendation.policy
     shown = [row["policy"] for row in result.leaders(count)]
-    if chosen not in shown:
+    if isinstance(chosen, int) and chosen not in shown:
         shown.append(chosen)
     rows = np.arange(len(shown))
     with look():
@@ -93,7 +93,7 @@ def estimate_over_rounds(result: "RunResult") -> Figure:
 
     Where the world knows it, the true value of the finally recommended policy is a dashed line.
     """
-    final, truth = result.recommendation.policy, result.true_values
+    truth, gap = result.true_values, result.suboptimality
     looks = [checkpoint.recommendation for checkpoint in result.history]
     looks = [one for one in looks if one.rounds > 0 and isfinite(one.value)]
     rounds, value, lower, upper = (
@@ -110,8 +110,8 @@ def estimate_over_rounds(result: "RunResult") -> Figure:
         else:
             axes.fill_between(rounds, lower, upper, color=BLUE, alpha=0.18, lw=0, label="interval")
         axes.plot(rounds, value, "o-", color=BLUE, label="estimate")
-        if truth is not None and isfinite(truth[final]):
-            axes.axhline(truth[final], color=INK, ls="--", lw=1, label="true value")
+        if truth is not None and gap is not None and isfinite(gap):
+            axes.axhline(truth.max() - gap, color=INK, ls="--", lw=1, label="true value")
         rounds_axis(axes, rounds[0], rounds[-1])
         axes.set_ylabel("expected reward per round")
         legend(figure, axes)

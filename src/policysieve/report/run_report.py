@@ -35,7 +35,7 @@ def save_run_report(
     best, problem = result.recommendation, result.problem
     n_policies = len(result.intervals.values)
     page = Page(
-        title if title is not None else f"{result.learner} recommends policy {best.policy}",
+        title if title is not None else f"{result.learner} recommends {best.policy_name}",
         f"{result.learner} looked for the best of {n_policies:,} policies on "
         f"{problem.n_actions:,} actions, {_slates(problem.slate_size)} in each of "
         f"{result.rounds:,} rounds.",
@@ -54,7 +54,7 @@ def _headlines(result: "RunResult") -> dict[str, Cell | tuple[Cell, str]]:
     best, epsilon = result.recommendation, result.problem.epsilon
     stop = "the learner finished" if result.finished else "the learner had not finished"
     return {
-        "Recommended": f"policy {best.policy}",
+        "Recommended": best.policy_name,
         "Estimated value": (
             best.value,
             f"interval {value_text(best.lower)} to {value_text(best.upper)}",
@@ -106,7 +106,7 @@ def _add_progress(page: Page, result: "RunResult") -> None:
             else ""
         )
         + (
-            f" The dashed line is the true value of policy {result.recommendation.policy}."
+            f" The dashed line is the true value of {result.recommendation.policy_name}."
             if result.true_values is not None
             else ""
         ),
@@ -122,7 +122,7 @@ def _add_progress(page: Page, result: "RunResult") -> None:
     rows: list[list[Cell]] = []
     for checkpoint in result.history:
         look = checkpoint.recommendation
-        row: list[Cell] = [look.rounds, look.policy, look.value, look.lower, look.upper]
+        row: list[Cell] = [look.rounds, look.policy_name, look.value, look.lower, look.upper]
         row += [look.suboptimality_bound, look.certified]
         rows.append(row + [checkpoint.suboptimality] * known)
     page.table(

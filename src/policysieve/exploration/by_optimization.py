@@ -1,0 +1,212 @@
+"""The paper's Algorithm 1: exploration by optimization, in closed form."""
+
+from math import log, sqrt
+from typing import Any, Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from policysieve.checks import number
+from policysieve.errors import InvalidArgumentError
+from policysieve.evidence import Events
+from policysieve.exploration.decisions import Decisions, Recommendation
+from policysieve.exploration.fixed_size import fixed_size_recommendation
+from policysieve.exploration.weighted import Array, WeightedExplorer
+from policysieve.kernels.weights import (
+    closed_form_steps,
+    closed_forms,
+    real_valued_forms,
+    real_valued_steps,
+)
+from policysieve.planning import plan
+from policysieve.policies import Policies, RandomizedPolicy
+from policysieve.problem import Problem
+
+__all__ = ["ExplorationByOptimization"]
+
+Output = Literal["erm", "weights", "average", "last_half"]
+Rewards = Literal["binary", "real"]
+
+_SMALLEST = 1.2  # times the number of actions: the least information weight
+
+
+class ExplorationByOptimization(WeightedExplorer):
+    """Play what minimises regret minus the price of what is learnt, round by round and exactly.
+
+    At each context the marginal w of the reference weights decides what to play: for 0/1 rewards
+    q_a = (w_a + kappa)(1 - w_a - kappa)/(kappa G), and a reward moves the marginal of its action
+    from w_a to w_a + kappa. The value of each round's objective, Gamma = s kappa, is known exactly;
+    their mean bounds how far the average of the weights is from the best policy (docs/maths.md,
+    "Exploration by optimization").
+
+    Parameters
+    ----------
+    policies, problem, rng
+        As for every learner; single actions only.
+    rounds : int, optional
+        Rounds to play. By default as many as guarantee the problem's epsilon and delta for
+        ``output="average"``.
+    information_weight : float, optional
+        G, the paper's gamma: how much regret a unit of information is worth. By default the best
+        for the rounds, K + sqrt(s rounds / (2 ln(|Pi|/delta))); at least 1.2 K.
+    rewards : {"binary", "real"}
+        Whether rewards are 0 or 1, or anything in [0, 1].
+    output : {"erm", "weights", "average", "last_half"}
+        What to recommend: the policy with the largest importance-weighted estimate, the one with
+        the largest weight, or a `RandomizedPolicy`: the average of the weights over all rounds,
+        which is what the theorem is about, or over the last half.
+
+    Attributes
+    ----------
+    mean_objective : float
+        Mean of Gamma over the rounds so far; NaN before the first.
+    """
+
+    def __init__(
+        self,
+        policies: Policies,
+        problem: Problem,
+        *,
+        rounds: int | None = None,
+        information_weight: float | None = None,
+        rewards: Rewards = "binary",
+        output: Output = "erm",
+        rng: Any = None,
+    ) -> None:
+        for name, value, choices in [
+            ("rewards", rewards, get_args(Rewards)),
+            ("output", output, get_args(Output)),
+        ]:
+            if value not in choices:
+                raise InvalidArgumentError(f"{name} must be one of {choices}, got {value!r}")
+        sufficient = plan(problem, policies.n_policies).by_optimization_rounds or 1
+        super().__init__(policies, problem, rounds=rounds or sufficient, rng=rng)
+        self.rewards, self.output = rewards, output
+        self._sufficient = sufficient
+        self._sparsity = 1.0 if problem.sparsity is None else problem.sparsity
+        least = _SMALLEST * problem.n_actions
+        if information_weight is None:
+            log_term = log(policies.n_policies / problem.delta)
+            best = sqrt(self._sparsity * self.planned_rounds / (2 * log_term))
+            self.information_weight = max(least, problem.n_actions + best)
+        else:
+            self.information_weight = number(
+                "information_weight",
+                information_weight,
+                above=least * (1 - 1e-12),
+                below=float("inf"),
+                hint="the closed form needs a little more than the number of actions",
+            )
+        self._objective = 0.0
+        self._sequential = True
+        self._sums = np.zeros(
+            (2, policies.n_policies)
+        )  # of weights: over all rounds, the last half
+        self._unsummed = np.zeros(2)  # rounds played since the weights moved
+        self._asked = 0
+
+    def ask(self, contexts: Any) -> Decisions:
+        """Decide what to show; the theorem is about one context at a time."""
+        pending = self._ledger.unlearnt
+        decisions = super().ask(contexts)
+        n = len(decisions)
+        self._sequential &= n <= 1 and pending == 0
+        half = self.planned_rounds // 2
+        late = max(0, self._asked + n - max(half, self._asked))
+        self._unsummed += (n, late)
+        self._asked += n
+        return decisions
+
+    @property
+    def mean_objective(self) -> float:
+        """Mean of Gamma over the rounds so far; NaN before the first."""
+        n = self._estimates.rounds
+        return self._objective / n if n else float("nan")
+
+    def average_policy(self, *, last_half: bool = False) -> RandomizedPolicy:
+        """Average of the weights over all rounds, or over the second half of the planned ones."""
+        sums = self._sums + self._unsummed[:, None] * self._shares
+        chosen = sums[1] if last_half and sums[1].any() else sums[0]
+        return RandomizedPolicy(self.policies, chosen if chosen.any() else self._shares)
+
+    def average_bound(self) -> float:
+        """How far the average policy is from the best at most, with probability 1 - delta.
+
+        mean Gamma + 2 G ln(2|Pi|/delta)/T + sqrt(2 ln(2/delta)/T), at the planned number T of
+        rounds.
+        """
+        n, delta = self._estimates.rounds, self.problem.delta
+        if not n:
+            return self.problem.reward_cap
+        log_term = log(2 * self.policies.n_policies / delta)
+        bound = self.mean_objective + 2 * self.information_weight * log_term / n
+        return min(self.problem.reward_cap, bound + sqrt(2 * log(2 / delta) / n))
+
+    def recommend(self) -> Recommendation:
+        """What `output` says, with what is known about it."""
+        intervals = self.intervals()
+        sure = f"with probability at least {1 - self.problem.delta:g}"
+        policy: int | RandomizedPolicy | None = None
+        bound = None
+        promise = (
+            f"All intervals hold {sure}; the theorem is about output='average', not this policy."
+        )
+        if self.output == "weights":
+            policy = int(self._log_weights.argmax())
+        elif self.output != "erm":
+            policy = self.average_policy(last_half=self.output == "last_half")
+        if self.output == "average":
+            bound = self.average_bound()
+            promise = f"The average policy is within {bound:.3g} of the best {sure}."
+            if self.problem.sparsity is None or not self._sequential:
+                bound = None
+                promise = (
+                    f"All intervals hold {sure}; the theorem about the average policy needs a "
+                    "known sparsity and contexts that are asked for one at a time, each after the "
+                    "last answer."
+                )
+        return fixed_size_recommendation(
+            intervals,
+            self.problem,
+            rounds=self.rounds,
+            planned=self.planned_rounds,
+            complete=self.finished,
+            promise=promise,
+            policy=policy,
+            bound=bound,
+        )
+
+    @property
+    def _largest_weight(self) -> float:
+        """1/q <= G D/(D - 2) with D = G - K + 2 for 0/1 rewards, and G for others."""
+        weight = self.information_weight
+        if self.rewards == "real":
+            return weight
+        room = weight - self.problem.n_actions + 2
+        return weight * room / (room - 2)
+
+    def _solve(self, w: Array, rows: npt.NDArray[np.intp], q: Array, aside: Array) -> None:
+        solve = closed_forms if self.rewards == "binary" else real_valued_forms
+        solve(w, rows, self.information_weight, q, aside)
+
+    def _steps(self, events: Events, w_a: Array, aside: Array) -> Array:
+        steps = np.empty(len(w_a))
+        if self.rewards == "binary":
+            q_a = events.propensities[:, 0]
+            closed_form_steps(w_a, aside, q_a, self.information_weight, steps)
+        else:
+            real_valued_steps(w_a, aside, events.rewards[:, 0], steps)
+        self._sums += self._unsummed[:, None] * self._shares
+        self._unsummed[:] = 0
+        return steps
+
+    def _moves(self, aside: Array) -> None:
+        """Gamma = s kappa for 0/1 rewards, at most s/(G - n) for others."""
+        values = aside if self.rewards == "binary" else 1 / aside
+        self._objective += self._sparsity * float(values.sum())
+
+    def _check_rewards(self, events: Events) -> None:
+        if self.rewards == "binary" and ((events.rewards > 0) & (events.rewards < 1)).any():
+            raise InvalidArgumentError(
+                "rewards must be 0 or 1, got a fraction; make the learner with rewards='real'"
+            )

@@ -1,0 +1,161 @@
+"""Learners that keep exponential weights over the class and play a function of their marginal."""
+
+from abc import abstractmethod
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from policysieve.checks import integer
+from policysieve.errors import InvalidArgumentError
+from policysieve.evidence import (
+    Estimates,
+    Events,
+    ValueIntervals,
+    empirical_bernstein,
+    rewarded_events,
+)
+from policysieve.exploration.base import Explorer
+from policysieve.exploration.ledger import Origin
+from policysieve.exploration.marginals import Marginals
+from policysieve.kernels.subsets import look_up
+from policysieve.kernels.weights import add_steps, draw_actions
+from policysieve.log import Log
+from policysieve.policies import Policies
+from policysieve.problem import Problem
+
+__all__ = ["Array", "WeightedExplorer"]
+
+Array = npt.NDArray[np.float64]
+
+_BLOCK = 1 << 22  # probabilities held at once when contexts are not remembered
+
+
+class WeightedExplorer(Explorer):
+    """Weights W over the class; at context x play a distribution made from their marginal there.
+
+    A round without reward moves no weight, so only rewarded rounds touch the class, and what was
+    computed for a context is kept until one comes. Within a batch the weights stand still.
+
+    A subclass implements `_solve`, `_steps` and `_largest_gain`, and recommends.
+    """
+
+    def __init__(self, policies: Policies, problem: Problem, *, rounds: int, rng: Any) -> None:
+        super().__init__(policies, problem, rng=rng)
+        if problem.slate_size != 1:
+            raise InvalidArgumentError(
+                f"{type(self).__name__} shows one action at a time, got slate_size="
+                f"{problem.slate_size}; LowVarianceExploration shows slates"
+            )
+        self.planned_rounds = integer("rounds", rounds, low=1)
+        n_policies = policies.n_policies
+        self._everyone = np.arange(n_policies, dtype=np.int32)
+        self._log_weights = np.zeros(n_policies)
+        self._shares = np.full(n_policies, 1 / n_policies)
+        self._estimates = Estimates(n_policies)
+        self._marginals = Marginals(policies)
+        self._q = np.empty((0, problem.n_actions))
+        self._aside = np.empty(0)
+        self._played: dict[int, tuple[Array, Array]] = {}  # of each batch: w_a, and what was kept
+
+    @property
+    def weights(self) -> Array:
+        """Weights of the policies, shape (n_policies,); they sum to one."""
+        return self._shares
+
+    @property
+    def finished(self) -> bool:
+        """Whether the planned rounds are done."""
+        return self._estimates.rounds == self.planned_rounds
+
+    @property
+    def ask_limit(self) -> int:
+        """Planned rounds that are neither done nor under way."""
+        return max(0, self.planned_rounds - self._estimates.rounds - self._ledger.unlearnt)
+
+    def intervals(self) -> ValueIntervals:
+        """Importance-weighted estimates with limits that hold at the planned number of rounds."""
+        return empirical_bernstein(
+            self._estimates,
+            reward_cap=self.problem.reward_cap,
+            largest=self.problem.reward_cap * self._largest_weight,
+            delta=self.problem.delta,
+        )
+
+    @abstractmethod
+    def _solve(self, w: Array, rows: npt.NDArray[np.intp], q: Array, aside: Array) -> None:
+        """Fill q (., K) with what to play at the marginals w (., K), for the given rows.
+
+        One number per row may be set aside, for `_steps`.
+        """
+
+    @abstractmethod
+    def _steps(self, events: Events, w_a: Array, aside: Array) -> Array:
+        """By how much each event adds to the log-weights of the policies that show its action."""
+
+    @property
+    @abstractmethod
+    def _largest_weight(self) -> float:
+        """The largest importance weight 1/q that can occur."""
+
+    def _moves(self, aside: Array) -> None:
+        """Hear what was set aside for newly learnt rounds, before the weights move."""
+
+    @property
+    def _draws_per_round(self) -> int:
+        return 1
+
+    def _choose(self, contexts: npt.NDArray[Any]) -> tuple[npt.NDArray[np.int32], Array]:
+        n = len(contexts)
+        uniforms = self._uniforms(n)[:, 0]
+        actions = np.empty((n, 1), dtype=np.int32)
+        q_a, w_a, aside = np.empty((n, 1)), np.empty((n, 1)), np.empty(n)
+        block = n if self._marginals.remembered else max(1, _BLOCK // self.problem.n_actions)
+        for start in range(0, n, max(1, block)):
+            part = slice(start, start + block)
+            w, q, kept, slots = self._distributions(contexts[part])
+            draw_actions(q, slots, uniforms[part], actions[part])
+            look_up(q, slots, actions[part], q_a[part])
+            look_up(w, slots, actions[part], w_a[part])
+            aside[part] = kept[slots]
+        self._played[self._ledger.batches_issued] = (w_a[:, 0], aside)
+        return actions, np.minimum(q_a, 1.0)
+
+    def _distributions(
+        self, contexts: npt.NDArray[Any]
+    ) -> tuple[Array, Array, Array, npt.NDArray[np.intp]]:
+        """Marginals, distributions and asides, and the row of each context in them."""
+        table, rows = self.policies.action_rows(contexts)
+        w, slots, fresh = self._marginals.at(table, rows, self._everyone, self._shares)
+        if len(self._q) != len(w) or not self._marginals.remembered:
+            self._q, self._aside = np.empty_like(w), np.empty(len(w))
+        self._solve(w, fresh, self._q, self._aside)
+        return w, self._q, self._aside, slots
+
+    def _learn(self, rounds: Log, origin: Origin) -> None:
+        missing = self.planned_rounds - self._estimates.rounds
+        events = rewarded_events(rounds[:missing], self.policies)
+        self._check_rewards(events)
+        w_a, aside = self._recall(origin, events.n_rounds)
+        self._moves(aside)
+        self._estimates.add(events)
+        if len(events.rounds):
+            steps = self._steps(events, w_a[events.rounds], aside[events.rounds])
+            add_steps(events.table, events.rows, events.actions[:, 0], steps, self._log_weights)
+            shares = np.exp(self._log_weights - self._log_weights.max())
+            self._shares = shares / shares.sum()
+            self._marginals.forget()
+
+    def _check_rewards(self, events: Events) -> None:
+        """Raise if the rewards are not of the kind this learner takes."""
+
+    def _recall(self, origin: Origin, n: int) -> tuple[Array, Array]:
+        """What was kept for the first n of these rounds when they were played."""
+        w_a, aside = np.empty(n), np.empty(n)
+        for batch in np.unique(origin.batches[:n]).tolist():
+            here = np.flatnonzero(origin.batches[:n] == batch)
+            rows = origin.rows[here]
+            w_a[here], aside[here] = (kept[rows] for kept in self._played[batch])
+        for batch in [batch for batch in self._played if batch < self._ledger.oldest_batch]:
+            del self._played[batch]
+        return w_a, aside

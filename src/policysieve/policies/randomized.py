@@ -1,0 +1,61 @@
+"""A policy that draws one of a class each time."""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from policysieve.checks import as_rng
+from policysieve.errors import InvalidArgumentError
+from policysieve.kernels.subsets import marginals
+from policysieve.policies.base import Policies
+
+__all__ = ["RandomizedPolicy"]
+
+
+class RandomizedPolicy:
+    """Draw a policy of a class by fixed shares, and do what it does.
+
+    Parameters
+    ----------
+    policies : Policies
+    shares : float array of shape (n_policies,)
+        Non-negative, with a positive sum; they are normalised.
+    """
+
+    def __init__(self, policies: Policies, shares: npt.NDArray[np.float64]) -> None:
+        weights = np.asarray(shares, dtype=np.float64)
+        if weights.shape != (policies.n_policies,) or not (weights >= 0).all():
+            raise InvalidArgumentError(
+                f"shares must be {policies.n_policies} numbers >= 0, got shape {weights.shape}"
+            )
+        if not 0 < weights.sum() < np.inf:
+            raise InvalidArgumentError(
+                f"shares must have a positive finite sum, got {weights.sum()}"
+            )
+        self.policies = policies
+        self.shares = weights / weights.sum()
+
+    def probabilities(self, contexts: Any) -> npt.NDArray[np.float64]:
+        """Probability of showing each action at each context, shape (n, n_actions)."""
+        table, rows = self.policies.action_rows(self.policies.check_contexts(contexts))
+        support = np.flatnonzero(self.shares)
+        shown = np.zeros((len(rows), self.policies.n_actions))
+        marginals(table, rows, support, self.shares[support], shown)
+        return np.minimum(shown, 1.0)
+
+    def sample(self, contexts: Any, rng: Any = None) -> npt.NDArray[Any]:
+        """Slates for the contexts, each of a policy drawn anew, shape (n, slate_size)."""
+        x = self.policies.check_contexts(contexts)
+        drawn = as_rng(rng).choice(len(self.shares), size=len(x), p=self.shares)
+        chosen, column = np.unique(drawn, return_inverse=True)
+        slates = self.policies.actions(x, which=chosen)
+        return np.asarray(slates[np.arange(len(x)), column])
+
+    def average(self, values: npt.NDArray[np.float64]) -> float:
+        """Average of one number per policy by the shares: the value of this policy from theirs."""
+        return float(self.shares @ values)
+
+    def __repr__(self) -> str:
+        top, count = int(self.shares.argmax()), np.count_nonzero(self.shares)
+        return f"RandomizedPolicy({count} policies, {self.shares[top]:.1%} policy {top})"
