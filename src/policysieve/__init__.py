@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from policysieve.errors import PolicyFailureError as PolicyFailureError
     from policysieve.errors import PolicySieveError as PolicySieveError
     from policysieve.errors import UnknownValueError as UnknownValueError
+    from policysieve.evidence import Certificate as Certificate
+    from policysieve.evidence import Evidence as Evidence
+    from policysieve.evidence import Selection as Selection
+    from policysieve.evidence import select as select
     from policysieve.exploration import Decisions as Decisions
     from policysieve.exploration import Exp4 as Exp4
     from policysieve.exploration import Exploration as Exploration
@@ -25,6 +29,7 @@ if TYPE_CHECKING:
     from policysieve.exploration import Uniform as Uniform
     from policysieve.exploration import design as design
     from policysieve.log import Log as Log
+    from policysieve.log import LogFile as LogFile
     from policysieve.planning import Plan as Plan
     from policysieve.planning import plan as plan
     from policysieve.policies import EstimatorPolicies as EstimatorPolicies
@@ -56,6 +61,11 @@ _HOMES: dict[str, str | None] = {
     "Exp4": "exploration",
     "ExplorationByOptimization": "exploration",
     "RandomizedPolicy": "policies",
+    "Certificate": "evidence",
+    "Evidence": "evidence",
+    "Selection": "evidence",
+    "select": "evidence",
+    "LogFile": "log",
     "Log": "log",
     "Plan": "planning",
     "plan": "planning",

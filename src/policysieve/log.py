@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -15,7 +15,7 @@ from policysieve.errors import FileFormatError, InvalidArgumentError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Log"]
+__all__ = ["Log", "LogFile"]
 
 _SCHEMA_KEY = b"policysieve.log"
 _SCHEMA_VERSION = 1
@@ -168,43 +168,14 @@ class Log:
         FileFormatError
             If the file is not Parquet, is truncated, or is not a log of this version.
         """
-        import pyarrow as pa
-        import pyarrow.parquet as pq
+        file = LogFile(path)
+        pieces = list(file.pieces())
+        empty = cls.empty(contexts=file.empty_contexts, slate_size=file.slate_size)
+        return cls.concatenate([cls.trusted(*piece._views()) for piece in pieces] or [empty])
 
-        if not Path(path).is_file():
-            raise FileNotFoundError(f"no log at {os.fspath(path)}")
-        try:
-            table = pq.read_table(path)
-        except (pa.ArrowException, OSError) as error:
-            raise FileFormatError(
-                f"{os.fspath(path)} is not a readable Parquet file ({error}); it may be truncated"
-            ) from error
-        try:
-            header = json.loads((table.schema.metadata or {})[_SCHEMA_KEY])
-            if header["version"] != _SCHEMA_VERSION:
-                raise FileFormatError(
-                    f"{os.fspath(path)} is a log of version {header['version']}, "
-                    f"this release reads version {_SCHEMA_VERSION}"
-                )
-            shape = tuple(header["context_shape"])
-            return (
-                cls(
-                    contexts=_from_arrow(table["context"]).reshape(-1, *shape),
-                    actions=_from_arrow(table["actions"]).reshape(len(table), -1),
-                    propensities=_from_arrow(table["propensities"]).reshape(len(table), -1),
-                    rewards=_from_arrow(table["rewards"]).reshape(len(table), -1),
-                )
-                if len(table)
-                else cls.empty(
-                    contexts=np.empty((0, *shape), dtype=np.dtype(header["context_dtype"])),
-                    slate_size=header["slate_size"],
-                )
-            )
-        except (KeyError, TypeError, json.JSONDecodeError) as error:
-            raise FileFormatError(
-                f"{os.fspath(path)} is Parquet, but not a PolicySieve log (missing {error}); "
-                "logs are written by Log.save"
-            ) from error
+    def pieces(self) -> Iterator[Self]:
+        """The log itself, as one piece; a `LogFile` has several."""
+        yield self
 
     def _to_arrow(self) -> "pa.Table":
         import pyarrow as pa
@@ -283,8 +254,79 @@ def _checked_columns(
     )
 
 
-def _from_arrow(column: Any) -> npt.NDArray[Any]:
-    values = column.combine_chunks()
-    while hasattr(values, "flatten") and hasattr(values.type, "list_size"):
+class LogFile:
+    """A log on disk, read in pieces: for logs larger than memory.
+
+    Parameters
+    ----------
+    path : path
+        A Parquet file written by `Log.save`.
+
+    Raises
+    ------
+    FileFormatError
+        If the file is not Parquet, is truncated, or is not a log of this version.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        self._path = os.fspath(path)
+        if not Path(path).is_file():
+            raise FileNotFoundError(f"no log at {self._path}")
+        try:
+            meta = pq.read_metadata(path)
+            header = (pq.read_schema(path).metadata or {}).get(_SCHEMA_KEY)
+        except (pa.ArrowException, OSError) as error:
+            raise FileFormatError(
+                f"{self._path} is not a readable Parquet file ({error}); it may be truncated"
+            ) from error
+        if header is None:
+            raise FileFormatError(
+                f"{self._path} is Parquet, but not a PolicySieve log; logs are written by Log.save"
+            )
+        self._header = json.loads(header)
+        if self._header.get("version") != _SCHEMA_VERSION:
+            raise FileFormatError(
+                f"{self._path} is a log of version {self._header.get('version')}, this release "
+                f"reads version {_SCHEMA_VERSION}"
+            )
+        self._length: int = meta.num_rows
+        self.slate_size: int = self._header["slate_size"]
+
+    def __len__(self) -> int:
+        return self._length
+
+    @property
+    def empty_contexts(self) -> npt.NDArray[Any]:
+        """No contexts, of the file's shape and dtype."""
+        shape = tuple(self._header["context_shape"])
+        return np.empty((0, *shape), dtype=np.dtype(self._header["context_dtype"]))
+
+    def pieces(self, rows: int = 1 << 18) -> Iterator[Log]:
+        """The rounds in order, at most `rows` at a time."""
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        shape = tuple(self._header["context_shape"])
+        try:
+            with pq.ParquetFile(self._path) as file:
+                for batch in file.iter_batches(batch_size=rows):
+                    n = batch.num_rows
+                    yield Log(
+                        contexts=_from_arrow(batch["context"]).reshape(-1, *shape),
+                        actions=_from_arrow(batch["actions"]).reshape(n, -1),
+                        propensities=_from_arrow(batch["propensities"]).reshape(n, -1),
+                        rewards=_from_arrow(batch["rewards"]).reshape(n, -1),
+                    )
+        except (pa.ArrowException, OSError, KeyError) as error:
+            raise FileFormatError(
+                f"{self._path} is not a readable log ({error}); it may be truncated"
+            ) from error
+
+
+def _from_arrow(values: Any) -> npt.NDArray[Any]:
+    while hasattr(values.type, "list_size"):
         values = values.flatten()
     return np.asarray(values.to_numpy(zero_copy_only=False))

@@ -20,6 +20,7 @@ from policysieve.problem import Problem
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from policysieve.policies import RandomizedPolicy
     from policysieve.worlds import World
 
 __all__ = ["Checkpoint", "RunResult", "run"]
@@ -80,19 +81,14 @@ class RunResult:
     intervals: ValueIntervals = field(repr=False, compare=False)
     true_values: npt.NDArray[np.float64] | None = field(repr=False, compare=False)
 
+    @property
+    def chosen(self) -> "int | RandomizedPolicy":
+        """The recommended policy."""
+        return self.recommendation.policy
+
     def leaders(self, count: int = 10) -> list[dict[str, Any]]:
         """The policies with the largest estimates, with their limits and, if known, true values."""
-        best = np.argsort(-np.nan_to_num(self.intervals.values), kind="stable")[:count]
-        return [
-            {
-                "policy": int(policy),
-                "value": float(self.intervals.values[policy]),
-                "lower": float(self.intervals.lower[policy]),
-                "upper": float(self.intervals.upper[policy]),
-                "true_value": None if self.true_values is None else float(self.true_values[policy]),
-            }
-            for policy in best
-        ]
+        return self.intervals.leaders(count, self.true_values)
 
     def report(self, path: str | os.PathLike[str], *, title: str | None = None) -> None:
         """Write a self-contained HTML page with tables and plots."""

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from policysieve.bench import speed
+from policysieve.bench import class_size, speed
 from policysieve.bench.naive import naive_low_variance
 from policysieve.cli import main
 from tests.oracles import low_variance as oracle
@@ -66,10 +66,14 @@ def test_ratios_are_those_of_the_measured_times():
 
 def test_command(monkeypatch, tmp_path):
     """The command prints and saves what the measurement returns."""
-    monkeypatch.setattr(speed, "_SIZES", (100, 1_000))
+    monkeypatch.setattr(class_size, "_SIZES", (100, 1_000))
     monkeypatch.setattr(speed, "against_naive", lambda: {"rounds_per_second": 1e6, "ratio": 99.0})
     monkeypatch.setattr(speed, "memory_bandwidth", lambda: {"event_seconds": 1e-4, "share": 0.6})
     monkeypatch.setattr(speed, "peak_memory", lambda: {"skipped": "not here"})
+    quick = {"rounds": 2_000, "batch": 500}
+    whole, proof = speed.by_optimization, speed.certificate
+    monkeypatch.setattr(speed, "by_optimization", lambda: whole(**quick))
+    monkeypatch.setattr(speed, "certificate", lambda: proof(n_policies=200, n_events=300))
     printed = CliRunner().invoke(main, ["bench", "speed", "--out", str(tmp_path)])
     assert printed.exit_code == 0, printed.output
     assert "99 times" in printed.output

@@ -1,28 +1,27 @@
 """How fast: always as a ratio to something measured in the same run."""
 
-import json
-import subprocess
-import sys
+import copy
 import time
 from collections.abc import Callable
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from policysieve.bench.class_size import growth, memory_bandwidth, peak_memory
 from policysieve.bench.naive import naive_low_variance
-from policysieve.evidence import Events
-from policysieve.exploration import LowVarianceExploration
-from policysieve.exploration.hedge import AveragedHedge, HedgeSettings
-from policysieve.kernels.hits import find_hits
+from policysieve.bench.timing import best_seconds
+from policysieve.evidence import Evidence
+from policysieve.evidence.betting import Betting
+from policysieve.exploration import Exp4, ExplorationByOptimization, LowVarianceExploration
+from policysieve.exploration.weighted import WeightedExplorer
+from policysieve.kernels.weights import closed_forms
+from policysieve.log import Log
 from policysieve.policies import PolicyTable
 from policysieve.problem import Problem
 from policysieve.worlds import SparseSynthetic
 
 __all__ = ["speed"]
-
-_CACHE_LINE = 64
-_SIZES = (1_000, 10_000, 100_000, 1_000_000)
 
 Progress = Callable[[str], None]
 
@@ -33,13 +32,14 @@ def speed(progress: Progress = lambda _step: None) -> dict[str, Any]:
     Returns
     -------
     dict
-        Plain values for JSON: ``low_variance_against_naive``, ``memory_bandwidth``, ``growth`` and
-        ``peak_memory``.
+        Plain values for JSON, one entry for each step.
     """
     steps: list[tuple[str, Callable[[], dict[str, Any]]]] = [
         ("low_variance_against_naive", against_naive),
         ("memory_bandwidth", memory_bandwidth),
         ("growth", growth),
+        ("exploration_by_optimization", by_optimization),
+        ("certificate", certificate),
         ("peak_memory", peak_memory),
     ]
     results = {}
@@ -109,160 +109,90 @@ def against_naive(
     }
 
 
-def memory_bandwidth(*, n_policies: int = 1_000_000, n_contexts: int = 64) -> dict[str, Any]:
-    """Bytes that a rewarded round must move, against a copy of as many bytes.
+def by_optimization(*, rounds: int = 100_000, batch: int = 1_000) -> dict[str, Any]:
+    """Microseconds of one closed form, and rounds per second of the learner against EXP4.
 
-    A rewarded round reads its context's row of actions and, for each policy that shows the rewarded
-    action, reads and writes the cache line of its state. The share is the time of a copy of as many
-    bytes, between arrays larger than the caches, divided by the time of the round.
+    K = 100, 1,000 policies, 1,000 contexts, batches of 1,000; both learners share all code but the
+    distribution that is played and the step of the weights.
     """
-    table, events = _random_events(n_policies, n_contexts, n_events=4 * n_contexts)
-    hits = np.mean(
-        [(table[row] == a).sum() for row, a in zip(events.rows, events.actions[:, 0], strict=True)]
-    )
-    moved = int(n_policies * table.itemsize + 2 * _CACHE_LINE * hits)
-    event_seconds = _seconds_per_event(n_policies, events)
-
-    source = np.ones((max(2, (1 << 28) // moved), moved), dtype=np.uint8)
-    target = np.empty_like(source)
-
-    def copy() -> None:
-        for k in range(len(source)):
-            np.copyto(target[k], source[k])
-
-    copy_seconds = _best(copy) / len(source)
-    buffer = np.empty(n_policies, np.int32)
-
-    def scan() -> None:
-        for row in range(n_contexts):
-            find_hits(table[row, :, 0], np.int32(row), 1, 0, buffer, 0)
-
-    return {
-        "n_policies": n_policies,
-        "bytes_per_event": moved,
-        "event_seconds": event_seconds,
-        "copy_seconds": copy_seconds,
-        "copy_bytes_per_second": moved / copy_seconds,
-        "share": copy_seconds / event_seconds,
-        "one_core_scan_seconds": _best(scan) / n_contexts,
-    }
-
-
-def growth() -> dict[str, Any]:
-    """Seconds per rewarded and per unrewarded round against the number of policies."""
-    rewarded, unrewarded = [], []
-    for n_policies in _SIZES:
-        table, events = _random_events(n_policies, max(4, 16_000_000 // n_policies), n_events=256)
-        rewarded.append(_seconds_per_event(n_policies, events))
-        unrewarded.append(_seconds_per_unrewarded_round(table))
-    logs = np.log10(_SIZES)
-    return {
-        "n_policies": list(_SIZES),
-        "rewarded_seconds": rewarded,
-        "unrewarded_seconds": unrewarded,
-        "rewarded_slope": float(np.polyfit(logs, np.log10(rewarded), 1)[0]),
-        "unrewarded_slope": float(np.polyfit(logs, np.log10(unrewarded), 1)[0]),
-    }
-
-
-def peak_memory() -> dict[str, Any]:
-    """Megabytes beyond the table for a million rounds with a million policies, in a new process.
-
-    Read from the kernel's own account, which only Linux keeps.
-    """
-    if not sys.platform.startswith("linux"):
-        return {"skipped": "only measured on Linux"}
-    code = "from policysieve.bench.speed import _measure_memory; _measure_memory()"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    result: dict[str, Any] = json.loads(done.stdout)
-    return result
-
-
-def _measure_memory(n_policies: int = 1_000_000, rounds: int = 1_000_000) -> None:
-    rng = np.random.default_rng(0)
-    labels = rng.integers(0, 100, 16)
-
-    def play(table: PolicyTable, n: int) -> None:
-        problem = Problem(n_actions=100, epsilon=0.05, delta=0.05)
-        learner = LowVarianceExploration(
-            table, problem, explore_rounds=n - n // 100, estimate_rounds=n // 100, rng=0
+    micros = {}
+    for n_actions in (10, 100, 1_000):
+        w = np.random.default_rng(0).dirichlet(np.ones(n_actions), size=1_000)
+        q, kappa = np.empty_like(w), np.empty(1_000)
+        rows = np.arange(1_000)
+        micros[str(n_actions)] = 1e3 * best_seconds(
+            partial(closed_forms, w, rows, 2.0 * n_actions, q, kappa)
         )
-        while not learner.finished:
-            contexts = rng.integers(0, 16, min(10_000, learner.ask_limit))
-            decisions = learner.ask(contexts)
-            learner.tell(decisions, decisions.actions[:, 0] == labels[contexts])
-        learner.recommend()
+    world = SparseSynthetic(n_actions=100, n_contexts=1_000, n_policies=1_000, profile="close")
+    labels = world._rewarded[:, 0]
+    policies = PolicyTable(world.pool, n_actions=100)
+    problem = world.problem(epsilon=0.05, delta=0.05)
+    contexts = np.random.default_rng(0).integers(0, 1_000, rounds)
 
-    play(PolicyTable(rng.integers(0, 100, (16, 10), dtype=np.uint8), 100), 10_000)
-    small = rng.integers(0, 100, (16, 100_000), dtype=np.uint8)  # compiles the parallel kernel
-    play(PolicyTable(small, 100), 2_000)
-    table = PolicyTable(rng.integers(0, 100, (16, n_policies), dtype=np.uint8), 100)
-    before = _restart_peak()
-    play(table, rounds)
-    result = {
-        "n_policies": n_policies,
-        "rounds": rounds,
-        "table_megabytes": table.table.nbytes / 1e6,
-        "megabytes_beyond_the_table": (_peak_kilobytes() - before) * 1024 / 1e6,
-    }
-    print(json.dumps(result))
-
-
-def _restart_peak() -> int:
-    """Forget the process's peak memory so far (Linux); return what it holds now, in kilobytes."""
-    Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
-    return _peak_kilobytes()
-
-
-def _peak_kilobytes() -> int:
-    status = Path("/proc/self/status").read_text(encoding="ascii")
-    return next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM"))
-
-
-def _random_events(n_policies: int, n_contexts: int, n_events: int) -> tuple[Any, Events]:
-    rng = np.random.default_rng(0)
-    table = rng.integers(0, 100, (n_contexts, n_policies, 1), dtype=np.uint8)
-    events = Events(
-        n_rounds=100 * n_events,
-        rounds=np.arange(n_events) * 100,
-        table=table,
-        rows=np.resize(rng.permutation(n_contexts), n_events),
-        actions=rng.integers(0, 100, (n_events, 1)).astype(np.int32),
-        propensities=np.full((n_events, 1), 0.01),
-        rewards=np.ones((n_events, 1)),
-        n_actions=100,
-    )
-    return table, events
-
-
-def _seconds_per_event(n_policies: int, events: Events) -> float:
-    hedge = AveragedHedge(
-        HedgeSettings(
-            n_policies=n_policies,
-            n_actions=100,
-            slate_size=1,
-            mixing=0.5,
-            learning_rate=0.005,
-            horizon=10**9,
-        )
-    )
-    return _best(lambda: hedge.add(events)) / len(events.rounds)
-
-
-def _seconds_per_unrewarded_round(table: Any, rounds: int = 100_000) -> float:
-    problem = Problem(n_actions=100, epsilon=0.05, delta=0.05)
-    policies = PolicyTable(table, n_actions=100)
-    learner = LowVarianceExploration(policies, problem, explore_rounds=10**9, rng=0)
-    contexts, nothing = np.zeros(rounds, dtype=np.int64), np.zeros(rounds)
-    return _best(lambda: learner.tell(learner.ask(contexts), nothing)) / rounds
-
-
-def _best(work: Callable[[], Any], repeats: int = 7) -> float:
-    """Shortest of several runs, after one that compiles and warms up."""
-    work()
-    times = []
-    for _ in range(repeats):
+    def seconds(make: Callable[..., WeightedExplorer]) -> float:
+        learner = make(policies, problem, rounds=rounds, rng=0)
         started = time.perf_counter()
-        work()
-        times.append(time.perf_counter() - started)
-    return min(times)
+        for start in range(0, rounds, batch):
+            here = contexts[start : start + batch]
+            decisions = learner.ask(here)
+            learner.tell(decisions, decisions.actions[:, 0] == labels[here])
+        learner.recommend()
+        return time.perf_counter() - started
+
+    makers: tuple[Any, Any] = (ExplorationByOptimization, Exp4)
+    for make in makers:
+        seconds(make)  # compile
+    pairs = [[seconds(make) for make in makers] for _ in range(3)]
+    ours, exp4 = np.min(pairs, axis=0)
+    return {
+        "closed_form_microseconds": micros,
+        "rounds_per_second": rounds / ours,
+        "exp4_rounds_per_second": rounds / exp4,
+        "ratio": exp4 / ours,
+    }
+
+
+def certificate(*, n_policies: int = 100_000, n_events: int = 10_000) -> dict[str, Any]:
+    """One betting certificate from scratch, against one pass over the actions it has to read.
+
+    K = 100, 1,000 contexts, one good policy; the pass is priced at the bandwidth of a copy between
+    arrays larger than the caches.
+    """
+    rng = np.random.default_rng(0)
+    table = rng.integers(0, 100, (1_000, n_policies), dtype=np.uint8)
+    labels = rng.integers(0, 100, 1_000)
+    table[:, 0] = np.where(rng.random(1_000) < 0.8, labels, table[:, 0])
+    policies = PolicyTable(table, n_actions=100)
+    problem = Problem(n_actions=100, epsilon=0.05, delta=0.05)
+    contexts = rng.integers(0, 1_000, 100 * n_events)
+    actions = rng.integers(0, 100, len(contexts))
+    log = Log(
+        contexts=contexts,
+        actions=actions,
+        propensities=np.full(len(contexts), 0.01),
+        rewards=actions == labels[contexts],
+    )
+    evidence = Evidence(policies, problem)
+    evidence.add(log, floor=0.01)
+
+    def once() -> Any:
+        fresh = copy.copy(evidence)
+        fresh._betting = Betting(evidence.record)
+        fresh._eliminated = np.zeros(n_policies, dtype=np.bool_)
+        return fresh.certificate()
+
+    seconds = best_seconds(once, repeats=3)
+    proof = once()
+    source = np.ones(1 << 28, dtype=np.uint8)
+    target = np.empty_like(source)
+    bandwidth = len(source) / best_seconds(lambda: np.copyto(target, source), repeats=5)
+    read = evidence.record.n_events * n_policies
+    return {
+        "n_policies": n_policies,
+        "n_events": evidence.record.n_events,
+        "seconds": seconds,
+        "events_times_policies_per_second": read / seconds,
+        "share": read / bandwidth / seconds,
+        "certified": proof.certified,
+        "n_eliminated": int(proof.eliminated.sum()),
+    }

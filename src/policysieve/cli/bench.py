@@ -1,6 +1,7 @@
 """``policysieve bench``: measure on this machine."""
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ __all__ = ["bench"]
 
 @click.group()
 def bench() -> None:
-    """Measure speed on this machine, always as ratios within one run."""
+    """Measure on this machine: speed as ratios within one run, certificates by counting."""
 
 
 @bench.command()
@@ -24,15 +25,11 @@ def bench() -> None:
     help="Folder for speed.json and the plot.",
 )
 def speed(as_json: bool, out: Path | None) -> None:
-    """Low-variance exploration against a naive twin, the memory bandwidth and the class size."""
+    """Learners and certificates against naive twins, memory bandwidth and the class size."""
     from policysieve.bench.speed import speed as measure
     from policysieve.report import cost_against_policies
 
-    def progress(step: str) -> None:
-        if not as_json and sys.stderr.isatty():
-            click.echo(f"Measuring {step.replace('_', ' ')} ...", err=True)
-
-    result = measure(progress)
+    result = measure(_progress(as_json))
     if out is not None:
         out.mkdir(parents=True, exist_ok=True)
         write_json(result, out / "speed.json")
@@ -43,9 +40,76 @@ def speed(as_json: bool, out: Path | None) -> None:
     _print(result)
 
 
+@bench.command()
+@click.option(
+    "--runs", default=300, show_default=True, type=click.IntRange(1), help="Runs on null worlds."
+)
+@click.option(
+    "--seeds", default=5, show_default=True, type=click.IntRange(1), help="Seeds of the race."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder for certificates.json and the plot.",
+)
+def certificates(runs: int, seeds: int, as_json: bool, out: Path | None) -> None:
+    """Count false certificates on null worlds, and race the methods to a true one."""
+    from policysieve.bench.certificates import certificates as measure
+    from policysieve.report import rounds_to_certify
+
+    result = measure(runs=runs, seeds=seeds, progress=_progress(as_json))
+    if out is not None:
+        out.mkdir(parents=True, exist_ok=True)
+        write_json(result, out / "certificates.json")
+        rounds_to_certify(result["power"]).savefig(out / "certificates.svg")
+    if as_json:
+        print_json(result)
+        return
+    print_table(
+        "False certificates, looked at after every batch",
+        ["method, exploration", "false", "of runs", "allowed by delta"],
+        [
+            (
+                f"{row['method']}, {row['explorer']}",
+                str(row["false"]),
+                str(row["runs"]),
+                str(row["limit"]),
+            )
+            for row in result["false"]
+        ],
+    )
+    methods = list(result["power"][0]["rounds"])
+    print_table(
+        "Median rounds to certify epsilon = 0.05 among 50 policies of close value",
+        ["actions, exploration", *methods],
+        [
+            (
+                f"{row['n_actions']:,}, {row['source']}",
+                *(_rounds(row["rounds"][method], row["max_rounds"]) for method in methods),
+            )
+            for row in result["power"]
+        ],
+    )
+
+
+def _rounds(value: float | None, most: int) -> str:
+    return f"over {most:,}" if value is None else f"{value:,.0f}"
+
+
+def _progress(quiet: bool) -> Callable[[str], None]:
+    def say(step: str) -> None:
+        if not quiet and sys.stderr.isatty():
+            click.echo(f"Measuring {step.replace('_', ' ')} ...", err=True)
+
+    return say
+
+
 def _print(result: dict[str, Any]) -> None:
     naive, memory = result["low_variance_against_naive"], result["memory_bandwidth"]
     growth, peak = result["growth"], result["peak_memory"]
+    optimization, proof = result["exploration_by_optimization"], result["certificate"]
+    micros = optimization["closed_form_microseconds"]
     rows = [
         (
             "rounds per second, end to end (K=100, 1,000 policies)",
@@ -66,6 +130,23 @@ def _print(result: dict[str, Any]) -> None:
             "growth of an unrewarded round with the class",
             f"slope {growth['unrewarded_slope']:.2f}",
             "0 is flat",
+        ),
+    ]
+    rows += [
+        (
+            "microseconds per closed form (K = 10 / 100 / 1,000)",
+            " / ".join(f"{value:.2g}" for value in micros.values()),
+            "exploration by optimization",
+        ),
+        (
+            "rounds per second, exploration by optimization",
+            f"{optimization['rounds_per_second']:,.0f}",
+            f"{optimization['ratio']:.2f} times EXP4",
+        ),
+        (
+            "seconds per certificate (100,000 policies, 10,000 events)",
+            f"{proof['seconds']:.2f}",
+            f"{proof['share']:.0%} of one pass at a copy's bandwidth",
         ),
     ]
     if "skipped" not in peak:

@@ -7,6 +7,7 @@ import click
 from policysieve.cli.bench import bench
 from policysieve.cli.demo import demo
 from policysieve.cli.plan import plan
+from policysieve.cli.select import select
 from policysieve.errors import PolicySieveError
 
 __all__ = ["main"]
@@ -28,5 +29,5 @@ def main() -> None:
     """Find the best policy among many from sparse bandit feedback, and prove it."""
 
 
-for command in (demo, plan, bench):
+for command in (demo, plan, select, bench):
     main.add_command(command)

@@ -6,26 +6,13 @@ from typing import Any
 
 import click
 
+from policysieve.cli.options import SPARSITY, known_sparsity
 from policysieve.cli.output import print_json, print_table
 from policysieve.planning import Plan
 from policysieve.planning import plan as make_plan
 from policysieve.problem import Problem
 
 __all__ = ["plan"]
-
-
-class _Sparsity(click.ParamType[Any]):
-    """A positive number, or the word unknown."""
-
-    name = "NUMBER|unknown"
-
-    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
-        if value is None or value == "unknown":
-            return "unknown"
-        try:
-            return float(value)
-        except ValueError:
-            self.fail(f"{value!r} is neither a number nor the word unknown", param, ctx)
 
 
 @click.command()
@@ -37,7 +24,7 @@ class _Sparsity(click.ParamType[Any]):
     "--sparsity",
     default=1.0,
     show_default=True,
-    type=_Sparsity(),
+    type=SPARSITY,
     help="Bound on the sum of a context's rewards.",
 )
 @click.option(
@@ -66,7 +53,7 @@ def plan(
     problem = Problem(
         n_actions=actions,
         slate_size=slate,
-        sparsity=None if sparsity == "unknown" else sparsity,
+        sparsity=known_sparsity(sparsity),
         epsilon=epsilon,
         delta=delta,
     )

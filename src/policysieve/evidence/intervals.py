@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from math import log
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +27,22 @@ class ValueIntervals:
     def leader(self) -> int:
         """The policy with the largest estimate, the first one before any round."""
         return 0 if np.isnan(self.values[0]) else int(self.values.argmax())
+
+    def leaders(
+        self, count: int = 10, true_values: npt.NDArray[np.float64] | None = None
+    ) -> list[dict[str, Any]]:
+        """The policies with the largest estimates, with their limits and, if known, true values."""
+        best = np.argsort(-np.nan_to_num(self.values), kind="stable")[:count]
+        return [
+            {
+                "policy": int(policy),
+                "value": None if np.isnan(self.values[policy]) else float(self.values[policy]),
+                "lower": float(self.lower[policy]),
+                "upper": float(self.upper[policy]),
+                "true_value": None if true_values is None else float(true_values[policy]),
+            }
+            for policy in best
+        ]
 
     def suboptimality_bound(self, policy: int | None, lower: float) -> float:
         """How much better any other policy can be, if all intervals hold.

@@ -92,6 +92,10 @@ class Policies(ABC):
         """
         return self._evaluate(contexts, None), np.arange(len(contexts))
 
+    def same_as(self, policy: int, others: npt.NDArray[np.intp]) -> npt.NDArray[np.bool_]:
+        """Which of the others are known to be the same map as `policy`, at every context."""
+        return np.zeros(len(others), dtype=np.bool_)
+
     def check_contexts(self, contexts: Any) -> npt.NDArray[Any]:
         """Return the contexts as an array with one entry or row each, or raise."""
         return as_contexts(contexts)

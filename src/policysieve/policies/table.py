@@ -111,6 +111,18 @@ class PolicyTable(Policies):
         """The whole table and the contexts themselves: nothing is copied."""
         return self.table, contexts.astype(np.intp, copy=False)
 
+    def same_as(self, policy: int, others: npt.NDArray[np.intp]) -> npt.NDArray[np.bool_]:
+        """Which of the others have the same column, up to the order within slates."""
+        same = np.ones(len(others), dtype=np.bool_)
+        start, step = 0, 1
+        while start < self.n_contexts and same.any():
+            left = np.flatnonzero(same)
+            part = self.table[start : start + step]
+            mine, theirs = np.sort(part[:, [policy]], axis=-1), np.sort(part[:, others[left]], -1)
+            same[left] = (theirs == mine).all(axis=(0, 2))
+            start, step = start + step, min(2 * step, 1024)  # most differ within a few rows
+        return same
+
     def _evaluate(
         self, contexts: npt.NDArray[Any], which: npt.NDArray[np.intp] | None
     ) -> npt.NDArray[Any]:

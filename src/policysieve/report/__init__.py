@@ -7,14 +7,21 @@ from policysieve.report.plots import (
     value_intervals,
 )
 from policysieve.report.run_report import save_run_report
-from policysieve.report.size_plots import cost_against_policies, rounds_against_epsilon
+from policysieve.report.selection_report import save_selection_report
+from policysieve.report.size_plots import (
+    cost_against_policies,
+    rounds_against_epsilon,
+    rounds_to_certify,
+)
 
 __all__ = [
     "Page",
     "cost_against_policies",
     "estimate_over_rounds",
     "rounds_against_epsilon",
+    "rounds_to_certify",
     "save_run_report",
+    "save_selection_report",
     "suboptimality_over_rounds",
     "value_intervals",
 ]

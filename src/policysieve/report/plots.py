@@ -24,6 +24,7 @@ from policysieve.report.style import (
 )
 
 if TYPE_CHECKING:
+    from policysieve.evidence import Selection
     from policysieve.simulate import RunResult
 
 __all__ = ["estimate_over_rounds", "suboptimality_over_rounds", "value_intervals"]
@@ -31,12 +32,12 @@ __all__ = ["estimate_over_rounds", "suboptimality_over_rounds", "value_intervals
 _MARKERS = "os^Dv"
 
 
-def value_intervals(result: "RunResult", count: int = 15) -> Figure:
+def value_intervals(result: "RunResult | Selection", count: int = 15) -> Figure:
     """Draw the intervals of the leading policies, the best estimate on top.
 
     Parameters
     ----------
-    result : RunResult
+    result : RunResult or Selection
     count : int
         How many policies. The recommended one is added below when it is not among them.
 
@@ -46,7 +47,7 @@ def value_intervals(result: "RunResult", count: int = 15) -> Figure:
         A dot for each estimate, and a hollow diamond for each true value that is known.
     """
     count = integer("count", count, low=1)
-    limits, truth, chosen = result.intervals, result.true_values, result.recommendation.policy
+    limits, truth, chosen = result.intervals, result.true_values, result.chosen
     shown = [row["policy"] for row in result.leaders(count)]
     if isinstance(chosen, int) and chosen not in shown:
         shown.append(chosen)

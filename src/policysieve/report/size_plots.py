@@ -12,7 +12,7 @@ from policysieve.report.style import INK, colours, legend, look, new_figure, rou
 if TYPE_CHECKING:
     from policysieve.planning import Plan
 
-__all__ = ["cost_against_policies", "rounds_against_epsilon"]
+__all__ = ["cost_against_policies", "rounds_against_epsilon", "rounds_to_certify"]
 
 
 def rounds_against_epsilon(plans: Sequence["Plan"]) -> Figure:
@@ -61,6 +61,36 @@ def cost_against_policies(growth: dict[str, Any]) -> Figure:
         _label_costs(axes)
         rounds_axis(axes, growth["n_policies"][0], growth["n_policies"][-1])
         axes.set_xlabel("policies")
+        legend(figure, axes)
+    return figure
+
+
+def rounds_to_certify(power: Sequence[dict[str, Any]]) -> Figure:
+    """Draw the median rounds that each method needs to certify, one group for each source of data.
+
+    A method that did not get there ends at the top, at the limit of the race.
+    """
+    methods = list(power[0]["rounds"])
+    with look():
+        figure, axes = new_figure(3.6)
+        for k, (method, colour) in enumerate(zip(methods, colours(len(methods)), strict=True)):
+            for place, row in enumerate(power):
+                rounds = row["rounds"][method]
+                axes.plot(
+                    place + 0.16 * (k - (len(methods) - 1) / 2),
+                    row["max_rounds"] if rounds is None else rounds,
+                    marker="^" if rounds is None else "o",
+                    markersize=6,
+                    linestyle="none",
+                    color=colour,
+                    label=method.replace("_", " ") if place == 0 else None,
+                )
+        axes.set_yscale("log")
+        labels = [
+            f"{row['n_actions']:,} actions\n{row['source'].replace('_', '-')}" for row in power
+        ]
+        axes.set_xticks(range(len(power)), labels)
+        axes.set_ylabel("rounds to certify")
         legend(figure, axes)
     return figure
 

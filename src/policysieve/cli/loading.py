@@ -1,0 +1,59 @@
+"""Policies from files or from Python."""
+
+import importlib
+import sys
+from pathlib import Path
+
+import click
+import numpy as np
+
+from policysieve.errors import FileFormatError, InvalidArgumentError
+from policysieve.policies import LinearPolicies, Policies, PolicyTable
+
+__all__ = ["load_policies"]
+
+
+def load_policies(source: str, n_actions: int | None, slate_size: int) -> Policies:
+    """Policies from ``table.npy``, ``weights.npz`` or ``module:attribute``.
+
+    A ``.npy`` table needs the number of actions; a ``.npz`` archive holds linear weights under the
+    name ``weights``; an attribute is a `Policies` or a function that returns one.
+    """
+    if source.endswith(".npy"):
+        if n_actions is None:
+            raise click.UsageError("--actions is needed with a table: how many actions are there?")
+        return PolicyTable.load(source, n_actions)
+    if source.endswith(".npz"):
+        return LinearPolicies(_weights(source), slate_size=slate_size)
+    module, _, attribute = source.partition(":")
+    if not attribute:
+        raise InvalidArgumentError(
+            f"--policies must be a .npy table, a .npz of linear weights or module:attribute, got "
+            f"{source}"
+        )
+    sys.path.insert(0, str(Path.cwd()))
+    try:
+        found = getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError) as error:
+        raise InvalidArgumentError(f"--policies {source} cannot be loaded: {error}") from error
+    finally:
+        sys.path.pop(0)
+    policies = found() if callable(found) else found
+    if not isinstance(policies, Policies):
+        raise InvalidArgumentError(
+            f"--policies {source} must be a policy class such as PolicyTable, or a function that "
+            f"returns one, got {type(policies).__name__}"
+        )
+    return policies
+
+
+def _weights(path: str) -> np.ndarray:
+    if not Path(path).is_file():
+        raise FileNotFoundError(f"no weights at {path}")
+    try:
+        with open(path, "rb") as raw, np.load(raw, allow_pickle=False) as archive:
+            return np.asarray(archive["weights"])
+    except KeyError as error:
+        raise FileFormatError(f"{path} has no array named weights") from error
+    except (ValueError, OSError, EOFError, TypeError) as error:
+        raise FileFormatError(f"{path} is not a readable .npz archive ({error})") from error

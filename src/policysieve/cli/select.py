@@ -1,0 +1,118 @@
+"""``policysieve select``: the best policy from a log, with a certificate."""
+
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from policysieve.cli.options import SPARSITY, known_sparsity
+from policysieve.cli.output import print_json, print_table
+from policysieve.problem import Problem
+
+__all__ = ["select"]
+
+_METHODS = ("betting", "empirical_bernstein", "stitched", "fixed", "checkpoints")
+
+
+@click.command()
+@click.argument("log", type=click.Path(dir_okay=False))
+@click.option(
+    "--policies",
+    required=True,
+    help="A .npy table, a .npz with linear weights, or module:attribute.",
+)
+@click.option("--epsilon", required=True, type=float, help="Distance to the best policy.")
+@click.option("--delta", required=True, type=float, help="Probability of failure.")
+@click.option("--actions", type=click.IntRange(1), help="Number of actions, for a .npy table.")
+@click.option(
+    "--sparsity",
+    default=1.0,
+    show_default=True,
+    type=SPARSITY,
+    help="Bound on the sum of a context's rewards.",
+)
+@click.option(
+    "--method",
+    default="betting",
+    show_default=True,
+    type=click.Choice(_METHODS),
+    help="Kind of proof.",
+)
+@click.option(
+    "--floor", type=float, help="Smallest propensity possible; by default the smallest in the log."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+@click.option(
+    "--report", type=click.Path(dir_okay=False, path_type=Path), help="Write an HTML report here."
+)
+def select(
+    log: str,
+    policies: str,
+    epsilon: float,
+    delta: float,
+    actions: int | None,
+    sparsity: Any,
+    method: Any,
+    floor: float | None,
+    as_json: bool,
+    report: Path | None,
+) -> None:
+    """Choose the best policy from LOG, a Parquet file, and say what the log proves about it.
+
+    The log is read in pieces, so it may be larger than memory. Its propensities must have been
+    fixed before each round.
+    """
+    from policysieve.cli.loading import load_policies
+    from policysieve.evidence import select as choose
+    from policysieve.log import LogFile
+
+    file = LogFile(log)
+    candidates = load_policies(policies, actions, file.slate_size)
+    problem = Problem(
+        n_actions=candidates.n_actions,
+        slate_size=candidates.slate_size,
+        sparsity=known_sparsity(sparsity),
+        epsilon=epsilon,
+        delta=delta,
+    )
+
+    def track(pieces: Iterable[Any]) -> Iterable[Any]:
+        if as_json or not sys.stderr.isatty():
+            return pieces
+        return _with_bar(pieces, len(file))
+
+    selection = choose(file, candidates, problem, method=method, floor=floor, track=track)
+    if report is not None:
+        selection.report(report)
+    if as_json:
+        print_json(selection.to_dict())
+        return
+    print_table(
+        f"Leaders of {candidates.n_policies:,} policies after {len(file):,} logged rounds",
+        ["policy", "estimate", "interval", "eliminated"],
+        [
+            (
+                str(row["policy"]),
+                f"{row['value']:.4f}",
+                f"[{row['lower']:.4f}, {row['upper']:.4f}]",
+                "yes" if selection.certificate.eliminated[row["policy"]] else "no",
+            )
+            for row in selection.leaders()
+        ],
+    )
+    click.echo(selection.guarantee)
+    if report is not None:
+        click.echo(f"Report: {report}")
+
+
+def _with_bar(pieces: Iterable[Any], total: int) -> Iterable[Any]:
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("Reading", total=total)
+        for piece in pieces:
+            yield piece
+            bar.advance(task, len(piece))

@@ -1,0 +1,190 @@
+"""The betting certificate: wealth that only a good leader can earn."""
+
+import numpy as np
+import numpy.typing as npt
+
+from policysieve.evidence.record import Block, Record
+from policysieve.kernels.betting import bet_on_events, log_mean_wealth
+
+__all__ = ["Betting"]
+
+Array = npt.NDArray[np.float64]
+
+_BETS = 8
+_BOLDEST = 0.95  # of what could lose everything in one round
+_LEVEL = 1.25  # ranges are rounded up to powers of this, so that policies share their bets
+_MAX_LEVELS = 24
+_HARDEST = 32  # policies on which a bound is searched before it is checked on all
+_TOLERANCE = 1e-3  # of the bound, relative
+
+
+class Betting:
+    """E(pi) = mean over g of prod_i (1 + lam_g (Z_i + eps)) with Z_i = R_i(leader) - R_i(pi).
+
+    If the leader is worse than pi by more than eps, E(pi) is a non-negative supermartingale that
+    starts at one, and ever reaches exp(threshold) with probability at most exp(-threshold). So once
+    it has, for all pi, the leader is within eps of the best. The bets do not depend on eps, so one
+    event covers all eps at once, also eps = 0, by which policies are eliminated (docs/maths.md,
+    "Betting").
+
+    Wealth is kept for the problem's epsilon and for 0 while the leader stays; another leader or
+    another epsilon is computed from the record's events.
+
+    Parameters
+    ----------
+    record : Record
+    """
+
+    def __init__(self, record: Record) -> None:
+        self._record = record
+        problem = record.problem
+        # Stakes are shares of what a policy's range allows: fixed before the data, and for good.
+        low = problem.epsilon / (2 * problem.reward_cap)
+        self._stakes = np.geomspace(min(low, _BOLDEST / 2), _BOLDEST, _BETS)
+        self._leader = -1
+        self._state: _Wealth | None = None
+
+    def log_wealth(self, leader: int) -> Array:
+        """Ln E(pi) at the problem's epsilon and at 0, shape (n_policies, 2)."""
+        if self._state is None or leader != self._leader:
+            self._leader = leader
+            epsilons = np.array([self._record.problem.epsilon, 0.0])
+            self._state = _Wealth(self._stakes, epsilons, leader, self._record.policies.n_policies)
+        self._state.catch_up(self._record.blocks)
+        return self._state.log_means()
+
+    def smallest_epsilon(
+        self, leader: int, rivals: npt.NDArray[np.intp], threshold: float
+    ) -> float:
+        """The smallest epsilon at which E of all rivals reaches the threshold; at most reward_cap.
+
+        E grows with epsilon. The search runs on the hardest rivals, and its result is checked on
+        all: those that fail join the search.
+        """
+        cap = self._record.problem.reward_cap
+        if not len(rivals):
+            return 0.0
+        order = np.argsort(self.log_wealth(leader)[rivals, 0], kind="stable")
+        hard = rivals[order[:_HARDEST]]
+        low = 0.0
+        while True:
+            low = self._search(leader, hard, threshold, low, cap)
+            if low >= cap:
+                return cap
+            others = np.setdiff1d(rivals, hard)
+            failed = others[self._at(leader, others, low) < threshold]
+            if not len(failed):
+                return low
+            hard = failed if len(failed) <= _HARDEST else self._hardest(leader, failed, low)
+
+    def _search(
+        self, leader: int, rivals: npt.NDArray[np.intp], threshold: float, low: float, cap: float
+    ) -> float:
+        """Bisect between an epsilon that is too small, or at the limit, and the trivial one."""
+
+        def passes(epsilon: float) -> bool:
+            return bool((self._at(leader, rivals, epsilon) >= threshold).all())
+
+        if passes(low):
+            return low
+        if not passes(cap):
+            return cap
+        high = cap
+        while high - low > _TOLERANCE * high:
+            middle = (low + high) / 2
+            if passes(middle):
+                high = middle
+            else:
+                low = middle
+        return high
+
+    def _hardest(
+        self, leader: int, rivals: npt.NDArray[np.intp], epsilon: float
+    ) -> npt.NDArray[np.intp]:
+        order = np.argsort(self._at(leader, rivals, epsilon), kind="stable")
+        return np.asarray(rivals[order[:_HARDEST]])
+
+    def _at(self, leader: int, rivals: npt.NDArray[np.intp], epsilon: float) -> Array:
+        """Ln E of some rivals at one epsilon, from the events."""
+        if not len(rivals):
+            return np.empty(0)
+        whole = len(rivals) > self._record.policies.n_policies // 8
+        which = None if whole else np.append(rivals, leader)
+        size = self._record.policies.n_policies if which is None else len(which)
+        place = leader if which is None else len(rivals)
+        wealth = _Wealth(self._stakes, np.array([epsilon]), place, size, which)
+        wealth.catch_up(self._record.blocks)
+        means = wealth.log_means()[:, 0]
+        return means[rivals] if which is None else means[:-1]
+
+
+class _Wealth:
+    """Log-wealth against one leader, for some values of epsilon and all policies or some."""
+
+    def __init__(
+        self,
+        stakes: Array,
+        epsilons: Array,
+        leader: int,
+        size: int,
+        which: npt.NDArray[np.intp] | None = None,
+    ) -> None:
+        self._stakes, self._epsilons, self._leader, self._which = stakes, epsilons, leader, which
+        self._wealth = np.zeros((size, len(epsilons), len(stakes)))
+        self._common = np.zeros((1, len(epsilons), len(stakes)))
+        self._level = np.zeros(size, dtype=np.uint8)
+        self._lam = np.zeros((1, len(stakes)))
+        self._range: tuple[float, int] | None = None
+        self._blocks = 0
+
+    def catch_up(self, blocks: list[Block]) -> None:
+        """Bet on the blocks that were not bet on yet."""
+        for block in blocks[self._blocks :]:
+            self._bet(block)
+        self._blocks = len(blocks)
+
+    def log_means(self) -> Array:
+        """Ln of the mean over bets, shape (size, n_epsilons)."""
+        out = np.empty(self._wealth.shape[:2])
+        log_mean_wealth(self._common, self._level, self._wealth, out)
+        return out
+
+    def _bet(self, block: Block) -> None:
+        mark = (block.largest, id(block.ranges))
+        if mark != self._range:
+            self._set_bets(block)
+            self._range = mark
+        events = block.events
+        table, rows = events.table, events.rows
+        if self._which is not None:
+            table, rows = table[rows[:, None], self._which[None, :]], np.arange(len(rows))
+        bet_on_events(
+            np.ascontiguousarray(table),
+            rows,
+            events.actions,
+            events.rewards / events.propensities,
+            events.n_actions,
+            self._leader,
+            self._lam,
+            self._level,
+            self._epsilons,
+            self._common,
+            self._wealth,
+        )
+        quiet = events.n_rounds - len(events.rounds)
+        self._common += quiet * np.log1p(self._lam[:, None, :] * self._epsilons[None, :, None])
+
+    def _set_bets(self, block: Block) -> None:
+        """New ranges: fold what was common into each policy, then set levels and bets."""
+        self._wealth += self._common[self._level]
+        level = np.zeros(len(self._level))
+        if block.ranges is not None:
+            ranges = block.ranges
+            if self._which is not None:
+                ranges = ranges[self._which]
+            level = np.floor(np.log(block.largest / ranges) / np.log(_LEVEL) + 1e-12)
+            level = np.clip(level, 0, _MAX_LEVELS - 1)
+        self._level = level.astype(np.uint8)
+        largest = block.largest / _LEVEL ** np.arange(int(self._level.max()) + 1)
+        self._lam = self._stakes[None, :] / largest[:, None]
+        self._common = np.zeros((len(largest), *self._wealth.shape[1:]))

@@ -1,0 +1,117 @@
+"""What evidence keeps: the rewarded events, in blocks with the range that was fixed before them."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from policysieve.checks import number
+from policysieve.errors import InvalidArgumentError
+from policysieve.evidence.events import Events, rewarded_events
+from policysieve.log import Log
+from policysieve.policies import Policies
+from policysieve.problem import Problem
+
+__all__ = ["Block", "Record"]
+
+_SLACK = 1e-9  # rounding allowed when propensities are compared with their floor
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Rounds whose propensities have a common floor, known before their contexts were seen.
+
+    Attributes
+    ----------
+    events : Events
+        The rewarded rounds.
+    largest : float
+        Bound B on R_i(pi) for every policy: reward_cap / floor.
+    ranges : float array of shape (n_policies,), or None
+        Smaller bounds B_pi, one for each policy, where the exploration followed policies with known
+        shares.
+    """
+
+    events: Events
+    largest: float
+    ranges: npt.NDArray[np.float64] | None = None
+
+
+class Record:
+    """Blocks of rounds in the order of their decisions.
+
+    Parameters
+    ----------
+    policies : Policies
+        At least two.
+    problem : Problem
+    """
+
+    def __init__(self, policies: Policies, problem: Problem) -> None:
+        policies.check_fits(problem)
+        if policies.n_policies < 2:
+            raise InvalidArgumentError("evidence compares policies: give at least two, got one")
+        self.policies = policies
+        self.problem = problem
+        self.blocks: list[Block] = []
+        self.rounds = 0
+
+    def add(
+        self,
+        log: Log,
+        *,
+        floor: float,
+        ranges: npt.NDArray[np.float64] | None = None,
+    ) -> Block:
+        """Take in the next rounds; all or nothing.
+
+        Parameters
+        ----------
+        log : Log
+        floor : float
+            Smallest propensity with which any item could be shown in these rounds, fixed before
+            their contexts were seen.
+        ranges : float array of shape (n_policies,), optional
+            Bounds on R_i(pi) where they are smaller than reward_cap / floor. They are taken on
+            trust: check that they follow from the exploration.
+
+        Raises
+        ------
+        InvalidArgumentError
+            If a propensity is below the floor, or the rewards of a round exceed the sparsity.
+        """
+        smallest = number("floor", floor, above=0, below=1, closed=True)
+        below = log.propensities < smallest * (1 - _SLACK)
+        if below.any():
+            row = int(np.flatnonzero(below.any(axis=1))[0])
+            raise InvalidArgumentError(
+                f"propensities must be at least the floor {smallest:g}, got "
+                f"{log.propensities[row].min():g} in row {row}"
+            )
+        sparsity = self.problem.sparsity
+        if sparsity is not None:
+            over = log.rewards.sum(axis=1) > sparsity + _SLACK
+            if over.any():
+                row = int(np.flatnonzero(over)[0])
+                raise InvalidArgumentError(
+                    f"the rewards of one round must sum to at most the problem's sparsity "
+                    f"{sparsity:g}, got {log.rewards[row].sum():g} in row {row}"
+                )
+        if ranges is not None:
+            ranges = np.asarray(ranges, dtype=np.float64)
+            if ranges.shape != (self.policies.n_policies,) or not (ranges > 0).all():
+                raise InvalidArgumentError(
+                    f"ranges must be {self.policies.n_policies} positive numbers, one for each "
+                    f"policy, got shape {ranges.shape}"
+                )
+        block = Block(
+            rewarded_events(log, self.policies), self.problem.reward_cap / smallest, ranges
+        )
+        self.blocks.append(block)
+        self.rounds += len(log)
+        return block
+
+    @property
+    def n_events(self) -> int:
+        """Rewarded rounds so far."""
+        return sum(len(block.events.rounds) for block in self.blocks)

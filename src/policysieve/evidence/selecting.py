@@ -1,0 +1,186 @@
+"""From any log with propensities to the best policy, with a certificate."""
+
+import os
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from policysieve.checks import number
+from policysieve.errors import InvalidArgumentError
+from policysieve.evidence.certificate import Certificate, Evidence, Method
+from policysieve.evidence.intervals import ValueIntervals
+from policysieve.log import Log, LogFile
+from policysieve.policies import Policies
+from policysieve.problem import Problem
+
+__all__ = ["Selection", "select"]
+
+_TOO_MANY_ERRORS = 6.0  # standard errors by which the mean importance weight may exceed one
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Selection:
+    """The best policy according to a log, and what the log proves about it.
+
+    Attributes
+    ----------
+    policy : int
+        The leader of the certificate.
+    value : float
+        Estimate of its expected reward per round.
+    values, lower, upper : float arrays of shape (n_policies,)
+        Estimate of every policy, and limits that hold for all of them at once and at any time.
+    certificate : Certificate
+    problem : Problem
+    floor : float
+        Smallest propensity that the certificate counts on.
+    """
+
+    policy: int
+    value: float
+    values: npt.NDArray[np.float64] = field(repr=False)
+    lower: npt.NDArray[np.float64] = field(repr=False)
+    upper: npt.NDArray[np.float64] = field(repr=False)
+    certificate: Certificate
+    problem: Problem
+    floor: float
+
+    @property
+    def intervals(self) -> ValueIntervals:
+        """Estimates and limits together."""
+        return ValueIntervals(self.values, self.lower, self.upper)
+
+    @property
+    def chosen(self) -> int:
+        """The selected policy."""
+        return self.policy
+
+    @property
+    def true_values(self) -> None:
+        """A log does not know them."""
+        return None
+
+    @property
+    def guarantee(self) -> str:
+        """What is proved, in one sentence."""
+        proof, problem = self.certificate, self.problem
+        sure = f"With probability at least {1 - problem.delta:g}"
+        if proof.suboptimality_bound >= problem.reward_cap:
+            return (
+                f"{proof.rounds:,} rounds prove nothing yet: policy {self.policy} has the largest "
+                "estimate, but more rounds, or larger propensities, are needed."
+            )
+        verdict = "within" if proof.certified else "more than the asked-for"
+        return (
+            f"{sure}, no policy is better than policy {self.policy} by more than "
+            f"{proof.suboptimality_bound:.4g} ({verdict} epsilon {problem.epsilon:g}); "
+            f"{int(proof.eliminated.sum()):,} of {len(self.values):,} policies are eliminated."
+        )
+
+    def leaders(self, count: int = 10) -> list[dict[str, Any]]:
+        """The policies with the largest estimates, with their limits."""
+        return self.intervals.leaders(count)
+
+    def report(self, path: str | os.PathLike[str], *, title: str | None = None) -> None:
+        """Write a self-contained HTML page with tables and plots."""
+        from policysieve.report import save_selection_report
+
+        save_selection_report(self, path, title=title)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {
+            "policy": self.policy,
+            "value": self.value,
+            "lower": float(self.lower[self.policy]),
+            "upper": float(self.upper[self.policy]),
+            "floor": self.floor,
+            "guarantee": self.guarantee,
+            "certificate": self.certificate.to_dict(),
+            "leaders": self.leaders(),
+        }
+
+
+def select(
+    log: Log | LogFile,
+    policies: Policies,
+    problem: Problem,
+    *,
+    method: Method = "betting",
+    floor: float | None = None,
+    track: Callable[[Iterable[Log]], Iterable[Log]] = iter,
+) -> Selection:
+    """Choose the best policy from a log whose propensities were fixed before each round.
+
+    Parameters
+    ----------
+    log : Log or LogFile
+        Rounds in the order of their decisions. A `LogFile` is read in pieces, so it may be larger
+        than memory.
+    policies, problem
+        They must fit the log; at least two policies.
+    method : str
+        As for `Evidence`. ``"fixed"`` takes the length of the log as the declared number of rounds.
+    floor : float, optional
+        Smallest propensity that any item could have had in any round. By default the smallest in
+        the log, which is right if the log has met it.
+    track : callable
+        Wraps the loop over pieces, for instance to show progress.
+
+    Raises
+    ------
+    InvalidArgumentError
+        If the log is empty, does not fit, shows no exploration at all, or has propensities that
+        cannot be probabilities of being shown.
+    """
+    if not len(log):
+        raise InvalidArgumentError("log must have at least one round, got none")
+    declared = len(log) if method == "fixed" else None
+    evidence = Evidence(policies, problem, method=method, declared_rounds=declared)
+    smallest = _check_propensities(log, policies)
+    used = smallest if floor is None else number("floor", floor, above=0, below=1, closed=True)
+    for piece in track(log.pieces()):
+        evidence.add(piece, floor=used)
+    certificate, intervals = evidence.certificate(), evidence.intervals()
+    return Selection(
+        policy=certificate.leader,
+        value=float(intervals.values[certificate.leader]),
+        values=intervals.values,
+        lower=intervals.lower,
+        upper=intervals.upper,
+        certificate=certificate,
+        problem=problem,
+        floor=used,
+    )
+
+
+def _check_propensities(log: Log | LogFile, policies: Policies) -> float:
+    """The smallest propensity, if together they can be probabilities of being shown.
+
+    Over rounds, the sum of 1/W over the shown items has a mean of at most K, because each item adds
+    one in expectation.
+    """
+    smallest, n = 1.0, 0
+    total = square = 0.0
+    for piece in log.pieces():
+        smallest = min(smallest, float(piece.propensities.min()))
+        mass = (1 / piece.propensities).sum(axis=1) / policies.n_actions
+        n, total, square = n + len(mass), total + mass.sum(), square + (mass**2).sum()
+    if smallest == 1.0 and policies.slate_size < policies.n_actions:
+        raise InvalidArgumentError(
+            "propensities are all 1: the log did not explore, so nothing can be concluded about "
+            "policies that disagree with it; log some rounds with randomised actions"
+        )
+    mean = total / n
+    error = np.sqrt(max(square / n - mean**2, 0.0) / n)
+    if mean > 1 + 1e-6 + _TOO_MANY_ERRORS * error:
+        raise InvalidArgumentError(
+            "propensities are too small to be probabilities of being shown: over the log, the sum "
+            f"of 1/propensity over the shown items should be at most {policies.n_actions} on "
+            f"average, got {mean * policies.n_actions:.3g}; for slates, give the probability that "
+            "each item is in the slate, not that of the whole slate"
+        )
+    return smallest

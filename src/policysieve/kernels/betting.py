@@ -1,0 +1,196 @@
+"""Log-wealth of bets that a leader is not much worse than each other policy.
+
+Legend (docs/maths.md, "Betting"): P policies, G bets, Z = R(leader) - R(pi), lam = bet. wealth
+(P, E, G) holds, for each policy, each of E values of epsilon and each bet, the log-wealth beyond
+what every policy of its range level has, which is in common (L, E, G). level[p] numbers the ranges.
+"""
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numba as nb
+import numpy as np
+import numpy.typing as npt
+
+from policysieve.kernels.hits import find_hits
+
+Array = npt.NDArray[Any]
+
+_RUN = 256  # events whose factors are computed together
+_TILE = 1024  # policies whose wealth stays in the cache
+_WIDE = 20_000  # policies, and
+_MANY = 16  # events, from which on threads pay
+
+
+@nb.njit(cache=True, nogil=True)
+def _log_factors(z, lam, epsilons, out):
+    """out[l, e, g] = ln(1 + lam[l, g] (z + epsilons[e]))."""
+    for level in range(lam.shape[0]):
+        for e in range(len(epsilons)):
+            for g in range(lam.shape[1]):
+                out[level, e, g] = np.log1p(lam[level, g] * (z + epsilons[e]))
+
+
+@nb.njit(cache=True, nogil=True)
+def _bet_on_tile(
+    table,
+    rows,
+    actions,
+    gains,
+    gain,
+    own,
+    only,
+    lam,
+    level,
+    epsilons,
+    missed,
+    hit,
+    wealth,
+    first,
+    last,
+    hits,
+):
+    """Add to the wealth of policies first..last-1 what a run of events has for those it hits."""
+    m = table.shape[2]
+    E, G = wealth.shape[1], wealth.shape[2]
+    for i in range(len(rows)):
+        row = table[rows[i], first:last]
+        if only[i] >= 0:
+            slates = row.reshape((last - first) * m)
+            for h in range(find_hits(slates, actions[i, only[i]], m, first, hits, 0)):
+                p = hits[h]
+                for e in range(E):
+                    for g in range(G):
+                        wealth[p, e, g] += hit[i, level[p], e, g]
+            continue
+        for k in range(actions.shape[1]):
+            gain[actions[i, k]] = gains[i, k]
+        for p in range(first, last):
+            other = 0.0
+            for k in range(m):
+                other += gain[row[p - first, k]]
+            if other > 0.0:
+                at = level[p]
+                for e in range(E):
+                    for g in range(G):
+                        factor = np.log1p(lam[at, g] * (own[i] - other + epsilons[e]))
+                        wealth[p, e, g] += factor - missed[i, at, e, g]
+        for k in range(actions.shape[1]):
+            gain[actions[i, k]] = 0.0
+
+
+@nb.njit(cache=True, nogil=True)
+def bet_piece(
+    table, rows, actions, gains, K, leader, lam, level, epsilons, common, wealth, first, last
+):
+    """`bet_on_events` for the policies first..last-1; common is this piece's own copy.
+
+    A run of events is bet on by one tile of policies after the other, whose wealth stays in the
+    cache meanwhile.
+    """
+    n, m = len(rows), table.shape[2]
+    L, G = lam.shape
+    E = len(epsilons)
+    missed, hit = np.empty((_RUN, L, E, G)), np.empty((_RUN, L, E, G))
+    own, only = np.empty(_RUN), np.empty(_RUN, np.int64)
+    gain = np.zeros(K)
+    hits = np.empty(_TILE, np.int32)
+    for begin in range(0, n, _RUN):
+        end = min(begin + _RUN, n)
+        for i in range(begin, end):
+            rewarded, last_rewarded, total = 0, 0, 0.0
+            for k in range(actions.shape[1]):
+                if gains[i, k] > 0.0:
+                    rewarded += 1
+                    last_rewarded = k
+                    for j in range(m):
+                        if table[rows[i], leader, j] == actions[i, k]:
+                            total += gains[i, k]
+            own[i - begin] = total
+            only[i - begin] = last_rewarded if rewarded == 1 else -1
+            _log_factors(total, lam, epsilons, missed[i - begin])
+            common += missed[i - begin]
+            _log_factors(total - gains[i, last_rewarded], lam, epsilons, hit[i - begin])
+            hit[i - begin] -= missed[i - begin]
+        for tile in range(first, last, _TILE):
+            _bet_on_tile(
+                table,
+                rows[begin:end],
+                actions[begin:end],
+                gains[begin:end],
+                gain,
+                own,
+                only,
+                lam,
+                level,
+                epsilons,
+                missed,
+                hit,
+                wealth,
+                tile,
+                min(tile + _TILE, last),
+                hits,
+            )
+
+
+@nb.njit(cache=True, nogil=True)
+def log_mean_wealth(common, level, wealth, out):
+    """Ln of the mean over bets of exp(common + wealth), into out (P, E)."""
+    P, E, G = wealth.shape
+    for p in range(P):
+        for e in range(E):
+            top = -np.inf
+            for g in range(G):
+                top = max(top, wealth[p, e, g] + common[level[p], e, g])
+            total = 0.0
+            for g in range(G):
+                total += np.exp(wealth[p, e, g] + common[level[p], e, g] - top)
+            out[p, e] = top + np.log(total / G)
+
+
+def bet_on_events(
+    table: Array,
+    rows: Array,
+    actions: Array,
+    gains: Array,
+    n_actions: int,
+    leader: int,
+    lam: Array,
+    level: Array,
+    epsilons: Array,
+    common: Array,
+    wealth: Array,
+) -> None:
+    """Add the log-factors of events to the wealth; rounds without reward are the caller's.
+
+    table (., P, m), rows (n,), actions and gains = r/W (n, m'), lam (L, G), level (P,). Large
+    classes are cut into one piece per core.
+    """
+    P = table.shape[1]
+    pieces = nb.get_num_threads() if P >= _WIDE and len(rows) >= _MANY else 1
+    edges = [P * k // pieces for k in range(pieces + 1)]
+    start = common.copy()
+
+    def bet(k: int) -> None:
+        own = common if k == 0 else start.copy()
+        bet_piece(
+            table,
+            rows,
+            actions,
+            gains,
+            n_actions,
+            leader,
+            lam,
+            level,
+            epsilons,
+            own,
+            wealth,
+            edges[k],
+            edges[k + 1],
+        )
+
+    if pieces == 1:
+        bet(0)
+    else:
+        with ThreadPoolExecutor(pieces) as pool:
+            list(pool.map(bet, range(pieces)))

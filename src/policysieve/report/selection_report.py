@@ -1,0 +1,88 @@
+"""The report of a selection from a log."""
+
+import os
+from typing import TYPE_CHECKING
+
+from policysieve.report.formats import value_text
+from policysieve.report.page import Page
+from policysieve.report.plots import value_intervals
+
+if TYPE_CHECKING:
+    from policysieve.evidence import Selection
+
+__all__ = ["save_selection_report"]
+
+_LEADERS = 15
+
+
+def save_selection_report(
+    selection: "Selection", path: str | os.PathLike[str], *, title: str | None = None
+) -> None:
+    """Write one self-contained HTML page about what a log proves.
+
+    Parameters
+    ----------
+    selection : Selection
+    path : path
+        An existing file is replaced only when the whole page is written.
+    title : str, optional
+    """
+    proof, problem = selection.certificate, selection.problem
+    n_policies, n_eliminated = len(selection.values), int(proof.eliminated.sum())
+    page = Page(
+        title if title is not None else f"The log selects policy {selection.policy}",
+        f"{n_policies:,} policies compared on {proof.rounds:,} logged rounds with "
+        f"{problem.n_actions:,} actions.",
+        configuration={
+            "method": proof.method,
+            "policies": n_policies,
+            "n_actions": problem.n_actions,
+            "slate_size": problem.slate_size,
+            "sparsity": "not known" if problem.sparsity is None else problem.sparsity,
+            "epsilon": problem.epsilon,
+            "delta": problem.delta,
+            "floor of propensities": selection.floor,
+            "rounds": proof.rounds,
+        },
+    )
+    page.facts(
+        {
+            "Selected": f"policy {selection.policy}",
+            "Estimated value": (
+                selection.value,
+                f"interval {value_text(float(selection.lower[selection.policy]))} to "
+                f"{value_text(float(selection.upper[selection.policy]))}",
+            ),
+            "Suboptimality bound": (
+                proof.suboptimality_bound,
+                f"asked for: epsilon {value_text(problem.epsilon)}",
+            ),
+            "Certified": (
+                proof.certified,
+                "the bound proves epsilon" if proof.certified else "more rounds are needed",
+            ),
+            "Eliminated": (n_eliminated, f"of {n_policies:,} policies"),
+            "Rounds": (proof.rounds, f"{proof.pending:,} pending" if proof.pending else "all told"),
+        }
+    )
+    page.text(selection.guarantee, statement=True)
+    page.section("The leading policies")
+    page.figure(
+        value_intervals(selection, _LEADERS),
+        "The best estimates, largest first, with limits that hold for all policies at once and at "
+        "any time. The certificate compares policies directly and is tighter than these.",
+    )
+    fields = ("value", "lower", "upper")
+    page.table(
+        ["policy", "estimate", "lower", "upper", "eliminated"],
+        [
+            [
+                str(row["policy"]),
+                *(row[name] for name in fields),
+                bool(proof.eliminated[row["policy"]]),
+            ]
+            for row in selection.leaders(_LEADERS)
+        ],
+        f"The {min(_LEADERS, n_policies)} policies with the largest estimates.",
+    )
+    page.save(path)

@@ -1,0 +1,45 @@
+import json
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from policysieve.bench import certificates
+from policysieve.cli import main
+
+
+@pytest.mark.parametrize("method", certificates.METHODS)
+def test_counts_on_the_null_world(method):
+    row = certificates.false_certificates(method, "greedy", 20)
+    assert 0 <= row["false"] <= row["limit"] <= 20
+
+
+def test_a_wrong_certificate_is_counted(monkeypatch):
+    """With limits that are far too tight, the count sees it."""
+    monkeypatch.setattr("policysieve.evidence.certificate.log", lambda _ratio: 0.0)
+    row = certificates.false_certificates("betting", "uniform", 60)
+    assert row["false"] > row["limit"]
+
+
+@pytest.mark.parametrize("source", certificates.SOURCES)
+def test_race(source):
+    row = certificates.rounds_to_certify(5, source, 1, max_rounds=60_000)
+    rounds = {m: np.inf if value is None else value for m, value in row["rounds"].items()}
+    assert rounds["betting"] == min(rounds.values()) < 60_000
+
+
+def test_command(monkeypatch, tmp_path):
+    monkeypatch.setattr(certificates, "METHODS", ("betting", "stitched"))
+    race = certificates.rounds_to_certify
+    monkeypatch.setattr(
+        certificates, "rounds_to_certify", lambda k, source, n: race(4, source, n, max_rounds=3000)
+    )
+    arguments = ["bench", "certificates", "--runs", "3", "--seeds", "1"]
+    printed = CliRunner().invoke(main, [*arguments, "--out", str(tmp_path)])
+    assert printed.exit_code == 0, printed.output
+    assert "False certificates" in printed.output
+    saved = json.loads((tmp_path / "certificates.json").read_text())
+    assert {row["method"] for row in saved["false"]} == {"betting", "stitched"}
+    assert (tmp_path / "certificates.svg").stat().st_size > 1000
+    machine = CliRunner().invoke(main, [*arguments, "--json"])
+    assert json.loads(machine.stdout) == saved

@@ -1,0 +1,348 @@
+"""The betting certificate: exact, valid at any time, and never fooled more often than delta."""
+
+from itertools import combinations, product
+
+import numpy as np
+import pytest
+
+import policysieve as ps
+from policysieve.evidence.betting import _LEVEL, Betting
+from policysieve.evidence.record import Record
+from tests.oracles import betting as oracle
+from tests.statistics import assert_at_most
+
+STAKES = 8
+
+
+def case(seed, m=1, K=6, n_policies=7, n_contexts=5, n=120, reward_share=0.3):
+    rng = np.random.default_rng(seed)
+    table = rng.random((n_contexts, n_policies, K)).argsort(axis=-1)[..., :m]
+    policies = ps.PolicyTable(table, n_actions=K)
+    problem = ps.Problem(n_actions=K, slate_size=m, sparsity=2.0, epsilon=0.3, delta=0.1)
+    contexts = rng.integers(0, n_contexts, n)
+    shown = rng.random((n, K)).argsort(axis=1)[:, :m]
+    rewards = np.where(rng.random((n, m)) < reward_share, rng.uniform(0.2, 1, (n, m)), 0.0)
+    rewards *= np.minimum(1, 2 / np.maximum(rewards.sum(axis=1, keepdims=True), 1e-9))
+    log = ps.Log(
+        contexts=contexts,
+        actions=shown,
+        propensities=rng.uniform(0.2, 1, (n, m)),
+        rewards=rewards,
+    )
+    return policies, problem, log
+
+
+def naive_rewards(policies, log):
+    slates = policies.actions(log.contexts).tolist()
+    return oracle.rewards_of(slates, log.actions, log.propensities, log.rewards)
+
+
+def stakes_of(problem):
+    return np.geomspace(problem.epsilon / (2 * problem.reward_cap), 0.95, STAKES)
+
+
+@pytest.mark.parametrize("m", [1, 2, 3])
+def test_wealth_equals_the_naive_product(m):
+    policies, problem, log = case(seed=m, m=m)
+    record = Record(policies, problem)
+    betting = Betting(record)
+    R = naive_rewards(policies, log)
+    largest = problem.reward_cap / 0.2
+    for start in range(0, 120, 40):
+        record.add(log[start : start + 40], floor=0.2)
+        for leader in (0, 3):
+            ranges = np.full((start + 40, 7), largest)
+            for k, epsilon in enumerate((problem.epsilon, 0.0)):
+                naive = oracle.log_wealth(
+                    R[: start + 40], leader, stakes_of(problem), ranges, epsilon
+                )
+                np.testing.assert_allclose(betting.log_wealth(leader)[:, k], naive, atol=1e-9)
+
+
+@pytest.mark.parametrize("m", [1, 2])
+def test_wealth_with_changing_floors_and_ranges(m):
+    """Each policy bets on its own range, rounded up; ranges may change from block to block."""
+    policies, problem, log = case(seed=10 + m, m=m)
+    R = naive_rewards(policies, log)
+    record = Record(policies, problem)
+    betting = Betting(record)
+    rng = np.random.default_rng(0)
+    cuts = [(0, 30, 0.2, False), (30, 60, 0.2, True), (60, 90, 0.1, True), (90, 120, 0.2, False)]
+    used = np.empty((120, 7))
+    for start, end, floor, own in cuts:
+        largest = problem.reward_cap / floor
+        ranges = None
+        used[start:end] = largest
+        if own:
+            ranges = np.maximum(R[start:end].max(axis=0), 0.1) * rng.uniform(1, 2, 7)
+            ranges = np.minimum(ranges, largest)
+            levels = np.minimum(np.floor(np.log(largest / ranges) / np.log(_LEVEL)), 23)
+            used[start:end] = largest / _LEVEL**levels
+            assert (used[start:end] >= ranges * (1 - 1e-9)).all()
+        record.add(log[start:end], floor=floor, ranges=ranges)
+    naive = oracle.log_wealth(R, 2, stakes_of(problem), used, problem.epsilon)
+    np.testing.assert_allclose(betting.log_wealth(2)[:, 0], naive, atol=1e-9)
+
+
+@pytest.mark.parametrize("m", [1, 2])
+def test_smallest_epsilon_is_where_the_slowest_rival_passes(m):
+    policies, problem, log = case(seed=20 + m, m=m, n=600)
+    record = Record(policies, problem)
+    record.add(log, floor=0.2)
+    R = naive_rewards(policies, log)
+    ranges = np.full((600, 7), problem.reward_cap / 0.2)
+    betting = Betting(record)
+    for leader, threshold in product((0, 4), (0.5, 2.0, 30.0)):
+        rivals = np.delete(np.arange(7), leader)
+        found = betting.smallest_epsilon(leader, rivals, threshold)
+
+        def hardest(epsilon, leader=leader, rivals=rivals):
+            wealth = oracle.log_wealth(R, leader, stakes_of(problem), ranges, epsilon)
+            return wealth[rivals].min()
+
+        assert found <= problem.reward_cap
+        if found < problem.reward_cap:
+            assert hardest(found) >= threshold - 1e-9
+            assert hardest(found * 0.995) < threshold
+
+
+def test_many_rivals_are_searched_in_parts(monkeypatch):
+    policies, problem, log = case(seed=3, n_policies=60, n=500)
+    record = Record(policies, problem)
+    record.add(log, floor=0.2)
+    rivals = np.arange(1, 60)
+    whole = Betting(record).smallest_epsilon(0, rivals, 1.0)
+    monkeypatch.setattr("policysieve.evidence.betting._HARDEST", 2)
+    assert Betting(record).smallest_epsilon(0, rivals, 1.0) == pytest.approx(whole, rel=3e-3)
+
+
+@pytest.mark.parametrize("m", [1, 2])
+def test_the_factors_are_fair_under_the_null(m):
+    """By enumeration: E Z is the difference of values, and no factor can be negative."""
+    K = 4
+    rng = np.random.default_rng(m)
+    table = rng.random((2, 5, K)).argsort(axis=-1)[..., :m]
+    rewards = rng.dirichlet(np.ones(K), size=2)
+    subsets = list(combinations(range(K), m))
+    values = np.array(
+        [np.mean([rewards[x, table[x, p]].sum() for x in range(2)]) for p in range(5)]
+    )
+    for trial in range(3):  # three designs, as an adaptive explorer would use one after the other
+        mixing = (1.0, 0.5, 0.2)[trial]
+        shares = rng.dirichlet(np.ones(5))
+        chance = np.zeros((2, len(subsets)))
+        for x in range(2):
+            chance[x] = mixing / len(subsets)
+            for p in range(5):
+                chance[x, subsets.index(tuple(sorted(table[x, p])))] += (1 - mixing) * shares[p]
+        W = np.zeros((2, K))
+        for x, k in product(range(2), range(len(subsets))):
+            W[x, list(subsets[k])] += chance[x, k]
+        ranges = 1 / (mixing * m / K + (1 - mixing) * shares)
+        mean, low = np.zeros((5, 5)), np.zeros((5, 5))
+        for x, k in product(range(2), range(len(subsets))):
+            shown = subsets[k]
+            R = np.array(
+                [sum(rewards[x, j] / W[x, j] for j in shown if j in table[x, p]) for p in range(5)]
+            )
+            assert (ranges * (1 + 1e-12) >= R).all()
+            Z = R[:, None] - R[None, :]
+            mean += 0.5 * chance[x, k] * Z
+            low = np.minimum(low, Z)
+        np.testing.assert_allclose(mean, values[:, None] - values[None, :], atol=1e-12)
+        assert (1 + 0.95 / ranges[None, :] * low > 0).all()
+        for leader, rival in product(range(5), repeat=2):
+            gap = values[rival] - values[leader]
+            if gap > 0:
+                for stake in stakes_of(ps.Problem(n_actions=K, epsilon=0.1, delta=0.1)):
+                    factor = 1 + stake / ranges[rival] * (mean[leader, rival] + gap)
+                    assert factor == pytest.approx(1.0)
+
+
+def null_world(K=4):
+    """One context; arm 0 is the best, arm 1 and 2 are worse by a little more than epsilon."""
+    means = np.array([0.55, 0.44, 0.44, 0.1])
+    return ps.PolicyTable(np.arange(K)[None, :], n_actions=K), means
+
+
+def play(evidence, means, rng, batches, size, choose):
+    """Play batches of single actions from `choose(evidence)`, yield a certificate after each."""
+    for _ in range(batches):
+        q = choose(evidence)
+        actions = rng.choice(len(q), size=size, p=q)
+        log = ps.Log(
+            contexts=np.zeros(size, int),
+            actions=actions,
+            propensities=q[actions],
+            rewards=rng.random(size) < means[actions],
+        )
+        evidence.add(log, floor=float(q.min()))
+        yield evidence.certificate()
+
+
+def uniform(_evidence):
+    return np.full(4, 0.25)
+
+
+def greedy(evidence):
+    """Most mass on whatever leads: adaptive, and as misleading as it can be."""
+    q = np.full(4, 0.1)
+    leader = 1 if not evidence.rounds else int(evidence.estimates.values.argmax())
+    q[leader] += 0.6
+    return q
+
+
+@pytest.mark.parametrize("choose", [uniform, greedy])
+def test_false_certificates_are_rarer_than_delta(choose):
+    """Stop at the most favourable moment: any certificate of a wrong leader counts."""
+    policies, means = null_world()
+    problem = ps.Problem(n_actions=4, sparsity=4.0, epsilon=0.1, delta=0.2)
+    runs, false, lost = 100, 0, 0
+    for seed in range(runs):
+        evidence = ps.Evidence(policies, problem)
+        rng = np.random.default_rng(seed)
+        wrong = gone = False
+        for certificate in play(evidence, means, rng, 15, 60, choose):
+            gap = means.max() - means[certificate.leader]
+            wrong |= gap > certificate.suboptimality_bound
+            gone |= bool(certificate.eliminated[0])
+        false += wrong
+        lost += gone
+    assert_at_most(false, runs, problem.delta, alpha=1e-3)
+    assert_at_most(lost, runs, problem.delta, alpha=1e-3)
+
+
+def test_the_count_of_false_certificates_can_fail(monkeypatch):
+    """With a threshold that is too low, the same count does find wrong certificates."""
+    policies, means = null_world()
+    problem = ps.Problem(n_actions=4, sparsity=4.0, epsilon=0.1, delta=0.2)
+    monkeypatch.setattr("policysieve.evidence.certificate.log", lambda _ratio: 0.3)
+    false = 0
+    for seed in range(60):
+        evidence = ps.Evidence(policies, problem)
+        rng = np.random.default_rng(seed)
+        false += any(
+            means.max() - means[c.leader] > c.suboptimality_bound
+            for c in play(evidence, means, rng, 25, 40, uniform)
+        )
+    assert false > 20
+
+
+def test_certifies_and_eliminates_in_the_end():
+    policies, means = null_world()
+    means = np.array([0.8, 0.3, 0.2, 0.1])
+    problem = ps.Problem(n_actions=4, sparsity=4.0, epsilon=0.1, delta=0.05)
+    evidence = ps.Evidence(policies, problem)
+    bounds = list(play(evidence, means, np.random.default_rng(0), 30, 100, uniform))
+    last = bounds[-1]
+    assert last.leader == 0
+    assert last.certified
+    assert last.eliminated.tolist() == [False, True, True, True]
+    assert last.suboptimality_bound == 0.0
+    assert bounds[0].suboptimality_bound > 0.1
+    assert evidence.survivors.tolist() == [0]
+    np.testing.assert_array_equal(evidence.surviving_actions([0]), [[True, False, False, False]])
+
+
+def test_pieces_do_not_matter():
+    policies, problem, log = case(seed=5, n=900)
+    whole, parts = ps.Evidence(policies, problem), ps.Evidence(policies, problem)
+    whole.add(log, floor=0.2)
+    for start in range(0, 900, 100):
+        parts.add(log[start : start + 100], floor=0.2)
+        parts.certificate()
+    one, two = whole.certificate(), parts.certificate()
+    assert one.leader == two.leader
+    assert one.suboptimality_bound == pytest.approx(two.suboptimality_bound, rel=3e-3)
+
+
+def test_duplicates_are_not_rivals():
+    table = np.array([[0, 0, 1], [1, 1, 0], [2, 2, 2]])
+    policies = ps.PolicyTable(table, n_actions=3)
+    problem = ps.Problem(n_actions=3, epsilon=0.1, delta=0.1)
+    evidence = ps.Evidence(policies, problem)
+    rng = np.random.default_rng(0)
+    contexts, actions = rng.integers(0, 3, 4000), rng.integers(0, 3, 4000)
+    log = ps.Log(
+        contexts=contexts,
+        actions=actions,
+        propensities=np.full(4000, 1 / 3),
+        rewards=table[contexts, 0] == actions,
+    )
+    evidence.add(log, floor=1 / 3)
+    certificate = evidence.certificate()
+    assert certificate.eliminated.tolist() == [False, False, True]
+    assert certificate.suboptimality_bound == 0.0
+
+
+def test_before_any_round():
+    policies, problem, _ = case(seed=0)
+    certificate = ps.Evidence(policies, problem).certificate()
+    assert certificate.rounds == 0
+    assert certificate.suboptimality_bound == problem.reward_cap
+    assert not certificate.certified
+    assert certificate.log_threshold == pytest.approx(np.log(6 / 0.1))
+    assert certificate.to_dict()["n_eliminated"] == 0
+
+
+def test_kernel_compiled_equals_interpreted(monkeypatch):
+    from policysieve.kernels import betting as kernel
+    from policysieve.kernels.hits import find_hits
+
+    policies, problem, log = case(seed=9, m=2, n=40)
+    answers = []
+    for interpreted in (False, True):
+        if interpreted:
+            for name in ("_log_factors", "_bet_on_tile", "bet_piece", "log_mean_wealth"):
+                monkeypatch.setattr(kernel, name, getattr(kernel, name).py_func)
+            monkeypatch.setattr(kernel, "find_hits", find_hits.py_func)
+            monkeypatch.setattr(
+                "policysieve.evidence.betting.log_mean_wealth", kernel.log_mean_wealth
+            )
+        record = Record(policies, problem)
+        record.add(log, floor=0.2)
+        with np.errstate(over="ignore"):
+            answers.append(Betting(record).log_wealth(1))
+    np.testing.assert_allclose(answers[0], answers[1], atol=1e-12)
+
+
+def test_large_classes_are_cut_into_pieces(monkeypatch):
+    policies, problem, log = case(seed=4, m=2, n_policies=50)
+    answers = []
+    for wide in (10**9, 1):
+        monkeypatch.setattr("policysieve.kernels.betting._WIDE", wide)
+        monkeypatch.setattr("policysieve.kernels.betting._MANY", 1)
+        record = Record(policies, problem)
+        record.add(log, floor=0.2)
+        answers.append(Betting(record).log_wealth(1))
+    np.testing.assert_array_equal(answers[0], answers[1])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"method": "magic"}, "method must be one of"),
+        ({"method": "fixed"}, "declared_rounds goes with"),
+        ({"declared_rounds": 5}, "declared_rounds goes with"),
+    ],
+)
+def test_bad_arguments(arguments, message):
+    policies, problem, _ = case(seed=0)
+    with pytest.raises(ps.InvalidArgumentError, match=message):
+        ps.Evidence(policies, problem, **arguments)
+
+
+def test_bad_rounds_change_nothing():
+    policies, problem, log = case(seed=0, m=1)
+    evidence = ps.Evidence(policies, problem)
+    with pytest.raises(ps.InvalidArgumentError, match=r"at least the floor 0\.9"):
+        evidence.add(log, floor=0.9)
+    for bad in (0, 1.5, np.nan, "small"):
+        with pytest.raises(ps.InvalidArgumentError, match="floor"):
+            evidence.add(log, floor=bad)
+    assert evidence.rounds == 0
+    small = ps.Problem(n_actions=6, sparsity=0.5, epsilon=0.1, delta=0.1)
+    with pytest.raises(ps.InvalidArgumentError, match=r"sparsity 0\.5"):
+        ps.Evidence(policies, small).add(log, floor=0.2)
+    with pytest.raises(ps.InvalidArgumentError, match="at least two"):
+        ps.Evidence(ps.PolicyTable([[0]], n_actions=6), small)

@@ -1,0 +1,203 @@
+import json
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import policysieve as ps
+from policysieve.cli import main
+from tests.oracles.naive import importance_weighted
+
+
+@pytest.fixture(scope="module")
+def case():
+    world = ps.worlds.SparseSynthetic(
+        n_actions=8, n_contexts=60, n_policies=25, profile="one_good", rng=1
+    )
+    policies = ps.PolicyTable(world.pool, n_actions=8)
+    problem = world.problem(epsilon=0.1, delta=0.05)
+    learner = ps.Uniform(policies, problem, rounds=4000, rng=0)
+    ps.run(learner, world, 4000)
+    return world, policies, problem, learner.log
+
+
+def test_selection(case):
+    world, policies, problem, log = case
+    selection = ps.select(log, policies, problem)
+    truth = world.values(policies)
+    assert selection.policy == truth.argmax()
+    assert selection.certificate.certified
+    assert selection.certificate.rounds == 4000
+    assert selection.floor == pytest.approx(1 / 8)
+    assert ((selection.lower <= truth) & (truth <= selection.upper)).all()
+    slates = policies.actions(log.contexts).tolist()
+    naive = importance_weighted(slates, log.actions, log.propensities, log.rewards).mean(axis=0)
+    np.testing.assert_allclose(selection.values, naive, rtol=1e-12)
+    assert selection.value == selection.values[selection.policy]
+    assert "no policy is better than policy" in selection.guarantee
+
+
+@pytest.mark.parametrize("method", ["empirical_bernstein", "stitched", "fixed", "checkpoints"])
+def test_other_methods_agree_and_are_not_tighter(case, method):
+    _, policies, problem, log = case
+    betting = ps.select(log[:1500], policies, problem).certificate
+    other = ps.select(log[:1500], policies, problem, method=method).certificate
+    assert other.method == method
+    assert other.leader == betting.leader
+    assert other.suboptimality_bound >= betting.suboptimality_bound
+
+
+def test_little_data_proves_nothing(case):
+    _, policies, problem, log = case
+    selection = ps.select(log[:3], policies, problem)
+    assert selection.certificate.suboptimality_bound == 1.0
+    assert "prove nothing yet" in selection.guarantee
+
+
+def test_fixed_can_be_asked_once(case):
+    _, policies, problem, log = case
+    evidence = ps.Evidence(policies, problem, method="fixed", declared_rounds=4000)
+    evidence.add(log[:100], floor=1 / 8)
+    with pytest.raises(ps.InvalidArgumentError, match="declared 4000 rounds only, there are 100"):
+        evidence.certificate()
+    evidence.add(log[100:], floor=1 / 8)
+    evidence.certificate()
+    with pytest.raises(ps.InvalidArgumentError, match="asked for once"):
+        evidence.certificate()
+
+
+def test_a_file_larger_than_a_piece(case, tmp_path, monkeypatch):
+    _, policies, problem, log = case
+    log.save(tmp_path / "log.parquet")
+    file = ps.LogFile(tmp_path / "log.parquet")
+    pieces = ps.LogFile.pieces
+    monkeypatch.setattr(ps.LogFile, "pieces", lambda self, rows=700: pieces(self, rows))
+    assert [len(piece) for piece in file.pieces()] == [700] * 5 + [500]
+    one, two = ps.select(log, policies, problem), ps.select(file, policies, problem)
+    assert one.policy == two.policy
+    np.testing.assert_allclose(one.values, two.values, rtol=1e-12)
+    assert one.certificate.suboptimality_bound == pytest.approx(
+        two.certificate.suboptimality_bound, rel=3e-3
+    )
+
+
+def test_what_is_refused(case):
+    _, policies, problem, log = case
+
+    def changed(**columns):
+        data = {
+            "contexts": log.contexts,
+            "actions": log.actions,
+            "propensities": log.propensities,
+            "rewards": log.rewards,
+        }
+        return ps.Log(**{**data, **columns})
+
+    with pytest.raises(ps.InvalidArgumentError, match="did not explore"):
+        ps.select(changed(propensities=np.ones((4000, 1))), policies, problem)
+    with pytest.raises(ps.InvalidArgumentError, match="too small to be probabilities"):
+        ps.select(changed(propensities=np.full((4000, 1), 0.01)), policies, problem)
+    with pytest.raises(ps.InvalidArgumentError, match="at least one round"):
+        ps.select(log[:0], policies, problem)
+    with pytest.raises(ps.InvalidArgumentError, match="at least two"):
+        ps.select(log, ps.PolicyTable(policies.table[:, :1], n_actions=8), problem)
+    with pytest.raises(ps.InvalidArgumentError, match=r"lie in \[0, 7\], got \[8\] in row 0"):
+        ps.select(
+            changed(actions=np.where(log.actions == log.actions[0], 8, log.actions)),
+            policies,
+            problem,
+        )
+    with pytest.raises(ps.InvalidArgumentError, match="method must be one of"):
+        ps.select(log, policies, problem, method="guess")
+    with pytest.raises(ps.InvalidArgumentError, match=r"at least the floor 0\.2"):
+        ps.select(log, policies, problem, floor=0.2)
+
+
+class TestCommand:
+    @pytest.fixture
+    def files(self, case, tmp_path):
+        _, policies, _, log = case
+        log.save(tmp_path / "log.parquet")
+        policies.save(tmp_path / "table.npy")
+        return tmp_path
+
+    def invoke(self, files, *arguments, policies="table.npy"):
+        source = policies if ":" in policies else str(files / policies)
+        command = [
+            "select",
+            str(files / "log.parquet"),
+            "--policies",
+            source,
+            "--epsilon",
+            "0.1",
+            "--delta",
+            "0.05",
+            *map(str, arguments),
+        ]
+        return CliRunner().invoke(main, command)
+
+    def test_table_and_report(self, case, files):
+        result = self.invoke(files, "--actions", 8, "--report", files / "report.html")
+        assert result.exit_code == 0, result.output
+        assert "Leaders of 25 policies after 4,000 logged rounds" in result.output
+        assert "no policy is better than policy" in result.output
+        html = (files / "report.html").read_text()
+        assert "The log selects policy" in html
+        assert "<svg" in html
+
+    def test_json_is_the_selection(self, case, files):
+        _, policies, problem, log = case
+        result = self.invoke(files, "--actions", 8, "--json")
+        assert json.loads(result.stdout) == ps.select(log, policies, problem).to_dict()
+
+    def test_policies_from_python(self, case, files, monkeypatch):
+        (files / "candidates.py").write_text(
+            "import policysieve as ps\n"
+            "def make():\n    return ps.PolicyTable.load('table.npy', n_actions=8)\n"
+            "number = 3\n"
+        )
+        monkeypatch.chdir(files)
+        assert self.invoke(files, policies="candidates:make").exit_code == 0
+        wrong = self.invoke(files, policies="candidates:number")
+        assert wrong.exit_code == 1
+        assert "got int" in wrong.output
+        missing = self.invoke(files, policies="candidates:nothing")
+        assert "cannot be loaded" in missing.output
+
+    def test_linear_weights(self, tmp_path):
+        rng = np.random.default_rng(0)
+        weights, X = rng.normal(size=(6, 4, 3)), rng.normal(size=(800, 3))
+        labels = (X @ weights[2].T).argmax(axis=1)
+        actions = rng.integers(0, 4, 800)
+        ps.Log(
+            contexts=X, actions=actions, propensities=np.full(800, 0.25), rewards=actions == labels
+        ).save(tmp_path / "log.parquet")
+        np.savez(tmp_path / "weights.npz", weights=weights)
+        result = self.invoke(tmp_path, "--json", policies="weights.npz")
+        assert json.loads(result.stdout)["policy"] == 2
+        np.savez(tmp_path / "other.npz", w=weights)
+        assert "no array named weights" in self.invoke(tmp_path, policies="other.npz").output
+
+    @pytest.mark.parametrize(
+        ("arguments", "code", "message"),
+        [
+            ((), 2, "--actions is needed"),
+            (("--actions", 8, "--method", "magic"), 2, "--method"),
+            (("--actions", 8, "--floor", 2), 1, "floor"),
+            (("--actions", 3), 1, "actions must lie in"),
+        ],
+    )
+    def test_errors(self, files, arguments, code, message):
+        result = self.invoke(files, *arguments)
+        assert result.exit_code == code
+        assert message in result.output
+        assert "Traceback" not in result.output
+
+    def test_missing_files(self, files):
+        assert self.invoke(files, "--actions", 8, policies="none.npy").exit_code == 1
+        assert "no weights at" in self.invoke(files, policies="none.npz").output
+        assert "module:attribute" in self.invoke(files, policies="table.txt").output
+        (files / "log.parquet").write_bytes(b"")
+        broken = self.invoke(files, "--actions", 8)
+        assert broken.exit_code == 1
+        assert "not a readable Parquet file" in broken.output
