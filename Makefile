@@ -3,7 +3,6 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
-export PYTHONWARNINGS =
 
 .PHONY: help demo test lint check docs clean
 .DEFAULT_GOAL := help

@@ -7,6 +7,7 @@ from importlib import import_module, metadata
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from policysieve import theory as theory
     from policysieve import worlds as worlds
     from policysieve.errors import DecisionsError as DecisionsError
     from policysieve.errors import FileFormatError as FileFormatError
@@ -77,6 +78,7 @@ _HOMES: dict[str, str | None] = {
     "Problem": "problem",
     "RunResult": "simulate",
     "run": "simulate",
+    "theory": None,
     "worlds": None,
 }
 

@@ -200,19 +200,32 @@ def _low_variance(
 
 
 def _by_optimization(problem: Problem, log_size: float) -> int | None:
-    """Smallest T with 2 sqrt(2 s l / T) + 2 K l / T + sqrt(2 ln(2/delta) / T) <= eps.
-
-    l = ln(2 |Pi| / delta); the last term is Azuma's, from the rounds' contexts to the
-    distribution (docs/maths.md, "Exploration by optimization").
-    """
+    """Smallest T with s/(G - K + 2) + G l/T <= eps at the best G, l = ln(|Pi|/delta)."""
     if problem.slate_size > 1:
         return None
     s = 1.0 if problem.sparsity is None else problem.sparsity
-    log_term = log_size + log(2 / problem.delta)
-    linear = 2 * sqrt(2 * s * log_term) + sqrt(2 * log(2 / problem.delta))
-    square = 2 * problem.n_actions * log_term
-    root = (-linear + sqrt(linear**2 + 4 * square * problem.epsilon)) / (2 * square)
-    return ceil(1 / root**2)
+    log_term = log_size + log(1 / problem.delta)
+
+    def gap(rounds: int) -> float:
+        price = information_price(problem.n_actions, s, rounds, log_term)
+        return s / (price - problem.n_actions + 2) + price * log_term / rounds
+
+    high = 1
+    while gap(high) > problem.epsilon:
+        high *= 2
+    low = high // 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if gap(middle) <= problem.epsilon else (middle, high)
+    return high
+
+
+def information_price(n_actions: int, sparsity: float, rounds: int, log_term: float) -> float:
+    """The best G for T rounds, K - 2 + sqrt(s T / l), and at least 1.2 K.
+
+    docs/maths.md, "Exploration by optimization".
+    """
+    return max(1.2 * n_actions, n_actions - 2 + sqrt(sparsity * rounds / log_term))
 
 
 def _lower_bound(problem: Problem, log_size: float) -> int:

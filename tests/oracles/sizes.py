@@ -31,9 +31,10 @@ def estimation_rounds(m, mu, eps, variance, largest, log_term):
 
 
 def by_optimization_gap(K, s, n_policies, delta, T):
-    """Suboptimality promised after T rounds of exploration by optimization."""
-    log_term = log(2 * n_policies / delta)
-    return 2 * sqrt(2 * s * log_term / T) + 2 * K * log_term / T + sqrt(2 * log(2 / delta) / T)
+    """Suboptimality promised after T rounds of exploration by optimization, at the best price."""
+    log_term = log(n_policies / delta)
+    prices = [1.2 * K + 0.01 * k * K for k in range(20_000)]
+    return min(s / (G - K + 2) + G * log_term / T for G in prices)
 
 
 def observable_variance(gain, K, m, T, n_policies, gamma, expected, delta):

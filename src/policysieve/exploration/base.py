@@ -98,8 +98,11 @@ class Explorer(ABC):
         """The rounds learnt from so far, in the order of their decisions."""
         if not self._learnt:
             return Log.empty(contexts=np.empty(0, np.int64), slate_size=self.problem.slate_size)
-        self._learnt = [Log.concatenate(self._learnt)]
-        return self._learnt[0][:]
+        whole, *pieces = self._learnt
+        for piece in pieces:
+            whole.extend(piece)
+        self._learnt = [whole]
+        return whole[:]
 
     @property
     def rounds(self) -> int:

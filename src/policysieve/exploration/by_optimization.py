@@ -18,7 +18,7 @@ from policysieve.kernels.weights import (
     real_valued_forms,
     real_valued_steps,
 )
-from policysieve.planning import plan
+from policysieve.planning import information_price, plan
 from policysieve.policies import Policies, RandomizedPolicy
 from policysieve.problem import Problem
 
@@ -48,7 +48,7 @@ class ExplorationByOptimization(WeightedExplorer):
         ``output="average"``.
     information_weight : float, optional
         G, the paper's gamma: how much regret a unit of information is worth. By default the best
-        for the rounds, K + sqrt(s rounds / (2 ln(|Pi|/delta))); at least 1.2 K.
+        for the rounds, K - 2 + sqrt(s rounds / ln(|Pi|/delta)); at least 1.2 K.
     rewards : {"binary", "real"}
         Whether rewards are 0 or 1, or anything in [0, 1].
     output : {"erm", "weights", "average", "last_half"}
@@ -86,9 +86,12 @@ class ExplorationByOptimization(WeightedExplorer):
         self._sparsity = 1.0 if problem.sparsity is None else problem.sparsity
         least = _SMALLEST * problem.n_actions
         if information_weight is None:
-            log_term = log(policies.n_policies / problem.delta)
-            best = sqrt(self._sparsity * self.planned_rounds / (2 * log_term))
-            self.information_weight = max(least, problem.n_actions + best)
+            self.information_weight = information_price(
+                problem.n_actions,
+                self._sparsity,
+                self.planned_rounds,
+                log(policies.n_policies / problem.delta),
+            )
         else:
             self.information_weight = number(
                 "information_weight",
@@ -132,15 +135,16 @@ class ExplorationByOptimization(WeightedExplorer):
     def average_bound(self) -> float:
         """How far the average policy is from the best at most, with probability 1 - delta.
 
-        mean Gamma + 2 G ln(2|Pi|/delta)/T + sqrt(2 ln(2/delta)/T), at the planned number T of
-        rounds.
+        mean Gamma + G ln(2|Pi|/delta)/T + D sqrt(ln(2/delta)/(2T)), at the planned number T of
+        rounds. D bounds Gamma, and the last term passes from the contexts that were seen to their
+        distribution.
         """
         n, delta = self._estimates.rounds, self.problem.delta
         if not n:
             return self.problem.reward_cap
-        log_term = log(2 * self.policies.n_policies / delta)
-        bound = self.mean_objective + 2 * self.information_weight * log_term / n
-        return min(self.problem.reward_cap, bound + sqrt(2 * log(2 / delta) / n))
+        estimation = self.information_weight * log(2 * self.policies.n_policies / delta) / n
+        contexts = self._largest_objective * sqrt(log(2 / delta) / (2 * n))
+        return min(self.problem.reward_cap, self.mean_objective + estimation + contexts)
 
     def recommend(self) -> Recommendation:
         """What `output` says, with what is known about it."""
@@ -175,6 +179,12 @@ class ExplorationByOptimization(WeightedExplorer):
             policy=policy,
             bound=bound,
         )
+
+    @property
+    def _largest_objective(self) -> float:
+        """Gamma <= s/(G - K + 2) for 0/1 rewards, s/(G - K) for others, at any context."""
+        room = self.information_weight - self.problem.n_actions
+        return self._sparsity / (room + 2 if self.rewards == "binary" else room)
 
     @property
     def _largest_weight(self) -> float:

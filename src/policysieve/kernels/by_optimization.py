@@ -1,4 +1,4 @@
-"""Exploration by optimization, one round: whom to play, and how far a reward moves the weights.
+"""Exploration by optimization, one round: what to play, and how far a reward moves the weights.
 
 Legend (docs/maths.md, "Exploration by optimization"): w = marginal of the reference weights at
 the context, n = number of actions with w > 0, G = the paper's gamma >= n, q = distribution to
@@ -14,7 +14,7 @@ import numba as nb
 
 @nb.njit(cache=True, nogil=True)
 def closed_form_q(w, G, q):
-    """Fill q with the closed form for 0/1 rewards and return kappa; both passes are O(K).
+    """Fill q with the closed form for 0/1 rewards and return kappa, in O(K).
 
     kappa is the positive root of n k^2 + (G - n + 2) k = sum w (1 - w), and
     q_a = (w_a + kappa)(1 - w_a - kappa) / (kappa G) where w_a > 0, else 0. A point mass has
@@ -37,7 +37,7 @@ def closed_form_q(w, G, q):
         q[top] = 1.0
         return 0.0
     second = 0.0  # sum of w^2 / rest over the others
-    spread = 1.0 - rest  # sum of w (1 - w) / rest over all, whose largest entry gives 1 - rest
+    spread = w[top]  # sum of w (1 - w) / rest over all; that of the largest is itself
     for a in range(len(w)):
         if a != top:
             share = w[a] / rest
@@ -49,9 +49,9 @@ def closed_form_q(w, G, q):
     gap = 2.0 * ((n + 1.0) * rest + (G - n) + second) / (2.0 * n * rest + b + root)
     for a in range(len(w)):
         if a != top and w[a] > 0.0:
-            left = (1.0 - rest - w[a]) + gap * rest
+            left = (w[top] - w[a]) + gap * rest
             q[a] = (w[a] / rest + kappa) * left / (kappa * G)
-    q[top] = (1.0 - rest + kappa * rest) * gap / (kappa * G)
+    q[top] = (w[top] + kappa * rest) * gap / (kappa * G)
     return kappa * rest
 
 
@@ -86,7 +86,7 @@ def real_valued_log_ratio(w_a, excess, r):
 
 
 @nb.njit(cache=True, nogil=True)
-def log_ratios(w, kappa, q, G, xi):
+def closed_form_log_ratios(w, kappa, q, G, xi):
     """Fill xi with `closed_form_log_ratio` of every action, 0 where w is."""
     for a in range(len(w)):
         xi[a] = closed_form_log_ratio(w[a], kappa, q[a], G) if w[a] > 0.0 else 0.0

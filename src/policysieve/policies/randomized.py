@@ -7,7 +7,6 @@ import numpy.typing as npt
 
 from policysieve.checks import as_rng
 from policysieve.errors import InvalidArgumentError
-from policysieve.kernels.subsets import marginals
 from policysieve.policies.base import Policies
 
 __all__ = ["RandomizedPolicy"]
@@ -38,6 +37,8 @@ class RandomizedPolicy:
 
     def probabilities(self, contexts: Any) -> npt.NDArray[np.float64]:
         """Probability of showing each action at each context, shape (n, n_actions)."""
+        from policysieve.kernels.subsets import marginals  # brings numba, which loads on use
+
         table, rows = self.policies.action_rows(self.policies.check_contexts(contexts))
         support = np.flatnonzero(self.shares)
         shown = np.zeros((len(rows), self.policies.n_actions))
