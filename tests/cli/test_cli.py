@@ -52,7 +52,7 @@ class TestDemo:
     def test_tells_the_story(self, result, out):
         assert result.exit_code == 0
         assert "Leaders of 30 classifiers after 600 rounds" in result.output
-        assert "Recommended: classifier" in result.output
+        assert "In truth, the best classifier is" in result.output
         assert (out / "report.html").is_file()
 
     def test_saves_the_numbers(self, result, out):
@@ -61,6 +61,7 @@ class TestDemo:
         assert len(data["leaders"]) == 10
         assert data["leaders"][0]["policy"] == data["recommendation"]["policy"]
         assert 0 <= data["suboptimality"] <= 1
+        assert data["suboptimality"] <= data["certificate"]["suboptimality_bound"]
 
     def test_same_seed_same_numbers_as_json(self, result, out, tmp_path):
         again = invoke(

@@ -40,6 +40,7 @@ def demo(seed: int, rounds: int, classifiers: int, out: Path, as_json: bool) -> 
     Each round shows a handwritten digit; the learner guesses one of ten labels and hears only
     whether the guess was right. It never sees the label of a wrong guess.
     """
+    from policysieve.evidence import select
     from policysieve.exploration import Uniform
     from policysieve.simulate import run
 
@@ -49,12 +50,20 @@ def demo(seed: int, rounds: int, classifiers: int, out: Path, as_json: bool) -> 
     if not as_json:
         click.echo(f"Playing {rounds:,} rounds: guess a label, hear only right or wrong ...")
     result = run(learner, world, max_rounds=rounds, progress=not as_json, rng=seed)
+    selection = select(learner.log, policies, problem)
 
     out.mkdir(parents=True, exist_ok=True)
     leaders = [
         {**leader, "description": descriptions[leader["policy"]]} for leader in result.leaders(10)
     ]
-    data = {**result.to_dict(), "leaders": leaders, "seed": seed, "classifiers": classifiers}
+    data = {
+        **result.to_dict(),
+        "leaders": leaders,
+        "seed": seed,
+        "classifiers": classifiers,
+        "certificate": selection.certificate.to_dict(),
+        "guarantee": selection.guarantee,
+    }
     write_json(data, out / "result.json")
     result.report(
         out / "report.html",
@@ -115,10 +124,6 @@ def _print_result(data: dict[str, Any], out: Path) -> None:
             for leader in data["leaders"]
         ],
     )
-    best = data["recommendation"]
-    click.echo(
-        f"Recommended: classifier {best['policy']}. "
-        f"The best one is at most {best['suboptimality_bound']:.3f} better with probability "
-        f"{1 - _DELTA:g}; in truth it is {data['suboptimality']:.3f} better."
-    )
+    click.echo(data["guarantee"])
+    click.echo(f"In truth, the best classifier is {data['suboptimality']:.3f} better.")
     click.echo(f"Report: {out / 'report.html'}   Numbers: {out / 'result.json'}")
