@@ -1,5 +1,7 @@
 """The betting certificate: exact, valid at any time, and never fooled more often than delta."""
 
+import dataclasses
+import pickle
 from itertools import combinations, product
 
 import numpy as np
@@ -94,7 +96,9 @@ def test_smallest_epsilon_is_where_the_slowest_rival_passes(m):
     betting = Betting(record)
     for leader, threshold in product((0, 4), (0.5, 2.0, 30.0)):
         rivals = np.delete(np.arange(7), leader)
-        found = betting.smallest_epsilon(leader, rivals, threshold)
+        found = betting.smallest_epsilon(
+            leader, rivals, threshold, low=0.0, high=problem.reward_cap, blocks=record.blocks
+        )
 
         def hardest(epsilon, leader=leader, rivals=rivals):
             wealth = oracle.log_wealth(R, leader, stakes_of(problem), ranges, epsilon)
@@ -110,10 +114,12 @@ def test_many_rivals_are_searched_in_parts(monkeypatch):
     policies, problem, log = case(seed=3, n_policies=60, n=500)
     record = Record(policies, problem)
     record.add(log, floor=0.2)
-    rivals = np.arange(1, 60)
-    whole = Betting(record).smallest_epsilon(0, rivals, 1.0)
+    limits = {"low": 0.0, "high": 2.0, "blocks": record.blocks}
+    whole = Betting(record).smallest_epsilon(0, np.arange(1, 60), 1.0, **limits)
+    assert 0 < whole < 2
     monkeypatch.setattr("policysieve.evidence.betting._HARDEST", 2)
-    assert Betting(record).smallest_epsilon(0, rivals, 1.0) == pytest.approx(whole, rel=3e-3)
+    parts = Betting(record).smallest_epsilon(0, np.arange(1, 60), 1.0, **limits)
+    assert parts == pytest.approx(whole, rel=3e-3)
 
 
 @pytest.mark.parametrize("m", [1, 2])
@@ -254,6 +260,30 @@ def test_pieces_do_not_matter():
     one, two = whole.certificate(), parts.certificate()
     assert one.leader == two.leader
     assert one.suboptimality_bound == pytest.approx(two.suboptimality_bound, rel=3e-3)
+
+
+def test_a_certificate_keeps_to_the_rounds_it_has_seen():
+    """The bound is searched for late, but on the data of its own time; a pickle has it inside."""
+    policies, problem, log = case(seed=6, n=900)
+    evidence, alone = ps.Evidence(policies, problem), ps.Evidence(policies, problem)
+    evidence.add(log[:500], floor=0.2)
+    early = evidence.certificate()
+    evidence.add(log[500:], floor=0.2)
+    late = evidence.certificate()
+    alone.add(log[:500], floor=0.2)
+    assert early.suboptimality_bound == alone.certificate().suboptimality_bound
+    assert late.suboptimality_bound != early.suboptimality_bound
+    assert pickle.loads(pickle.dumps(late)).to_dict() == late.to_dict()
+
+
+def test_certified_means_that_the_bound_is_at_most_epsilon():
+    policies, problem, log = case(seed=7, n=1500)
+    for n in range(100, 1500, 100):
+        for epsilon in (0.2, 0.5, 1.0):
+            evidence = ps.Evidence(policies, dataclasses.replace(problem, epsilon=epsilon / 2))
+            evidence.add(log[:n], floor=0.2)
+            proof = evidence.certificate()
+            assert proof.certified == (proof.suboptimality_bound <= epsilon / 2)
 
 
 def test_duplicates_are_not_rivals():

@@ -1,5 +1,7 @@
 """The betting certificate: wealth that only a good leader can earn."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import numpy.typing as npt
 
@@ -54,42 +56,49 @@ class Betting:
         return self._state.log_means()
 
     def smallest_epsilon(
-        self, leader: int, rivals: npt.NDArray[np.intp], threshold: float
+        self,
+        leader: int,
+        rivals: npt.NDArray[np.intp],
+        threshold: float,
+        *,
+        low: float,
+        high: float,
+        blocks: Sequence[Block],
     ) -> float:
-        """The smallest epsilon at which E of all rivals reaches the threshold; at most reward_cap.
+        """The smallest epsilon in (low, high] at which E of all rivals reaches the threshold.
 
-        E grows with epsilon. The search runs on the hardest rivals, and its result is checked on
-        all: those that fail join the search.
+        On the given blocks; `high` if there is none below. E grows with epsilon. The search runs on
+        the hardest rivals, and its result is checked on all: those that fail join the search.
         """
-        cap = self._record.problem.reward_cap
         if not len(rivals):
-            return 0.0
-        order = np.argsort(self.log_wealth(leader)[rivals, 0], kind="stable")
-        hard = rivals[order[:_HARDEST]]
-        low = 0.0
+            return low
+        hard = self._hardest(leader, rivals, high, blocks)
         while True:
-            low = self._search(leader, hard, threshold, low, cap)
-            if low >= cap:
-                return cap
+            low = self._search(leader, hard, threshold, low, high, blocks)
+            if low >= high:
+                return high
             others = np.setdiff1d(rivals, hard)
-            failed = others[self._at(leader, others, low) < threshold]
+            failed = others[self._at(leader, others, low, blocks) < threshold]
             if not len(failed):
                 return low
-            hard = failed if len(failed) <= _HARDEST else self._hardest(leader, failed, low)
+            hard = self._hardest(leader, failed, low, blocks)
 
     def _search(
-        self, leader: int, rivals: npt.NDArray[np.intp], threshold: float, low: float, cap: float
+        self,
+        leader: int,
+        rivals: npt.NDArray[np.intp],
+        threshold: float,
+        low: float,
+        high: float,
+        blocks: Sequence[Block],
     ) -> float:
-        """Bisect between an epsilon that is too small, or at the limit, and the trivial one."""
+        """Bisect for some rivals; `high` unless something smaller is enough."""
 
         def passes(epsilon: float) -> bool:
-            return bool((self._at(leader, rivals, epsilon) >= threshold).all())
+            return bool((self._at(leader, rivals, epsilon, blocks) >= threshold).all())
 
         if passes(low):
             return low
-        if not passes(cap):
-            return cap
-        high = cap
         while high - low > _TOLERANCE * high:
             middle = (low + high) / 2
             if passes(middle):
@@ -99,12 +108,24 @@ class Betting:
         return high
 
     def _hardest(
-        self, leader: int, rivals: npt.NDArray[np.intp], epsilon: float
+        self,
+        leader: int,
+        rivals: npt.NDArray[np.intp],
+        epsilon: float,
+        blocks: Sequence[Block],
     ) -> npt.NDArray[np.intp]:
-        order = np.argsort(self._at(leader, rivals, epsilon), kind="stable")
+        if len(rivals) <= _HARDEST:
+            return rivals
+        order = np.argsort(self._at(leader, rivals, epsilon, blocks), kind="stable")
         return np.asarray(rivals[order[:_HARDEST]])
 
-    def _at(self, leader: int, rivals: npt.NDArray[np.intp], epsilon: float) -> Array:
+    def _at(
+        self,
+        leader: int,
+        rivals: npt.NDArray[np.intp],
+        epsilon: float,
+        blocks: Sequence[Block],
+    ) -> Array:
         """Ln E of some rivals at one epsilon, from the events."""
         if not len(rivals):
             return np.empty(0)
@@ -113,7 +134,7 @@ class Betting:
         size = self._record.policies.n_policies if which is None else len(which)
         place = leader if which is None else len(rivals)
         wealth = _Wealth(self._stakes, np.array([epsilon]), place, size, which)
-        wealth.catch_up(self._record.blocks)
+        wealth.catch_up(blocks)
         means = wealth.log_means()[:, 0]
         return means[rivals] if which is None else means[:-1]
 
@@ -137,7 +158,7 @@ class _Wealth:
         self._range: tuple[float, int] | None = None
         self._blocks = 0
 
-    def catch_up(self, blocks: list[Block]) -> None:
+    def catch_up(self, blocks: Sequence[Block]) -> None:
         """Bet on the blocks that were not bet on yet."""
         for block in blocks[self._blocks :]:
             self._bet(block)

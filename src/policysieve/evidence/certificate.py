@@ -1,6 +1,8 @@
 """Evidence: rounds in, a certificate out."""
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property, partial
 from math import log
 from typing import Any, Literal, get_args
 
@@ -30,10 +32,8 @@ class Certificate:
     ----------
     leader : int
         The policy with the largest estimate among the surviving ones.
-    suboptimality_bound : float
-        With probability at least 1 - delta no policy is better than the leader by more.
     certified : bool
-        Whether that is at most the problem's epsilon.
+        Whether, with probability at least 1 - delta, the leader is within epsilon of the best.
     eliminated : bool array of shape (n_policies,)
         Policies that are proved to be no better than a leader, now or earlier.
     rounds : int
@@ -46,13 +46,27 @@ class Certificate:
     """
 
     leader: int
-    suboptimality_bound: float
     certified: bool
     eliminated: npt.NDArray[np.bool_]
     rounds: int
     pending: int
     log_threshold: float
     method: str
+    find_bound: Callable[[], float] = field(repr=False)
+
+    @cached_property
+    def suboptimality_bound(self) -> float:
+        """With probability at least 1 - delta no policy is better than the leader by more.
+
+        The smallest epsilon that is proved, at most the most a round can earn. It is searched for
+        when it is first asked for, on the rounds that the certificate has seen.
+        """
+        return self.find_bound()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Find the bound before travelling: the search needs the evidence."""
+        bound = self.suboptimality_bound
+        return {**self.__dict__, "suboptimality_bound": bound, "find_bound": None}
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON; of the eliminated policies only their number."""
@@ -144,23 +158,25 @@ class Evidence:
             self._check_fixed()
         leader = self._leader()
         if self.method == "betting":
-            bound = self._bet(leader, threshold)
+            certified, find_bound = self._bet(leader, threshold)
         else:
             lower = self._classical(leader, problem.delta / (policies.n_policies - 1))
-            lower[leader] = 0.0
             self._eliminated |= lower > 0
             rivals = self._rivals(leader)
-            bound = max(0.0, float(-lower[rivals].min())) if len(rivals) else 0.0
-        bound = min(bound, problem.reward_cap)
+            bound = max(0.0, -float(lower[rivals].min())) if len(rivals) else 0.0
+            certified, find_bound = (
+                bound <= problem.epsilon,
+                partial(min, bound, problem.reward_cap),
+            )
         return Certificate(
             leader=leader,
-            suboptimality_bound=bound,
-            certified=bound <= problem.epsilon,
+            certified=certified,
             eliminated=self._eliminated.copy(),
             rounds=self.rounds,
             pending=pending,
             log_threshold=threshold,
             method=self.method,
+            find_bound=find_bound,
         )
 
     def intervals(self) -> ValueIntervals:
@@ -185,12 +201,25 @@ class Evidence:
         rivals = self.survivors[self.survivors != leader]
         return np.asarray(rivals[~self.record.policies.same_as(leader, rivals)])
 
-    def _bet(self, leader: int, threshold: float) -> float:
+    def _bet(self, leader: int, threshold: float) -> tuple[bool, Callable[[], float]]:
+        """Whether epsilon is proved, which costs what is new, and how to find the smallest one."""
+        problem = self.record.problem
         wealth = self._betting.log_wealth(leader)
         passed = wealth[:, 1] >= threshold
         passed[leader] = False
         self._eliminated |= passed
-        return self._betting.smallest_epsilon(leader, self._rivals(leader), threshold)
+        rivals = self._rivals(leader)
+        certified = bool((wealth[rivals, 0] >= threshold).all())
+        search = partial(
+            self._betting.smallest_epsilon,
+            leader,
+            rivals,
+            threshold,
+            low=0.0 if certified else problem.epsilon,
+            high=problem.epsilon if certified else problem.reward_cap,
+            blocks=tuple(self.record.blocks),
+        )
+        return certified, search
 
     def _classical(self, leader: int, delta_each: float) -> npt.NDArray[np.float64]:
         bounds = {
