@@ -46,7 +46,7 @@ lint: $(VENV)/installed-dev ## ruff, strict mypy, and the rooms' import contract
 check: lint test ## what CI runs
 
 docs: $(VENV)/installed-docs ## build the documentation site into site/
-	@$(BIN)/mkdocs build --strict --quiet
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	@echo "Open site/index.html"
 
 clean: ## remove everything that make created
