@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from policysieve.exploration import Explorer as Explorer
     from policysieve.exploration import LowVarianceExploration as LowVarianceExploration
     from policysieve.exploration import Recommendation as Recommendation
+    from policysieve.exploration import Sieve as Sieve
     from policysieve.exploration import Uniform as Uniform
     from policysieve.exploration import design as design
     from policysieve.log import Log as Log
@@ -67,6 +68,7 @@ _HOMES: dict[str, str | None] = {
     "Selection": "evidence",
     "select": "evidence",
     "LogFile": "log",
+    "Sieve": "exploration",
     "Log": "log",
     "Plan": "planning",
     "plan": "planning",

@@ -180,8 +180,13 @@ class Evidence:
         )
 
     def intervals(self) -> ValueIntervals:
-        """Estimates of all policies, with limits that hold simultaneously and at any time."""
-        return classical.value_intervals(self.record, self.record.problem.delta)
+        """Estimates of all policies, with limits that hold simultaneously and at any time.
+
+        Estimates are plain means; where ranges differ between blocks the limits belong to a mean
+        that is weighted by them, and an estimate may lie outside.
+        """
+        limits = classical.value_intervals(self.record, self.record.problem.delta)
+        return ValueIntervals(self.estimates.values, limits.lower, limits.upper)
 
     def surviving_actions(self, contexts: Any) -> npt.NDArray[np.bool_]:
         """Mask (n, n_actions): which actions any surviving policy would show at the contexts."""

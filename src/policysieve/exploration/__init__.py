@@ -7,6 +7,7 @@ from policysieve.exploration.designing import design
 from policysieve.exploration.exp4 import Exp4
 from policysieve.exploration.low_variance import LowVarianceExploration
 from policysieve.exploration.mixture import Exploration
+from policysieve.exploration.sieve import Sieve
 from policysieve.exploration.uniform import Uniform
 
 __all__ = [
@@ -17,6 +18,7 @@ __all__ = [
     "Explorer",
     "LowVarianceExploration",
     "Recommendation",
+    "Sieve",
     "Uniform",
     "design",
 ]

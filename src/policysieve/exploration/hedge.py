@@ -86,12 +86,23 @@ class AveragedHedge(Hedge):
 
     The default: the draw of one policy per round is averaged out, which has strictly better
     constants and no randomness.
+
+    Parameters
+    ----------
+    settings : HedgeSettings
+    among : integer array, optional
+        Policies that may have weight; all by default.
     """
 
-    def __init__(self, settings: HedgeSettings) -> None:
+    def __init__(
+        self, settings: HedgeSettings, *, among: npt.NDArray[np.intp] | None = None
+    ) -> None:
         super().__init__(settings)
         self._state = np.zeros((settings.n_policies, 4))
         self._state[:, WEIGHT] = 1.0
+        if among is not None:
+            self._state[:, WEIGHT] = 0.0
+            self._state[among, WEIGHT] = settings.n_policies / len(among)
         self._clock = np.array([float(settings.n_policies), 0.0, 0.0])
 
     def design(self) -> npt.NDArray[np.float64]:

@@ -5,7 +5,7 @@ import numpy as np
 
 
 @nb.njit(cache=True, nogil=True)
-def _draw_subset(u, K, deck, swapped, out):
+def draw_subset(u, K, deck, swapped, out):
     """One uniformly random ordered subset of len(u) of the deck's K cards; the deck is restored.
 
     A Fisher-Yates shuffle stopped after m swaps, which are then undone: O(m).
@@ -34,7 +34,7 @@ def uniform_subsets(u, K, out):
     deck = np.arange(K)
     swapped = np.empty(u.shape[1], np.int64)
     for i in range(len(u)):
-        _draw_subset(u[i], K, deck, swapped, out[i])
+        draw_subset(u[i], K, deck, swapped, out[i])
 
 
 @nb.njit(cache=True, nogil=True)
@@ -82,7 +82,7 @@ def mixed_subsets(u, gamma, K, table, rows, support, accept, alias, out):
             if m == 1:
                 out[i, 0] = min(int(u[i, 2] * K), K - 1)
             else:
-                _draw_subset(u[i, 2:], K, deck, swapped, out[i])
+                draw_subset(u[i, 2:], K, deck, swapped, out[i])
             continue
         place = u[i, 1] * len(support)
         k = min(int(place), len(support) - 1)
