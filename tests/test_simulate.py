@@ -19,6 +19,8 @@ def learner(world, seed=0, rounds=1000):
 def test_result(world):
     result = ps.run(learner(world), world, max_rounds=1000)
     assert (result.rounds, result.finished, result.learner) == (1000, True, "Uniform")
+    assert repr(result).startswith("RunResult(Uniform, 1,000 rounds, policy ")
+    assert len(repr(result)) < 120
     assert result.history[-1].recommendation == result.recommendation
     rounds = [checkpoint.recommendation.rounds for checkpoint in result.history]
     assert rounds == sorted(set(rounds))

@@ -70,7 +70,8 @@ def as_rewards(
         array = np.asarray(rewards, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise InvalidArgumentError(
-            f"rewards must be an array of numbers of shape {shape}, got {type(rewards).__name__}"
+            f"rewards must be numbers of shape {shape}, such as 1 for right and 0 for wrong, got "
+            f"{rewards if isinstance(rewards, str) else type(rewards).__name__} ({error})"
         ) from error
     if array.shape == (n_rounds,) and slate_size == 1:
         array = array[:, None]
@@ -84,7 +85,8 @@ def as_rewards(
         row, slot = np.argwhere(bad)[0]
         raise InvalidArgumentError(
             f"rewards must lie in [0, 1], got {array[row, slot]:g} in row {row}"
-            f"{first_rows(bad.any(axis=1))}; rescale them before telling"
+            f"{first_rows(bad.any(axis=1))}; rescale them, and count an answer that is missing at "
+            "its deadline as 0"
         )
     if sparsity is not None:
         over = array.sum(axis=1) > sparsity + _SLACK

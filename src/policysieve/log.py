@@ -284,7 +284,8 @@ class LogFile:
             ) from error
         if header is None:
             raise FileFormatError(
-                f"{self._path} is Parquet, but not a PolicySieve log; logs are written by Log.save"
+                f"{self._path} is Parquet, but not a PolicySieve log; make one with "
+                "Log(contexts=, actions=, propensities=, rewards=).save(path)"
             )
         self._header = json.loads(header)
         if self._header.get("version") != _SCHEMA_VERSION:

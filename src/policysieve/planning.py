@@ -34,7 +34,8 @@ class Plan:
     uniform_rounds : int
         Rounds for uniform exploration with the same argument.
     by_optimization_rounds : int or None
-        Rounds for exploration by optimization; None for slates, which it does not cover.
+        Rounds for exploration by optimization and its average policy; None for slates, which it
+        does not cover, and for unknown sparsity.
     lower_bound_rounds : int
         No method can do with fewer on every problem of this size.
     """
@@ -79,15 +80,16 @@ class Plan:
         if self.by_optimization_rounds is not None:
             lines.append(
                 f"- Exploration by optimization needs {self.by_optimization_rounds:,} rounds and "
-                "returns a randomised policy."
+                "returns a randomised policy (output='average')."
             )
         lines.append(
             f"- Some problems of this size need at least {self.lower_bound_rounds:,} rounds."
         )
         if q.sparsity is None:
             lines.append(
-                "- The sparsity is not known: the estimation rounds are a first guess for rewards "
-                f"that sum to {q.slate_size}; the learner sets them from the variance it observes."
+                "- The sparsity is not known: the numbers of low-variance exploration are a first "
+                f"guess, for rewards that sum to {q.slate_size}; the learner sets its estimation "
+                "rounds from the variance it observes."
             )
         return "\n".join(lines)
 
@@ -201,9 +203,9 @@ def _low_variance(
 
 def _by_optimization(problem: Problem, log_size: float) -> int | None:
     """Smallest T with s/(G - K + 2) + G l/T <= eps at the best G, l = ln(|Pi|/delta)."""
-    if problem.slate_size > 1:
+    s = problem.sparsity
+    if problem.slate_size > 1 or s is None:
         return None
-    s = 1.0 if problem.sparsity is None else problem.sparsity
     log_term = log_size + log(1 / problem.delta)
 
     def gap(rounds: int) -> float:

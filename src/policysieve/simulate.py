@@ -45,7 +45,7 @@ class Checkpoint:
         return {**self.recommendation.to_dict(), "suboptimality": self.suboptimality}
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class RunResult:
     """What came out of `run`.
 
@@ -80,6 +80,13 @@ class RunResult:
     problem: Problem
     intervals: ValueIntervals = field(repr=False, compare=False)
     true_values: npt.NDArray[np.float64] | None = field(repr=False, compare=False)
+
+    def __repr__(self) -> str:
+        known = "" if self.suboptimality is None else f", suboptimality {self.suboptimality:.4g}"
+        return (
+            f"RunResult({self.learner}, {self.rounds:,} rounds, {self.recommendation.policy_name}"
+            f"{known}, {len(self.history)} checkpoints)"
+        )
 
     @property
     def chosen(self) -> "int | RandomizedPolicy":

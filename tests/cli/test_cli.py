@@ -51,17 +51,19 @@ def result(out):
 class TestDemo:
     def test_tells_the_story(self, result, out):
         assert result.exit_code == 0
-        assert "Leaders of 30 classifiers after 600 rounds" in result.output
-        assert "In truth, the best classifier is" in result.output
+        assert "Leaders of 30 classifiers after" in result.output
+        assert "in truth the best is" in result.output
+        assert "Uniformly random guesses prove" in result.output
         assert (out / "report.html").is_file()
 
     def test_saves_the_numbers(self, result, out):
         data = json.loads((out / "result.json").read_text())
-        assert data["rounds"] == 600
+        assert 100 <= data["rounds"] <= 600
         assert len(data["leaders"]) == 10
-        assert data["leaders"][0]["policy"] == data["recommendation"]["policy"]
+        assert data["recommendation"]["policy"] in {row["policy"] for row in data["leaders"]}
         assert 0 <= data["suboptimality"] <= 1
-        assert data["suboptimality"] <= data["certificate"]["suboptimality_bound"]
+        assert data["suboptimality"] <= data["recommendation"]["suboptimality_bound"]
+        assert data["uniform"]["rounds"] == data["rounds"]
 
     def test_same_seed_same_numbers_as_json(self, result, out, tmp_path):
         again = invoke(

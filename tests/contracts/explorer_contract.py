@@ -254,6 +254,28 @@ class ExplorerContract:
         learner.tell(decisions, np.ones(40))
         assert (learner.rounds, learner.pending) == (40, 0)
 
+    def test_nothing_left_to_ask_says_what_is_missing(self):
+        learner = self.learner()
+        if learner.ask_limit is None:
+            return
+        while learner.ask_limit:
+            learner.ask(self.contexts(learner.ask_limit))
+        with pytest.raises(ps.InvalidArgumentError, match="decisions wait to be told"):
+            learner.ask(np.empty(0, int))
+
+    def test_policies_are_tried_before_anything_is_shown(self):
+        policies = ps.FunctionPolicies([lambda x: x * 0, lambda x: x + 99], n_actions=6)
+        learner = self.make(policies, self.problem(), 0)
+        with pytest.raises(ps.PolicyFailureError, match="policy 1 returned action"):
+            learner.ask(self.contexts(3))
+        assert learner.pending == 0
+
+    def test_repr_is_short(self):
+        learner = self.learner()
+        decisions = learner.ask(self.contexts(30))
+        assert repr(decisions) == "Decisions(30 rounds, slate_size=1, batch 0)"
+        assert "7 policies, 6 actions" in repr(learner)
+
     # --- recommend -----------------------------------------------------------------------------
 
     def test_recommendation_before_any_round(self):
@@ -321,3 +343,5 @@ class ExplorerContract:
             self.make(self.policies(m=3), self.problem(m=1), 0)
         with pytest.raises(ps.InvalidArgumentError, match="rng"):
             self.make(self.policies(), self.problem(), "seed")
+        with pytest.raises(ps.InvalidArgumentError, match="EstimatorPolicies"):
+            self.make(["a model"], self.problem(), 0)

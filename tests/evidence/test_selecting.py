@@ -75,6 +75,9 @@ def test_a_file_larger_than_a_piece(case, tmp_path, monkeypatch):
     assert [len(piece) for piece in file.pieces()] == [700] * 5 + [500]
     one, two = ps.select(log, policies, problem), ps.select(file, policies, problem)
     assert one.policy == two.policy
+    assert ps.select(tmp_path / "log.parquet", policies, problem).policy == one.policy
+    with pytest.raises(ps.InvalidArgumentError, match="log must be a Log"):
+        ps.select([1, 2], policies, problem)
     np.testing.assert_allclose(one.values, two.values, rtol=1e-12)
     assert one.certificate.suboptimality_bound == pytest.approx(
         two.certificate.suboptimality_bound, rel=3e-3
@@ -158,6 +161,8 @@ class TestCommand:
         )
         monkeypatch.chdir(files)
         assert self.invoke(files, policies="candidates:make").exit_code == 0
+        other = self.invoke(files, "--actions", 9, policies="candidates:make")
+        assert "--actions must be the 8 of the policies, got 9" in other.output
         wrong = self.invoke(files, policies="candidates:number")
         assert wrong.exit_code == 1
         assert "got int" in wrong.output

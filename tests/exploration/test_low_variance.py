@@ -314,6 +314,20 @@ def test_guarantee_sentences():
             ps.LowVarianceExploration(policies, problem, **bad)
 
 
+def test_a_false_sparsity_is_noticed():
+    """Rewards that clearly sum to more than declared take the guarantee away."""
+    policies, _ = random_case(seed=1)
+    problem = ps.Problem(n_actions=6, sparsity=1.0, epsilon=0.5, delta=0.2)
+    for dense in (True, False):
+        learner = ps.LowVarianceExploration(policies, problem, rng=1)
+        while not learner.finished:
+            decisions = learner.ask(np.zeros(learner.ask_limit, int))
+            learner.tell(decisions, decisions.actions < (3 if dense else 1))
+        guarantee = learner.recommend().guarantee
+        assert ("sum to about" in guarantee) == dense
+        assert ("were sized to guarantee it" in guarantee) != dense
+
+
 def test_unknown_sparsity_sizes_phase_two_from_what_it_sees():
     world = ps.worlds.SparseSynthetic(
         n_actions=8, n_contexts=40, n_policies=20, profile="one_good", rng=2

@@ -198,6 +198,24 @@ def test_the_theorem_is_about_one_context_at_a_time():
     assert "known sparsity" in learner.recommend().guarantee
 
 
+def test_a_false_sparsity_is_noticed():
+    problem = ps.Problem(n_actions=6, sparsity=1.0, epsilon=0.2, delta=0.1)
+    policies = ps.PolicyTable(np.arange(6)[None, :], n_actions=6)
+    learner = ps.ExplorationByOptimization(policies, problem, rounds=800, output="average", rng=0)
+    for _ in range(800):
+        decisions = learner.ask(0)
+        learner.tell(decisions, decisions.actions[:, 0] < 3)
+    assert "contradicted by the data" in learner.recommend().guarantee
+
+
+def test_unknown_sparsity_needs_a_number_of_rounds():
+    problem = ps.Problem(n_actions=6, sparsity=None, epsilon=0.2, delta=0.1)
+    policies = ps.PolicyTable(random_case(0)[0], n_actions=6)
+    with pytest.raises(ps.InvalidArgumentError, match="rounds must be given"):
+        ps.ExplorationByOptimization(policies, problem)
+    assert ps.plan(problem, 9).by_optimization_rounds is None
+
+
 def test_choice_of_the_information_weight():
     table, _ = random_case(0)
     learner = make(table, rounds=5000)

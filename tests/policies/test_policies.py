@@ -251,6 +251,10 @@ class TestEstimatorPolicies(PoliciesContract):
         from sklearn.naive_bayes import GaussianNB
         from sklearn.svm import OneClassSVM
 
+        with pytest.raises(ps.InvalidArgumentError, match="a sequence of models, got one Gauss"):
+            ps.EstimatorPolicies(GaussianNB(), n_actions=5)
+        with pytest.raises(ps.InvalidArgumentError, match=r"pass x\[None, :\]"):
+            ps.EstimatorPolicies([GaussianNB()], n_actions=5).actions(contexts[0])
         with pytest.raises(ps.InvalidArgumentError, match="model 0 is a object"):
             ps.EstimatorPolicies([object()], n_actions=5)
         with pytest.raises(ps.InvalidArgumentError, match="predict_proba or decision_function"):

@@ -12,7 +12,7 @@ from policysieve.cli.output import print_json, print_table, write_json
 __all__ = ["bench"]
 
 
-@click.group()
+@click.group(short_help="Measure speed and certificates here.")
 def bench() -> None:
     """Measure on this machine: speed as ratios within one run, certificates by counting."""
 

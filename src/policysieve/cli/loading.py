@@ -19,6 +19,15 @@ def load_policies(source: str, n_actions: int | None, slate_size: int) -> Polici
     A ``.npy`` table needs the number of actions; a ``.npz`` archive holds linear weights under the
     name ``weights``; an attribute is a `Policies` or a function that returns one.
     """
+    policies = _load(source, n_actions, slate_size)
+    if n_actions is not None and n_actions != policies.n_actions:
+        raise InvalidArgumentError(
+            f"--actions must be the {policies.n_actions} of the policies, got {n_actions}"
+        )
+    return policies
+
+
+def _load(source: str, n_actions: int | None, slate_size: int) -> Policies:
     if source.endswith(".npy"):
         if n_actions is None:
             raise click.UsageError("--actions is needed with a table: how many actions are there?")

@@ -2,6 +2,7 @@
 
 import json
 import os
+import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,15 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-__all__ = ["print_json", "print_table", "write_json"]
+__all__ = ["print_json", "print_table", "print_text", "write_json"]
+
+
+def print_text(text: str) -> None:
+    """Print sentences, broken between words where the terminal ends."""
+    if sys.stdout.isatty():
+        Console(highlight=False, markup=False).print(text)
+    else:
+        click.echo(text)
 
 
 def print_json(data: Any) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from policysieve.cli.options import SPARSITY, known_sparsity
-from policysieve.cli.output import print_json, print_table
+from policysieve.cli.output import print_json, print_table, print_text
 from policysieve.planning import Plan
 from policysieve.planning import plan as make_plan
 from policysieve.problem import Problem
@@ -15,7 +15,7 @@ from policysieve.problem import Problem
 __all__ = ["plan"]
 
 
-@click.command()
+@click.command(short_help="Say how many rounds it takes.")
 @click.option("--actions", required=True, type=click.IntRange(1), help="Number of actions.")
 @click.option("--policies", required=True, type=click.IntRange(1), help="Number of policies.")
 @click.option("--epsilon", required=True, type=float, help="Distance to the best policy.")
@@ -71,14 +71,18 @@ def plan(
             (name, f"{rounds:,}", f"{rounds / sizes.uniform_rounds:.1%}")
             for name, rounds in [
                 ("uniform exploration", sizes.uniform_rounds),
-                ("low-variance exploration", sizes.total_rounds),
+                (
+                    "low-variance exploration"
+                    + (" (first guess)" if problem.sparsity is None else ""),
+                    sizes.total_rounds,
+                ),
                 ("exploration by optimization", by_optimization),
                 ("lower bound", sizes.lower_bound_rounds),
             ]
             if rounds is not None
         ],
     )
-    click.echo(sizes.explain())
+    print_text(sizes.explain())
     if plot is not None:
         click.echo(f"Plot: {plot}")
 

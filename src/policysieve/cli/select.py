@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from policysieve.cli.options import SPARSITY, known_sparsity
-from policysieve.cli.output import print_json, print_table
+from policysieve.cli.output import print_json, print_table, print_text
 from policysieve.problem import Problem
 
 __all__ = ["select"]
@@ -16,7 +16,7 @@ __all__ = ["select"]
 _METHODS = ("betting", "empirical_bernstein", "stitched", "fixed", "checkpoints")
 
 
-@click.command()
+@click.command(short_help="Choose the best policy from a log.")
 @click.argument("log", type=click.Path(dir_okay=False))
 @click.option(
     "--policies",
@@ -102,7 +102,7 @@ def select(
             for row in selection.leaders()
         ],
     )
-    click.echo(selection.guarantee)
+    print_text(selection.guarantee)
     if report is not None:
         click.echo(f"Report: {report}")
 

@@ -105,7 +105,7 @@ class Selection:
 
 
 def select(
-    log: Log | LogFile,
+    log: "Log | LogFile | str | os.PathLike[str]",
     policies: Policies,
     problem: Problem,
     *,
@@ -117,9 +117,9 @@ def select(
 
     Parameters
     ----------
-    log : Log or LogFile
-        Rounds in the order of their decisions. A `LogFile` is read in pieces, so it may be larger
-        than memory.
+    log : Log, LogFile or path
+        Rounds in the order of their decisions. A file is read in pieces, so it may be larger than
+        memory.
     policies, problem
         They must fit the log; at least two policies.
     method : str
@@ -136,6 +136,12 @@ def select(
         If the log is empty, does not fit, shows no exploration at all, or has propensities that
         cannot be probabilities of being shown.
     """
+    if isinstance(log, str | os.PathLike):
+        log = LogFile(log)
+    if not isinstance(log, Log | LogFile):
+        raise InvalidArgumentError(
+            f"log must be a Log, a LogFile or the path of one, got {type(log).__name__}"
+        )
     if not len(log):
         raise InvalidArgumentError("log must have at least one round, got none")
     declared = len(log) if method == "fixed" else None

@@ -18,6 +18,8 @@ from policysieve.problem import Problem
 
 __all__ = ["Explorer"]
 
+_SURE = 6.0  # standard errors by which data must contradict a declaration
+
 
 class Explorer(ABC):
     """A learner: `ask` for what to show, `tell` what it earned, `recommend` a policy.
@@ -39,11 +41,18 @@ class Explorer(ABC):
     """
 
     def __init__(self, policies: Policies, problem: Problem, *, rng: Any = None) -> None:
+        if not isinstance(policies, Policies):
+            raise InvalidArgumentError(
+                f"policies must be a policy class, got {type(policies).__name__}; for fitted "
+                "models: EstimatorPolicies(models, n_actions=...)"
+            )
         policies.check_fits(problem)
         self.policies = policies
         self.problem = problem
         self._rng = as_rng(rng)
         self._rounds = 0
+        self._tried = False
+        self._mass = np.zeros(2)  # sums over rounds of the importance-weighted rewards, and squares
         self._ledger = Ledger(issuer=uuid.uuid4().hex)
         self._learnt: list[Log] = []  # pieces of the log, put together when it is asked for
 
@@ -61,6 +70,16 @@ class Explorer(ABC):
                 f"contexts must have the shape (n, *{self._learnt[0].contexts.shape[1:]}) of "
                 f"earlier rounds, got {x.shape}"
             )
+        if not len(x) and self.pending and self.ask_limit == 0:
+            raise InvalidArgumentError(
+                f"there is nothing left to ask for: {self.pending:,} decisions wait to be told, or "
+                "to be given up with discard"
+            )
+        if not self._tried and len(x):
+            self.policies.actions(
+                x[:1]
+            )  # a policy that cannot answer fails here, not after showing
+            self._tried = True
         actions, propensities = self._choose(x)
         return self._ledger.issue(x, actions, propensities)
 
@@ -114,6 +133,12 @@ class Explorer(ABC):
         """How many issued rounds are not settled yet."""
         return self._ledger.pending
 
+    def __repr__(self) -> str:
+        return (
+            f"{type(self).__name__}({self.rounds:,} rounds, {self.policies.n_policies:,} policies, "
+            f"{self.problem.n_actions:,} actions)"
+        )
+
     @property
     def ask_limit(self) -> int | None:
         """Largest batch worth asking for now; None if any is."""
@@ -150,6 +175,24 @@ class Explorer(ABC):
         What may fail (a policy that raises) comes before anything is changed.
         """
 
+    def _contradiction(self) -> str | None:
+        """What to say if rewards per context clearly exceed the declared sparsity, else None.
+
+        The mean over rounds of the sum of r/W is an unbiased estimate of the sum of the rewards of
+        all actions that can be shown.
+        """
+        n, declared = self.rounds, self.problem.sparsity
+        if declared is None or n < 2:
+            return None
+        mean = self._mass[0] / n
+        error = np.sqrt(max(self._mass[1] / n - mean**2, 0.0) / n)
+        if mean - _SURE * error <= declared:
+            return None
+        return (
+            f"No guarantee: the declared sparsity {declared:g} is contradicted by the data, where "
+            f"the rewards of a context sum to about {mean:.3g}; declare that, or sparsity=None."
+        )
+
     def _uniforms(self, n: int) -> npt.NDArray[np.float64]:
         """The next n rounds' random numbers, shape (n, _draws_per_round)."""
         return self._rng.random((n, self._draws_per_round))
@@ -166,6 +209,8 @@ class Explorer(ABC):
         except BaseException:
             self._ledger.undo(decisions)
             raise
+        mass = (rounds.rewards / rounds.propensities).sum(axis=1)
+        self._mass += (mass.sum(), (mass**2).sum())
         self._learnt.append(rounds)
         self._rounds += len(rounds)
         self._ledger.release(len(rounds))

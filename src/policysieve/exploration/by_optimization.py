@@ -79,10 +79,15 @@ class ExplorationByOptimization(WeightedExplorer):
         ]:
             if value not in choices:
                 raise InvalidArgumentError(f"{name} must be one of {choices}, got {value!r}")
-        sufficient = plan(problem, policies.n_policies).by_optimization_rounds or 1
-        super().__init__(policies, problem, rounds=rounds or sufficient, rng=rng)
+        if rounds is None and problem.slate_size == 1:
+            rounds = plan(problem, policies.n_policies).by_optimization_rounds
+            if rounds is None:
+                raise InvalidArgumentError(
+                    "rounds must be given when the sparsity is not known: no number of them can "
+                    "guarantee epsilon in advance"
+                )
+        super().__init__(policies, problem, rounds=1 if rounds is None else rounds, rng=rng)
         self.rewards, self.output = rewards, output
-        self._sufficient = sufficient
         self._sparsity = 1.0 if problem.sparsity is None else problem.sparsity
         least = _SMALLEST * problem.n_actions
         if information_weight is None:
@@ -153,7 +158,8 @@ class ExplorationByOptimization(WeightedExplorer):
         policy: int | RandomizedPolicy | None = None
         bound = None
         promise = (
-            f"All intervals hold {sure}; the theorem is about output='average', not this policy."
+            f"All intervals hold {sure}; the theorem is not about this policy but about the "
+            "average one: make the learner with output='average'."
         )
         if self.output == "weights":
             policy = int(self._log_weights.argmax())
@@ -162,7 +168,10 @@ class ExplorationByOptimization(WeightedExplorer):
         if self.output == "average":
             bound = self.average_bound()
             promise = f"The average policy is within {bound:.3g} of the best {sure}."
-            if self.problem.sparsity is None or not self._sequential:
+            contradiction = self._contradiction()
+            if contradiction is not None:
+                bound, promise = None, contradiction
+            elif self.problem.sparsity is None or not self._sequential:
                 bound = None
                 promise = (
                     f"All intervals hold {sure}; the theorem about the average policy needs a "

@@ -13,7 +13,7 @@ from policysieve.policies import RandomizedPolicy
 __all__ = ["Decisions", "Recommendation"]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Decisions:
     """A batch of rounds to play. Arrays are read-only.
 
@@ -48,6 +48,11 @@ class Decisions:
 
     def __len__(self) -> int:
         return len(self.actions)
+
+    def __repr__(self) -> str:
+        return (
+            f"Decisions({len(self)} rounds, slate_size={self.actions.shape[1]}, batch {self.batch})"
+        )
 
     def __getitem__(self, rows: Any) -> "Decisions":
         if isinstance(rows, int | np.integer):

@@ -126,7 +126,8 @@ class LowVarianceExploration(Explorer):
             rounds=self.rounds,
             planned=planned,
             complete=self.finished,
-            promise=promise_of_size(
+            promise=self._contradiction()
+            or promise_of_size(
                 self.problem,
                 planned=planned,
                 sufficient=self.plan.total_rounds,

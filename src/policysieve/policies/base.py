@@ -139,12 +139,16 @@ class Policies(ABC):
             slates = slates.astype(np.int64)  # many estimators predict whole numbers as floats
         if slates.size and slates.dtype.kind not in "iu":
             raise PolicyFailureError(
-                policy, f"must return whole numbers, got {slates.dtype} such as {slates.flat[0]!r}"
+                policy,
+                f"must return whole numbers, got {slates.dtype} such as {slates.flat[0]!r}; number "
+                "the labels from 0, for instance with scikit-learn's LabelEncoder",
             )
         if slates.size and (slates.min() < 0 or slates.max() >= self.n_actions):
             bad = slates[(slates < 0) | (slates >= self.n_actions)][0]
             raise PolicyFailureError(
-                policy, f"returned action {bad}, which is not in [0, {self.n_actions - 1}]"
+                policy,
+                f"returned action {bad}, which is not in [0, {self.n_actions - 1}]; actions are "
+                "numbered from 0",
             )
         twice = repeated_items(slates)
         if twice.any():

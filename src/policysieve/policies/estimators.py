@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from policysieve.checks import as_contexts
 from policysieve.errors import InvalidArgumentError, PolicyFailureError
 from policysieve.policies.base import Policies
 from policysieve.policies.ranking import top_actions
@@ -29,6 +30,10 @@ class EstimatorPolicies(Policies):
     """
 
     def __init__(self, models: Sequence[Any], n_actions: int, *, slate_size: int = 1) -> None:
+        if hasattr(models, "predict"):
+            raise InvalidArgumentError(
+                f"models must be a sequence of models, got one {type(models).__name__}"
+            )
         self.models = list(models)
         super().__init__(n_policies=len(self.models), n_actions=n_actions, slate_size=slate_size)
         for index, model in enumerate(self.models):
@@ -42,6 +47,16 @@ class EstimatorPolicies(Policies):
                     "models must be fitted and have predict_proba or decision_function for slates, "
                     f"model {index} is a {type(model).__name__}"
                 )
+
+    def check_contexts(self, contexts: Any) -> npt.NDArray[Any]:
+        """Return the contexts as an array: feature rows, or strings, or raise."""
+        x = as_contexts(contexts)
+        if x.ndim == 1 and x.dtype != object:
+            raise InvalidArgumentError(
+                f"contexts must be feature rows of shape (n, n_features), got shape {x.shape}; for "
+                "one context pass x[None, :]"
+            )
+        return x
 
     def _evaluate(
         self, contexts: npt.NDArray[Any], which: npt.NDArray[np.intp] | None

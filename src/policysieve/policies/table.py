@@ -50,7 +50,8 @@ class PolicyTable(Policies):
         )
         if table.dtype.kind not in "iu" or not table.shape[2]:
             raise InvalidArgumentError(
-                f"actions must be whole numbers, got dtype {table.dtype} and shape {table.shape}"
+                f"actions must be whole numbers, got dtype {table.dtype} and shape "
+                f"{np.shape(actions)}; convert them with astype(int)"
             )
         block = max(1, _CHECK_BLOCK // (table.shape[1] * table.shape[2]))
         for start in range(0, len(table), block):

@@ -110,8 +110,8 @@ def _kinds() -> list[tuple[str, Callable[[np.random.Generator], Any]]]:
         return make_pipeline(StandardScaler(), LogisticRegression(C=strength, max_iter=30))
 
     return [
-        ("logistic regression", logistic),
-        ("nearest neighbours", lambda rng: KNeighborsClassifier(int(rng.integers(1, 8)))),
+        ("logistic", logistic),
+        ("kNN", lambda rng: KNeighborsClassifier(int(rng.integers(1, 8)))),
         (
             "decision tree",
             lambda rng: DecisionTreeClassifier(
@@ -136,7 +136,7 @@ def _kinds() -> list[tuple[str, Callable[[np.random.Generator], Any]]]:
             ),
         ),
         (
-            "linear discriminant",
+            "LDA",
             lambda rng: LinearDiscriminantAnalysis(
                 solver="lsqr", shrinkage=float(rng.uniform(0.05, 0.95))
             ),
