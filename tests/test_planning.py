@@ -107,6 +107,14 @@ def test_sane_everywhere(K, n_policies, eps, delta, data):
     assert plan.explain()
 
 
+def test_lower_bounds_of_tiny_rewards():
+    """Below sparsity 1 the hidden reward is s, not 1."""
+    assert ps.plan(problem(100, 0.2, s=0.1), 1000).lower_bound_rounds == 1
+    small = ps.plan(problem(100, 0.004, s=0.01), 1000)
+    assert small.lower_bound_rounds <= small.uniform_rounds
+    assert small.lower_bound_rounds == math.ceil((0.95 * 100 - 1) * 0.01 / (2 * 0.004))
+
+
 def test_scaling():
     """Rounds grow as s/eps^2 + K/eps, not as K/eps^2."""
     fine = [ps.plan(problem(100, eps), 1000) for eps in (1e-3, 1e-4)]

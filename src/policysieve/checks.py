@@ -48,9 +48,16 @@ def number(
     return x
 
 
-def as_rng(rng: Any) -> np.random.Generator:
-    """Return a numpy Generator from a seed, a Generator, or None."""
+def as_rng(rng: Any, *, stream: int | None = None) -> np.random.Generator:
+    """Return a numpy Generator from a seed, a Generator, or None.
+
+    A `stream` sets the numbers of a whole-number seed apart from those of other streams and of
+    ``numpy.random.default_rng(seed)``: a learner and a world with the same seed must not draw the
+    same numbers, or actions would depend on contexts and rewards.
+    """
     try:
+        if stream is not None and isinstance(rng, numbers.Integral):
+            return np.random.default_rng(np.random.SeedSequence(int(rng), spawn_key=(stream,)))
         return np.random.default_rng(rng)
     except (TypeError, ValueError) as error:
         raise InvalidArgumentError(
@@ -102,7 +109,10 @@ def as_rewards(
 
 def as_actions(actions: Any, n_rounds: int) -> npt.NDArray[np.int32]:
     """Return slates as an (n_rounds, m) integer array: numbered from 0, different in a slate."""
-    a = np.asarray(actions)
+    try:
+        a = np.asarray(actions)
+    except ValueError as error:
+        raise InvalidArgumentError(f"actions must have slates of one size ({error})") from error
     if a.ndim == 1:
         a = a[:, None]
     if a.ndim != 2 or len(a) != n_rounds or a.shape[1] < 1:

@@ -52,7 +52,8 @@ class Log:
     """
 
     def __init__(self, *, contexts: Any, actions: Any, propensities: Any, rewards: Any) -> None:
-        self._columns = _checked_columns(contexts, actions, propensities, rewards)
+        checked = _checked_columns(contexts, actions, propensities, rewards)
+        self._columns = tuple(column.copy() for column in checked)  # what was checked stays so
         self._length = len(self._columns[0])
         # Room behind the last row belongs to whoever allocated it: never to a slice.
         self._owns_room = True

@@ -128,7 +128,7 @@ def plan(
         learning_rate=rate,
         variance_bound=variance,
         uniform_rounds=uniform_rounds(problem, log_size),
-        by_optimization_rounds=_by_optimization(problem, log_size),
+        by_optimization_rounds=by_optimization_rounds(problem, log_size),
         lower_bound_rounds=_lower_bound(problem, log_size),
     )
 
@@ -201,8 +201,11 @@ def _low_variance(
     return explore, estimate, float(gamma[best[0], 0, 0, 0]), rate, variance
 
 
-def _by_optimization(problem: Problem, log_size: float) -> int | None:
-    """Smallest T with s/(G - K + 2) + G l/T <= eps at the best G, l = ln(|Pi|/delta)."""
+def by_optimization_rounds(problem: Problem, log_size: float, *, binary: bool = True) -> int | None:
+    """Smallest T with s/(G - K + 2) + G l/T <= eps at the best G, l = ln(|Pi|/delta).
+
+    For rewards that are not 0 or 1, the first term is s/(G - K).
+    """
     s = problem.sparsity
     if problem.slate_size > 1 or s is None:
         return None
@@ -210,7 +213,8 @@ def _by_optimization(problem: Problem, log_size: float) -> int | None:
 
     def gap(rounds: int) -> float:
         price = information_price(problem.n_actions, s, rounds, log_term)
-        return s / (price - problem.n_actions + 2) + price * log_term / rounds
+        room = price - problem.n_actions + (2 if binary else 0)
+        return s / room + price * log_term / rounds
 
     high = 1
     while gap(high) > problem.epsilon:
@@ -238,11 +242,15 @@ def _lower_bound(problem: Problem, log_size: float) -> int:
 
 
 def _rare_context_bound(problem: Problem, log_size: float) -> float:
-    """K/(m eps) term: finding one good slate among K/m at a context of probability 2 eps."""
-    if problem.epsilon >= 0.5:
+    """K/(m eps) term: finding one good slate among K/m at a context of probability 2 eps.
+
+    Below sparsity 1 the hidden reward is s, and the context has probability 2 eps/s.
+    """
+    reward = 1.0 if problem.sparsity is None else min(problem.sparsity, 1.0)
+    if 2 * problem.epsilon >= reward:
         return 0.0
     slates = min(problem.n_actions // problem.slate_size, exp(min(log_size, 40.0)))
-    return ((1 - problem.delta) * slates - 1) / (2 * problem.epsilon)
+    return ((1 - problem.delta) * slates - 1) * reward / (2 * problem.epsilon)
 
 
 def _hidden_arm_bound(problem: Problem, log_size: float) -> float:

@@ -225,6 +225,13 @@ def _check_fit(learner: Explorer, world: "World") -> None:
                 f"world and learner must agree on {name}, got {theirs} and {ours}"
             )
 
+    declared = learner.problem.sparsity
+    if declared is not None and world.sparsity > declared * (1 + 1e-9):
+        raise InvalidArgumentError(
+            f"the learner's problem declares sparsity {declared:g}, but the world's rewards sum to "
+            f"up to {world.sparsity:g}; use world.problem(epsilon=..., delta=...)"
+        )
+
 
 def _stops(checkpoints: int | Iterable[int], max_rounds: int) -> list[int]:
     if isinstance(checkpoints, Iterable):

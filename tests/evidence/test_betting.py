@@ -376,3 +376,33 @@ def test_bad_rounds_change_nothing():
         ps.Evidence(policies, small).add(log, floor=0.2)
     with pytest.raises(ps.InvalidArgumentError, match="at least two"):
         ps.Evidence(ps.PolicyTable([[0]], n_actions=6), small)
+
+
+def test_ranges_that_are_too_small_prove_nothing():
+    """A rival whose reward exceeds its declared range never passes."""
+    policies, problem, log = case(seed=3, n_policies=60, n=500)
+    proper, wrong = ps.Evidence(policies, problem), ps.Evidence(policies, problem)
+    largest = naive_rewards(policies, log).max(axis=0)
+    tight = np.where(np.arange(60) % 7 == 3, 0.2 * largest, np.maximum(largest, 0.1))
+    proper.add(log, floor=0.2)
+    wrong.add(log, floor=0.2, ranges=np.minimum(tight, problem.reward_cap / 0.2))
+    assert wrong.certificate().suboptimality_bound == problem.reward_cap
+    for bad in (np.ones(59), -np.ones(60), np.full(60, np.nan)):
+        with pytest.raises(ps.InvalidArgumentError, match="ranges must be 60 positive numbers"):
+            wrong.add(log, floor=0.2, ranges=bad)
+
+
+def test_the_callers_arrays_are_copied():
+    policies, problem, log = case(seed=3, n=300)
+    one, two = ps.Evidence(policies, problem), ps.Evidence(policies, problem)
+    buffer = np.full(7, problem.reward_cap / 0.2)
+    one.add(log, floor=0.2, ranges=buffer)
+    two.add(log, floor=0.2, ranges=buffer.copy())
+    buffer[:] = 0.01
+    assert one.certificate().suboptimality_bound == two.certificate().suboptimality_bound
+    weights = np.full(4, 0.5)
+    kept = ps.Log(
+        contexts=np.arange(4), actions=np.zeros(4, int), propensities=weights, rewards=weights
+    )
+    weights[:] = -7
+    assert (kept.propensities == 0.5).all()

@@ -206,3 +206,56 @@ class TestCommand:
         broken = self.invoke(files, "--actions", 8)
         assert broken.exit_code == 1
         assert "not a readable Parquet file" in broken.output
+
+
+def test_a_log_that_hardly_ever_shows_an_action_is_refused():
+    """In one context the good action is almost never shown: the log cannot tell, and says so."""
+    rng = np.random.default_rng(0)
+    contexts = (rng.random(3000) < 0.15).astype(int)
+    share = np.where(contexts == 1, 1e-4, 0.5)
+    actions = (rng.random(3000) < share).astype(int)
+    policies = ps.PolicyTable([[0, 0], [0, 1]], n_actions=2)
+    log = ps.Log(
+        contexts=contexts,
+        actions=actions,
+        propensities=np.where(actions == 1, share, 1 - share),
+        rewards=(actions == contexts).astype(float),
+    )
+    with pytest.raises(ps.InvalidArgumentError, match="does not cover all actions"):
+        ps.select(log, policies, ps.Problem(n_actions=2, epsilon=0.05, delta=0.05))
+
+
+def test_logs_of_our_own_designs_are_accepted():
+    """Propensities that vary much, few rounds, many actions: nothing is refused by mistake."""
+    for seed in range(10):
+        policies = ps.PolicyTable(
+            np.random.default_rng(seed).integers(0, 3000, (4, 6)), n_actions=3000
+        )
+        problem = ps.Problem(n_actions=3000, epsilon=0.2, delta=0.1)
+        learner = ps.LowVarianceExploration(
+            policies, problem, explore_rounds=20, estimate_rounds=30, rng=seed
+        )
+        while not learner.finished:
+            decisions = learner.ask(np.zeros(learner.ask_limit, int))
+            learner.tell(decisions, np.zeros(len(decisions)))
+        ps.select(learner.log, policies, problem)
+
+
+@pytest.mark.parametrize("method", ["betting", "empirical_bernstein", "stitched", "checkpoints"])
+def test_tiny_propensities_prove_nothing(method):
+    policies = ps.PolicyTable([[0, 1]], n_actions=2)
+    problem = ps.Problem(n_actions=2, epsilon=0.1, delta=0.1)
+    evidence = ps.Evidence(policies, problem, method=method)
+    log = ps.Log(
+        contexts=np.zeros(200, int),
+        actions=np.arange(200) % 2,
+        propensities=np.where(np.arange(200) == 0, 1e-200, 0.5),
+        rewards=np.ones(200),
+    )
+    with np.errstate(all="ignore"):
+        evidence.add(log, floor=1e-200)
+        proof, intervals = evidence.certificate(), evidence.intervals()
+        assert proof.suboptimality_bound == 1.0
+    assert not proof.certified
+    assert np.isfinite(intervals.lower).all()
+    assert np.isfinite(intervals.upper).all()

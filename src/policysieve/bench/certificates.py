@@ -151,10 +151,7 @@ def _data(
     while played < max_rounds:
         if played >= explore and exploration is None:
             exploration = design(learner.log, policies, problem, rng=seed)
-            share = exploration.mixing / problem.n_actions
-            followed = np.zeros(policies.n_policies)
-            followed[exploration.support] = exploration.shares
-            ranges = 1 / (share + (1 - exploration.mixing) * followed)
+            share, ranges = exploration.floor, exploration.ranges
         size = max(100, played // 10)
         if exploration is None:
             size = min(size, explore - played)

@@ -78,7 +78,7 @@ class Betting:
             if low >= high:
                 return high
             others = np.setdiff1d(rivals, hard)
-            failed = others[self._at(leader, others, low, blocks) < threshold]
+            failed = others[~(self._at(leader, others, low, blocks) >= threshold)]
             if not len(failed):
                 return low
             hard = self._hardest(leader, failed, low, blocks)
@@ -116,7 +116,8 @@ class Betting:
     ) -> npt.NDArray[np.intp]:
         if len(rivals) <= _HARDEST:
             return rivals
-        order = np.argsort(self._at(leader, rivals, epsilon, blocks), kind="stable")
+        wealth = np.nan_to_num(self._at(leader, rivals, epsilon, blocks), nan=-np.inf)
+        order = np.argsort(wealth, kind="stable")
         return np.asarray(rivals[order[:_HARDEST]])
 
     def _at(

@@ -9,6 +9,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
+from policysieve.checks import integer
 from policysieve.errors import InvalidArgumentError
 from policysieve.evidence import classical
 from policysieve.evidence.betting import Betting
@@ -118,6 +119,10 @@ class Evidence:
                 'declared_rounds goes with method="fixed", which holds at that number of rounds; '
                 f"got method={method!r} and declared_rounds={declared_rounds}"
             )
+        if policies.n_policies < 2:
+            raise InvalidArgumentError("evidence compares policies: give at least two, got one")
+        if declared_rounds is not None:
+            declared_rounds = integer("declared_rounds", declared_rounds, low=1)
         self.method = method
         self.record = Record(policies, problem)
         self.estimates = Estimates(policies.n_policies)
@@ -161,6 +166,7 @@ class Evidence:
             certified, find_bound = self._bet(leader, threshold)
         else:
             lower = self._classical(leader, problem.delta / (policies.n_policies - 1))
+            lower = np.where(np.isfinite(lower), lower, -problem.reward_cap)
             self._eliminated |= lower > 0
             rivals = self._rivals(leader)
             bound = max(0.0, -float(lower[rivals].min())) if len(rivals) else 0.0
@@ -186,7 +192,9 @@ class Evidence:
         that is weighted by them, and an estimate may lie outside.
         """
         limits = classical.value_intervals(self.record, self.record.problem.delta)
-        return ValueIntervals(self.estimates.values, limits.lower, limits.upper)
+        cap = self.record.problem.reward_cap
+        lower = np.nan_to_num(limits.lower, nan=0.0)
+        return ValueIntervals(self.estimates.values, lower, np.nan_to_num(limits.upper, nan=cap))
 
     def surviving_actions(self, contexts: Any) -> npt.NDArray[np.bool_]:
         """Mask (n, n_actions): which actions any surviving policy would show at the contexts."""

@@ -57,7 +57,11 @@ def rewarded_events(log: Log, policies: Policies) -> Events:
             f"{actions[row].tolist()} in row {row}{first_rows(bad)}"
         )
     rounds = np.flatnonzero(rewards.any(axis=1))
-    table, rows = policies.action_rows(policies.check_contexts(log.contexts[rounds]))
+    if len(rounds):
+        table, rows = policies.action_rows(policies.check_contexts(log.contexts[rounds]))
+    else:
+        table = np.empty((0, policies.n_policies, policies.slate_size), dtype=np.uint8)
+        rows = np.empty(0, dtype=np.intp)
     return Events(
         n_rounds=len(log),
         rounds=rounds,

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from policysieve.checks import number
+from policysieve.checks import as_rewards, number
 from policysieve.errors import InvalidArgumentError
 from policysieve.evidence.events import Events, rewarded_events
 from policysieve.log import Log
@@ -43,14 +43,11 @@ class Record:
     Parameters
     ----------
     policies : Policies
-        At least two.
     problem : Problem
     """
 
     def __init__(self, policies: Policies, problem: Problem) -> None:
         policies.check_fits(problem)
-        if policies.n_policies < 2:
-            raise InvalidArgumentError("evidence compares policies: give at least two, got one")
         self.policies = policies
         self.problem = problem
         self.blocks: list[Block] = []
@@ -88,22 +85,17 @@ class Record:
                 f"propensities must be at least the floor {smallest:g}, got "
                 f"{log.propensities[row].min():g} in row {row}"
             )
-        sparsity = self.problem.sparsity
-        if sparsity is not None:
-            over = log.rewards.sum(axis=1) > sparsity + _SLACK
-            if over.any():
-                row = int(np.flatnonzero(over)[0])
-                raise InvalidArgumentError(
-                    f"the rewards of one round must sum to at most the problem's sparsity "
-                    f"{sparsity:g}, got {log.rewards[row].sum():g} in row {row}"
-                )
+        as_rewards(log.rewards, len(log), log.slate_size, self.problem.sparsity)
         if ranges is not None:
-            ranges = np.asarray(ranges, dtype=np.float64)
+            ranges = np.array(ranges, dtype=np.float64)
             if ranges.shape != (self.policies.n_policies,) or not (ranges > 0).all():
                 raise InvalidArgumentError(
                     f"ranges must be {self.policies.n_policies} positive numbers, one for each "
                     f"policy, got shape {ranges.shape}"
                 )
+            last = self.blocks[-1].ranges if self.blocks else None
+            if last is not None and np.array_equal(last, ranges):
+                ranges = last  # the same object says that bets need not change
         block = Block(
             rewarded_events(log, self.policies), self.problem.reward_cap / smallest, ranges
         )

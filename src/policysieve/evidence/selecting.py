@@ -18,7 +18,7 @@ from policysieve.problem import Problem
 
 __all__ = ["Selection", "select"]
 
-_TOO_MANY_ERRORS = 6.0  # standard errors by which the mean importance weight may exceed one
+_ERRORS = 6.0  # standard errors by which the mean importance weight may differ from one
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -68,7 +68,7 @@ class Selection:
         """What is proved, in one sentence."""
         proof, problem = self.certificate, self.problem
         sure = f"With probability at least {1 - problem.delta:g}"
-        if proof.suboptimality_bound >= problem.reward_cap:
+        if proof.suboptimality_bound >= problem.reward_cap and not proof.certified:
             return (
                 f"{proof.rounds:,} rounds prove nothing yet: policy {self.policy} has the largest "
                 "estimate, but more rounds, or larger propensities, are needed."
@@ -76,7 +76,8 @@ class Selection:
         verdict = "within" if proof.certified else "more than the asked-for"
         return (
             f"{sure}, no policy is better than policy {self.policy} by more than "
-            f"{proof.suboptimality_bound:.4g} ({verdict} epsilon {problem.epsilon:g}); "
+            f"{proof.suboptimality_bound:.4g} ({verdict} epsilon {problem.epsilon:g}), provided "
+            f"that no action's propensity could be below {self.floor:.3g}; "
             f"{int(proof.eliminated.sum()):,} of {len(self.values):,} policies are eliminated."
         )
 
@@ -166,8 +167,8 @@ def select(
 def _check_propensities(log: Log | LogFile, policies: Policies) -> float:
     """The smallest propensity, if together they can be probabilities of being shown.
 
-    Over rounds, the sum of 1/W over the shown items has a mean of at most K, because each item adds
-    one in expectation.
+    Over rounds, the sum of 1/W over the shown items has a mean of K, because each item that can be
+    shown adds one in expectation.
     """
     smallest, n = 1.0, 0
     total = square = 0.0
@@ -181,12 +182,22 @@ def _check_propensities(log: Log | LogFile, policies: Policies) -> float:
             "policies that disagree with it; log some rounds with randomised actions"
         )
     mean = total / n
-    error = np.sqrt(max(square / n - mean**2, 0.0) / n)
-    if mean > 1 + 1e-6 + _TOO_MANY_ERRORS * error:
+    # As if one more round of the largest kind could have been missed.
+    largest = policies.slate_size / (smallest * policies.n_actions)
+    spread = max(square / n - mean**2, 0.0) + largest**2 / n
+    tolerance = _ERRORS * np.sqrt(spread / n)
+    if mean > 1 + tolerance:
         raise InvalidArgumentError(
             "propensities are too small to be probabilities of being shown: over the log, the sum "
             f"of 1/propensity over the shown items should be at most {policies.n_actions} on "
             f"average, got {mean * policies.n_actions:.3g}; for slates, give the probability that "
             "each item is in the slate, not that of the whole slate"
+        )
+    if mean < 1 - tolerance:
+        raise InvalidArgumentError(
+            "the log does not cover all actions: over the log, the sum of 1/propensity over the "
+            f"shown items should be {policies.n_actions} on average, got "
+            f"{mean * policies.n_actions:.3g}; policies that show what the log never or hardly "
+            "ever shows cannot be compared with others"
         )
     return smallest

@@ -18,6 +18,7 @@ from policysieve.problem import Problem
 
 __all__ = ["Explorer"]
 
+_STREAM = 1  # of random numbers: learners draw others than the world they are in
 _SURE = 6.0  # standard errors by which data must contradict a declaration
 
 
@@ -49,9 +50,10 @@ class Explorer(ABC):
         policies.check_fits(problem)
         self.policies = policies
         self.problem = problem
-        self._rng = as_rng(rng)
+        self._rng = as_rng(rng, stream=_STREAM)
         self._rounds = 0
         self._tried = False
+        self._kind: tuple[tuple[int, ...], bool] | None = None  # of contexts: shape, strings or not
         self._mass = np.zeros(2)  # sums over rounds of the importance-weighted rewards, and squares
         self._ledger = Ledger(issuer=uuid.uuid4().hex)
         self._learnt: list[Log] = []  # pieces of the log, put together when it is asked for
@@ -65,10 +67,11 @@ class Explorer(ABC):
             If the contexts are not of the kind the policies take; nothing is changed.
         """
         x = self.policies.check_contexts(contexts)
-        if self._learnt and x.shape[1:] != self._learnt[0].contexts.shape[1:]:
+        kind = (x.shape[1:], x.dtype == object)
+        if self._kind is not None and kind != self._kind:
             raise InvalidArgumentError(
-                f"contexts must have the shape (n, *{self._learnt[0].contexts.shape[1:]}) of "
-                f"earlier rounds, got {x.shape}"
+                f"contexts must be like those of earlier rounds, of shape (n, *{self._kind[0]}), "
+                f"{'strings' if self._kind[1] else 'numbers'}, got shape {x.shape} of {x.dtype}"
             )
         if not len(x) and self.pending and self.ask_limit == 0:
             raise InvalidArgumentError(
@@ -80,7 +83,13 @@ class Explorer(ABC):
                 x[:1]
             )  # a policy that cannot answer fails here, not after showing
             self._tried = True
-        actions, propensities = self._choose(x)
+        before = self._rng.bit_generator.state
+        try:
+            actions, propensities = self._choose(x)
+        except BaseException:
+            self._rng.bit_generator.state = before
+            raise
+        self._kind = kind
         return self._ledger.issue(x, actions, propensities)
 
     def tell(self, decisions: Decisions, rewards: Any) -> None:
@@ -102,6 +111,7 @@ class Explorer(ABC):
             rewards = as_rewards(
                 rewards, len(decisions), self.problem.slate_size, self.problem.sparsity
             )
+            self._check_told(rewards)
         self._settle(decisions, rewards)
 
     def discard(self, decisions: Decisions) -> None:
@@ -118,9 +128,9 @@ class Explorer(ABC):
         if not self._learnt:
             return Log.empty(contexts=np.empty(0, np.int64), slate_size=self.problem.slate_size)
         whole, *pieces = self._learnt
+        self._learnt = [whole]
         for piece in pieces:
             whole.extend(piece)
-        self._learnt = [whole]
         return whole[:]
 
     @property
@@ -193,22 +203,26 @@ class Explorer(ABC):
             f"the rewards of a context sum to about {mean:.3g}; declare that, or sparsity=None."
         )
 
+    def _check_told(self, rewards: npt.NDArray[np.float64]) -> None:  # noqa: B027
+        """Raise if checked rewards are not of the kind this learner takes."""
+
     def _uniforms(self, n: int) -> npt.NDArray[np.float64]:
         """The next n rounds' random numbers, shape (n, _draws_per_round)."""
         return self._rng.random((n, self._draws_per_round))
 
     def _settle(self, decisions: Decisions, rewards: npt.NDArray[np.float64] | None) -> None:
         self._ledger.settle(decisions, rewards)
-        ready = self._ledger.ready()
-        if ready is None:
-            self._ledger.release(0)
-            return
-        rounds, origin = ready
         try:
-            self._learn(rounds, origin)
+            ready = self._ledger.ready()
+            if ready is not None:
+                self._learn(*ready)
         except BaseException:
             self._ledger.undo(decisions)
             raise
+        if ready is None:
+            self._ledger.release(0)
+            return
+        rounds, _ = ready
         mass = (rounds.rewards / rounds.propensities).sum(axis=1)
         self._mass += (mass.sum(), (mass**2).sum())
         self._learnt.append(rounds)

@@ -18,7 +18,7 @@ from policysieve.kernels.weights import (
     real_valued_forms,
     real_valued_steps,
 )
-from policysieve.planning import information_price, plan
+from policysieve.planning import by_optimization_rounds, information_price
 from policysieve.policies import Policies, RandomizedPolicy
 from policysieve.problem import Problem
 
@@ -80,7 +80,9 @@ class ExplorationByOptimization(WeightedExplorer):
             if value not in choices:
                 raise InvalidArgumentError(f"{name} must be one of {choices}, got {value!r}")
         if rounds is None and problem.slate_size == 1:
-            rounds = plan(problem, policies.n_policies).by_optimization_rounds
+            rounds = by_optimization_rounds(
+                problem, log(policies.n_policies), binary=rewards == "binary"
+            )
             if rounds is None:
                 raise InvalidArgumentError(
                     "rounds must be given when the sparsity is not known: no number of them can "
@@ -107,34 +109,25 @@ class ExplorationByOptimization(WeightedExplorer):
             )
         self._objective = 0.0
         self._sequential = True
-        self._sums = np.zeros(
-            (2, policies.n_policies)
-        )  # of weights: over all rounds, the last half
-        self._unsummed = np.zeros(2)  # rounds played since the weights moved
-        self._asked = 0
+        self._sums = np.zeros((2, policies.n_policies))  # of weights: all rounds, the last half
+        self._counted = 0
 
     def ask(self, contexts: Any) -> Decisions:
         """Decide what to show; the theorem is about one context at a time."""
         pending = self._ledger.unlearnt
         decisions = super().ask(contexts)
-        n = len(decisions)
-        self._sequential &= n <= 1 and pending == 0
-        half = self.planned_rounds // 2
-        late = max(0, self._asked + n - max(half, self._asked))
-        self._unsummed += (n, late)
-        self._asked += n
+        self._sequential &= len(decisions) <= 1 and pending == 0
         return decisions
 
     @property
     def mean_objective(self) -> float:
         """Mean of Gamma over the rounds so far; NaN before the first."""
-        n = self._estimates.rounds
+        n = self._record.rounds
         return self._objective / n if n else float("nan")
 
     def average_policy(self, *, last_half: bool = False) -> RandomizedPolicy:
         """Average of the weights over all rounds, or over the second half of the planned ones."""
-        sums = self._sums + self._unsummed[:, None] * self._shares
-        chosen = sums[1] if last_half and sums[1].any() else sums[0]
+        chosen = self._sums[1] if last_half and self._sums[1].any() else self._sums[0]
         return RandomizedPolicy(self.policies, chosen if chosen.any() else self._shares)
 
     def average_bound(self) -> float:
@@ -144,7 +137,7 @@ class ExplorationByOptimization(WeightedExplorer):
         rounds. D bounds Gamma, and the last term passes from the contexts that were seen to their
         distribution.
         """
-        n, delta = self._estimates.rounds, self.problem.delta
+        n, delta = self._record.rounds, self.problem.delta
         if not n:
             return self.problem.reward_cap
         estimation = self.information_weight * log(2 * self.policies.n_policies / delta) / n
@@ -169,7 +162,13 @@ class ExplorationByOptimization(WeightedExplorer):
             bound = self.average_bound()
             promise = f"The average policy is within {bound:.3g} of the best {sure}."
             contradiction = self._contradiction()
-            if contradiction is not None:
+            if not self.finished:
+                bound = None
+                promise = (
+                    f"Nothing is guaranteed at {self.rounds:,} rounds: the bound of the average "
+                    f"policy is a proof only at the {self.planned_rounds:,} that were planned."
+                )
+            elif contradiction is not None:
                 bound, promise = None, contradiction
             elif self.problem.sparsity is None or not self._sequential:
                 bound = None
@@ -183,7 +182,7 @@ class ExplorationByOptimization(WeightedExplorer):
             self.problem,
             rounds=self.rounds,
             planned=self.planned_rounds,
-            complete=self.finished,
+            complete=True,  # these limits hold at any time
             promise=promise,
             policy=policy,
             bound=bound,
@@ -215,17 +214,19 @@ class ExplorationByOptimization(WeightedExplorer):
             closed_form_steps(w_a, aside, q_a, self.information_weight, steps)
         else:
             real_valued_steps(w_a, aside, events.rewards[:, 0], steps)
-        self._sums += self._unsummed[:, None] * self._shares
-        self._unsummed[:] = 0
         return steps
 
-    def _moves(self, aside: Array) -> None:
-        """Gamma = s kappa for 0/1 rewards, at most s/(G - n) for others."""
+    def _count(self, aside: Array, shares: Array) -> None:
+        """Gamma = s kappa for 0/1 rewards, at most s/(G - n) for others; and the weights' sums."""
         values = aside if self.rewards == "binary" else 1 / aside
         self._objective += self._sparsity * float(values.sum())
+        half, n = self.planned_rounds // 2, len(aside)
+        late = max(0, self._counted + n - max(half, self._counted))
+        self._sums += np.array([n, late])[:, None] * shares
+        self._counted += n
 
-    def _check_rewards(self, events: Events) -> None:
-        if self.rewards == "binary" and ((events.rewards > 0) & (events.rewards < 1)).any():
+    def _check_told(self, rewards: Array) -> None:
+        if self.rewards == "binary" and ((rewards > 0) & (rewards < 1)).any():
             raise InvalidArgumentError(
                 "rewards must be 0 or 1, got a fraction; make the learner with rewards='real'"
             )

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from policysieve.checks import as_rng, number
+from policysieve.checks import as_rewards, as_rng, number
 from policysieve.errors import InvalidArgumentError
 from policysieve.evidence import rewarded_events
 from policysieve.exploration.hedge import AveragedHedge, Hedge, HedgeSettings, SampledHedge
@@ -36,7 +36,8 @@ def design(
     Parameters
     ----------
     log : Log
-        Rounds in any order, explored uniformly or not; more of them make a better design.
+        Rounds in the order of their decisions, explored uniformly or not; more of them make a
+        better design.
     policies, problem
         They must fit the log.
     mixing : float, optional
@@ -54,7 +55,8 @@ def design(
     policies.check_fits(problem)
     if not len(log):
         raise InvalidArgumentError("log must have at least one round, got none")
-    generator = as_rng(rng)
+    as_rewards(log.rewards, len(log), log.slate_size, problem.sparsity)
+    generator = as_rng(rng, stream=3)
     sizes = plan(problem, policies.n_policies, sampled=sampled)
     share = sizes.mixing if mixing is None else number("mixing", mixing, above=0, below=1)
     smallest = float(log.propensities.min())

@@ -60,7 +60,7 @@ class Exp4(WeightedExplorer):
             self.problem,
             rounds=self.rounds,
             planned=self.planned_rounds,
-            complete=self.finished,
+            complete=True,  # these limits hold at any time
             promise=f"All intervals hold with probability at least {1 - self.problem.delta:g}; "
             "EXP4 promises little regret, not a good final policy.",
         )

@@ -73,6 +73,7 @@ def promise_of_size(problem: Problem, *, planned: int, sufficient: int, guarante
             "were sized to guarantee it."
         )
     return (
-        f"All intervals hold {sure}; {planned:,} rounds are fewer than the {sufficient:,} that "
-        f"guarantee epsilon {problem.epsilon:g} in advance, so that guarantee does not apply."
+        f"All intervals hold {sure}; the planned {planned:,} rounds were not sized to guarantee "
+        f"epsilon {problem.epsilon:g} in advance, which takes {sufficient:,} in their right "
+        "proportion, so that guarantee does not apply."
     )

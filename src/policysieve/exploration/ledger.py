@@ -71,6 +71,8 @@ class Ledger:
 
     def settle(self, decisions: Decisions, rewards: npt.NDArray[np.float64] | None) -> None:
         """Enter the rewards of pending rounds, or None if they will never be known."""
+        if isinstance(decisions, Decisions) and not len(decisions):
+            return
         batch = self._find(decisions)
         batch.state[decisions.rows] = _DISCARDED if rewards is None else _TOLD
         if rewards is not None:
@@ -81,6 +83,8 @@ class Ledger:
 
     def undo(self, decisions: Decisions) -> None:
         """Make rounds pending again that were settled just now."""
+        if not len(decisions):
+            return
         state = self._batches[decisions.batch].state
         self.unlearnt += int((state[decisions.rows] == _DISCARDED).sum())
         self.pending += len(decisions)
@@ -144,6 +148,11 @@ class Ledger:
         if batch is None:
             raise DecisionsError(f"decisions of batch {decisions.batch} were told before")
         rows = decisions.rows
+        if not np.array_equal(batch.decisions.actions[rows], decisions.actions):
+            raise DecisionsError(
+                "decisions were not issued by this learner but by a copy of it; tell them to the "
+                "copy"
+            )
         named = np.zeros(len(batch.state), dtype=np.bool_)
         named[rows] = True
         if int(named.sum()) != len(rows):

@@ -28,6 +28,7 @@ from policysieve.problem import Problem
 __all__ = ["Exploration"]
 
 _VERSION = 1
+_STREAM = 2  # of random numbers: others than those of worlds and learners
 
 
 class Exploration:
@@ -67,7 +68,7 @@ class Exploration:
         self.shares = shares
         self.mixing = mixing
         self.variance_bound = variance_bound
-        self._rng = as_rng(rng)
+        self._rng = as_rng(rng, stream=_STREAM)
         self._accept, self._alias = np.empty(len(shares)), np.empty(len(shares), np.int32)
         alias_table(shares, self._accept, self._alias)
         self._issuer, self._issued = uuid.uuid4().hex, 0
@@ -77,6 +78,18 @@ class Exploration:
     def draws_per_round(self) -> int:
         """Uniform random numbers that one round uses."""
         return self.problem.slate_size + 2
+
+    @property
+    def floor(self) -> float:
+        """Smallest propensity that an item can have, for `Evidence`: mixing m/K."""
+        return self.mixing * self.problem.slate_size / self.problem.n_actions
+
+    @property
+    def ranges(self) -> npt.NDArray[np.float64]:
+        """Largest importance-weighted reward of each policy, for `Evidence`."""
+        followed = np.zeros(self.policies.n_policies)
+        followed[self.support] = self.shares
+        return self.problem.reward_cap / (self.floor + (1 - self.mixing) * followed)
 
     @property
     def largest_gain(self) -> float:

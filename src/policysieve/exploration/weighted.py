@@ -8,13 +8,9 @@ import numpy.typing as npt
 
 from policysieve.checks import integer
 from policysieve.errors import InvalidArgumentError
-from policysieve.evidence import (
-    Estimates,
-    Events,
-    ValueIntervals,
-    empirical_bernstein,
-    rewarded_events,
-)
+from policysieve.evidence import Events, ValueIntervals
+from policysieve.evidence.classical import value_intervals
+from policysieve.evidence.record import Record
 from policysieve.exploration.base import Explorer
 from policysieve.exploration.ledger import Origin
 from policysieve.exploration.marginals import Marginals
@@ -28,6 +24,7 @@ __all__ = ["Array", "WeightedExplorer"]
 
 Array = npt.NDArray[np.float64]
 
+_FAINTEST = -600.0  # logarithm of a weight, relative to the largest
 _BLOCK = 1 << 22  # probabilities held at once when contexts are not remembered
 
 
@@ -52,11 +49,12 @@ class WeightedExplorer(Explorer):
         self._everyone = np.arange(n_policies, dtype=np.int32)
         self._log_weights = np.zeros(n_policies)
         self._shares = np.full(n_policies, 1 / n_policies)
-        self._estimates = Estimates(n_policies)
+        self._record = Record(policies, problem)
         self._marginals = Marginals(policies)
         self._q = np.empty((0, problem.n_actions))
         self._aside = np.empty(0)
-        self._played: dict[int, tuple[Array, Array]] = {}  # of each batch: w_a, and what was kept
+        # Of each batch: w_a, what was set aside, and the weights it was asked with.
+        self._played: dict[int, tuple[Array, Array, Array]] = {}
 
     @property
     def weights(self) -> Array:
@@ -66,21 +64,20 @@ class WeightedExplorer(Explorer):
     @property
     def finished(self) -> bool:
         """Whether the planned rounds are done."""
-        return self._estimates.rounds == self.planned_rounds
+        return self._record.rounds == self.planned_rounds
 
     @property
     def ask_limit(self) -> int:
         """Planned rounds that are neither done nor under way."""
-        return max(0, self.planned_rounds - self._estimates.rounds - self._ledger.unlearnt)
+        return max(0, self.planned_rounds - self._record.rounds - self._ledger.unlearnt)
 
     def intervals(self) -> ValueIntervals:
-        """Importance-weighted estimates with limits that hold at the planned number of rounds."""
-        return empirical_bernstein(
-            self._estimates,
-            reward_cap=self.problem.reward_cap,
-            largest=self.problem.reward_cap * self._largest_weight,
-            delta=self.problem.delta,
-        )
+        """Importance-weighted estimates with limits that hold at any time.
+
+        These learners adapt their propensities to rewards, so bounds for independent rounds would
+        not do (docs/maths.md, "Intervals at any time").
+        """
+        return value_intervals(self._record, self.problem.delta)
 
     @abstractmethod
     def _solve(self, w: Array, rows: npt.NDArray[np.intp], q: Array, aside: Array) -> None:
@@ -98,8 +95,8 @@ class WeightedExplorer(Explorer):
     def _largest_weight(self) -> float:
         """The largest importance weight 1/q that can occur."""
 
-    def _moves(self, aside: Array) -> None:
-        """Hear what was set aside for newly learnt rounds, before the weights move."""
+    def _count(self, aside: Array, shares: Array) -> None:
+        """Hear of newly counted rounds: what was set aside, the weights they were asked with."""
 
     @property
     def _draws_per_round(self) -> int:
@@ -118,7 +115,7 @@ class WeightedExplorer(Explorer):
             look_up(q, slots, actions[part], q_a[part])
             look_up(w, slots, actions[part], w_a[part])
             aside[part] = kept[slots]
-        self._played[self._ledger.batches_issued] = (w_a[:, 0], aside)
+        self._played[self._ledger.batches_issued] = (w_a[:, 0], aside, self._shares)
         return actions, np.minimum(q_a, 1.0)
 
     def _distributions(
@@ -133,21 +130,18 @@ class WeightedExplorer(Explorer):
         return w, self._q, self._aside, slots
 
     def _learn(self, rounds: Log, origin: Origin) -> None:
-        missing = self.planned_rounds - self._estimates.rounds
-        events = rewarded_events(rounds[:missing], self.policies)
-        self._check_rewards(events)
+        counted = rounds[: self.planned_rounds - self._record.rounds]
+        events = self._record.add(counted, floor=1 / self._largest_weight).events
         w_a, aside = self._recall(origin, events.n_rounds)
-        self._moves(aside)
-        self._estimates.add(events)
         if len(events.rounds):
             steps = self._steps(events, w_a[events.rounds], aside[events.rounds])
             add_steps(events.table, events.rows, events.actions[:, 0], steps, self._log_weights)
-            shares = np.exp(self._log_weights - self._log_weights.max())
+            # No weight ever vanishes: what no policy would show is never played, and could not be
+            # estimated any more.
+            gaps = self._log_weights - self._log_weights.max()
+            shares = np.exp(np.maximum(gaps, _FAINTEST))
             self._shares = shares / shares.sum()
             self._marginals.forget()
-
-    def _check_rewards(self, events: Events) -> None:
-        """Raise if the rewards are not of the kind this learner takes."""
 
     def _recall(self, origin: Origin, n: int) -> tuple[Array, Array]:
         """What was kept for the first n of these rounds when they were played."""
@@ -155,7 +149,9 @@ class WeightedExplorer(Explorer):
         for batch in np.unique(origin.batches[:n]).tolist():
             here = np.flatnonzero(origin.batches[:n] == batch)
             rows = origin.rows[here]
-            w_a[here], aside[here] = (kept[rows] for kept in self._played[batch])
+            all_w_a, all_aside, shares = self._played[batch]
+            w_a[here], aside[here] = all_w_a[rows], all_aside[rows]
+            self._count(aside[here], shares)
         for batch in [batch for batch in self._played if batch < self._ledger.oldest_batch]:
             del self._played[batch]
         return w_a, aside

@@ -88,6 +88,10 @@ class EstimatorPolicies(Policies):
             raise PolicyFailureError(
                 policy, f"must have one whole-number class per score, got {labels!r}"
             )
+        if not np.array_equal(labels, np.unique(np.floor(labels))):
+            raise PolicyFailureError(
+                policy, f"must have different whole-number classes in order, got {labels!r}"
+            )
         if labels.min() < 0 or labels.max() >= self.n_actions:
             raise PolicyFailureError(
                 policy, f"has classes outside [0, {self.n_actions - 1}]: {labels!r}"

@@ -23,7 +23,7 @@ class LinearPolicies(Policies):
     weights : float array of shape (n_policies, n_actions, n_features)
         One matrix per policy. Add a constant feature to have an intercept.
     slate_size : int
-        Number m of actions shown. Ties go to the lower action number.
+        Number m of actions shown. Ties go to the lower action number, up to the rounding of scores.
 
     Scores are computed in blocks, so memory stays bounded whatever the number of contexts.
     """
