@@ -8,7 +8,7 @@ from scipy import stats
 
 from policysieve.kernels import hedge
 from policysieve.kernels.hits import find_hits
-from policysieve.kernels.importance import add_gains
+from policysieve.kernels.importance import add_cells, add_gains, sum_by_cell
 from policysieve.kernels.subsets import (
     alias_table,
     marginals,
@@ -65,6 +65,28 @@ def test_gains(compiled, K, m):
     naive = importance_weighted(table[rows].tolist(), shown, propensities, rewards)
     np.testing.assert_allclose(total, 1 + naive.sum(axis=0), rtol=1e-12)
     np.testing.assert_allclose(square, 1 + (naive**2).sum(axis=0), rtol=1e-12)
+
+
+@both
+def test_gains_by_cell(compiled):
+    """Events at the same context with the same action are summed before the class is asked."""
+    pick = (lambda kernel: kernel) if compiled else (lambda kernel: kernel.py_func)
+    rng = np.random.default_rng(0)
+    table = rng.integers(0, 5, (4, 9, 1)).astype(np.uint8)
+    rows, actions = rng.integers(0, 4, 60), rng.integers(0, 5, 60).astype(np.int32)
+    gains = rng.uniform(0.1, 3, 60)
+    sums, used = np.zeros((20, 2)), np.empty(20, np.int64)
+    with np.errstate(over="ignore"):
+        n = pick(sum_by_cell)(rows, actions, gains, 5, sums, used)
+        assert sorted(used[:n]) == sorted(set((rows * 5 + actions).tolist()))
+        total, square = np.zeros(9), np.zeros(9)
+        cells = used[:n]
+        pick(add_cells)(table, cells // 5, cells % 5, sums[cells], total, square)
+    naive = importance_weighted(
+        table[rows].tolist(), actions[:, None], np.ones((60, 1)), gains[:, None]
+    )
+    np.testing.assert_allclose(total, naive.sum(axis=0))
+    np.testing.assert_allclose(square, (naive**2).sum(axis=0))
 
 
 @both

@@ -65,11 +65,10 @@ class Estimates:
 
     def _add_by_cell(self, events: Events, gains: npt.NDArray[np.float64], cells: int) -> None:
         """Single actions at contexts that come again: first sum for each (context, action)."""
-        total, square = np.zeros(cells), np.zeros(cells)
-        sum_by_cell(events.rows, events.actions[:, 0], gains, events.n_actions, total, square)
-        used = np.flatnonzero(total)
-        rows, actions = np.divmod(used, events.n_actions)
-        add_cells(events.table, rows, actions, total[used], square[used], self._total, self._square)
+        sums, used = np.zeros((cells, 2)), np.empty(min(cells, len(gains)), dtype=np.int64)
+        n = sum_by_cell(events.rows, events.actions[:, 0], gains, events.n_actions, sums, used)
+        rows, actions = np.divmod(used[:n], events.n_actions)
+        add_cells(events.table, rows, actions, sums[used[:n]], self._total, self._square)
 
     def merge(self, other: Self) -> None:
         """Add the sums of another part of the data."""

@@ -65,6 +65,8 @@ class Explorer(ABC):
         ------
         InvalidArgumentError
             If the contexts are not of the kind the policies take; nothing is changed.
+        PolicyFailureError
+            If a policy cannot answer; nothing is changed.
         """
         x = self.policies.check_contexts(contexts)
         kind = (x.shape[1:], x.dtype == object)
@@ -79,9 +81,7 @@ class Explorer(ABC):
                 "to be given up with discard"
             )
         if not self._tried and len(x):
-            self.policies.actions(
-                x[:1]
-            )  # a policy that cannot answer fails here, not after showing
+            self.policies.actions(x[:1])  # who cannot answer fails before anything is shown
             self._tried = True
         before = self._rng.bit_generator.state
         try:
@@ -223,7 +223,8 @@ class Explorer(ABC):
             self._ledger.release(0)
             return
         rounds, _ = ready
-        mass = (rounds.rewards / rounds.propensities).sum(axis=1)
+        rewarded = np.flatnonzero(rounds.rewards.any(axis=1))
+        mass = (rounds.rewards[rewarded] / rounds.propensities[rewarded]).sum(axis=1)
         self._mass += (mass.sum(), (mass**2).sum())
         self._learnt.append(rounds)
         self._rounds += len(rounds)

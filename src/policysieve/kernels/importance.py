@@ -45,17 +45,25 @@ def add_gains(table, rows, actions, gains, K, total, square):
 
 
 @nb.njit(cache=True, nogil=True)
-def sum_by_cell(rows, actions, gains, K, sums, squares):
-    """Sum gains and their squares for each cell row * K + action."""
+def sum_by_cell(rows, actions, gains, K, sums, used):
+    """Sum gains and their squares for each cell row * K + action, into sums (cells, 2).
+
+    Gains are positive. The cells that occur go to used; return their number.
+    """
+    n = 0
     for i in range(len(rows)):
         cell = rows[i] * K + actions[i]
-        sums[cell] += gains[i]
-        squares[cell] += gains[i] * gains[i]
+        if sums[cell, 0] == 0.0:
+            used[n] = cell
+            n += 1
+        sums[cell, 0] += gains[i]
+        sums[cell, 1] += gains[i] * gains[i]
+    return n
 
 
 @nb.njit(cache=True, nogil=True)
-def add_cells(table, rows, actions, sums, squares, total, square):
-    """Add sums[i] to total[pi] and squares[i] to square[pi] where pi shows actions[i] at rows[i].
+def add_cells(table, rows, actions, sums, total, square):
+    """Add sums[i] to total[pi] and square[pi] of the policies that show actions[i] at rows[i].
 
     For single actions: table (., P, 1).
     """
@@ -63,5 +71,5 @@ def add_cells(table, rows, actions, sums, squares, total, square):
     hits = np.empty(P, np.int32)
     for i in range(len(rows)):
         for h in range(find_hits(table[rows[i]].reshape(P), actions[i], 1, 0, hits, 0)):
-            total[hits[h]] += sums[i]
-            square[hits[h]] += squares[i]
+            total[hits[h]] += sums[i, 0]
+            square[hits[h]] += sums[i, 1]
