@@ -95,7 +95,7 @@ def as_rewards(
             f"{first_rows(bad.any(axis=1))}; rescale them, and count an answer that is missing at "
             "its deadline as 0"
         )
-    if sparsity is not None:
+    if sparsity is not None and sparsity < slate_size:
         over = array.sum(axis=1) > sparsity + _SLACK
         if over.any():
             row = int(np.flatnonzero(over)[0])

@@ -111,6 +111,12 @@ class Log:
         """Rewards of the shown items, shape (n, m), read-only."""
         return self._column(3)
 
+    def rewarded(self) -> npt.NDArray[np.intp]:
+        """Numbers of the rounds that earned anything."""
+        rewards = self.rewards
+        single = rewards.shape[1] == 1
+        return np.flatnonzero(rewards[:, 0] > 0 if single else (rewards > 0).any(axis=1))
+
     @property
     def slate_size(self) -> int:
         """Number of items shown each round."""

@@ -28,6 +28,7 @@ class Estimates:
         self.rounds = 0
         self._total = np.zeros(n_policies)
         self._square = np.zeros(n_policies)
+        self._cells = np.empty((0, 2))  # all zero between uses; kept because fresh memory is slow
 
     @property
     def values(self) -> npt.NDArray[np.float64]:
@@ -65,10 +66,16 @@ class Estimates:
 
     def _add_by_cell(self, events: Events, gains: npt.NDArray[np.float64], cells: int) -> None:
         """Single actions at contexts that come again: first sum for each (context, action)."""
-        sums, used = np.zeros((cells, 2)), np.empty(min(cells, len(gains)), dtype=np.int64)
-        n = sum_by_cell(events.rows, events.actions[:, 0], gains, events.n_actions, sums, used)
-        rows, actions = np.divmod(used[:n], events.n_actions)
-        add_cells(events.table, rows, actions, sums[used[:n]], self._total, self._square)
+        if len(self._cells) != cells:
+            self._cells = np.zeros((cells, 2))
+        used = np.empty(min(cells, len(gains)), dtype=np.int64)
+        n = sum_by_cell(
+            events.rows, events.actions[:, 0], gains, events.n_actions, self._cells, used
+        )
+        used = used[:n]
+        rows, actions = np.divmod(used, events.n_actions)
+        add_cells(events.table, rows, actions, self._cells[used], self._total, self._square)
+        self._cells[used] = 0.0
 
     def merge(self, other: Self) -> None:
         """Add the sums of another part of the data."""

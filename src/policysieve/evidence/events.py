@@ -56,7 +56,7 @@ def rewarded_events(log: Log, policies: Policies) -> Events:
             f"actions of the log must lie in [0, {policies.n_actions - 1}], got "
             f"{actions[row].tolist()} in row {row}{first_rows(bad)}"
         )
-    rounds = np.flatnonzero(rewards.any(axis=1))
+    rounds = log.rewarded()
     if len(rounds):
         table, rows = policies.action_rows(policies.check_contexts(log.contexts[rounds]))
     else:

@@ -223,7 +223,7 @@ class Explorer(ABC):
             self._ledger.release(0)
             return
         rounds, _ = ready
-        rewarded = np.flatnonzero(rounds.rewards.any(axis=1))
+        rewarded = rounds.rewarded()
         mass = (rounds.rewards[rewarded] / rounds.propensities[rewarded]).sum(axis=1)
         self._mass += (mass.sum(), (mass**2).sum())
         self._learnt.append(rounds)
