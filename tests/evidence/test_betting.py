@@ -9,7 +9,7 @@ import pytest
 
 import policysieve as ps
 from policysieve.evidence.betting import _LEVEL, Betting
-from policysieve.evidence.record import Record
+from policysieve.evidence.record import Record, merge_blocks
 from tests.oracles import betting as oracle
 from tests.statistics import assert_at_most
 
@@ -406,3 +406,36 @@ def test_the_callers_arrays_are_copied():
     )
     weights[:] = -7
     assert (kept.propensities == 0.5).all()
+
+
+@pytest.mark.parametrize("functions", [False, True])
+def test_rounds_one_at_a_time_are_read_together(functions):
+    """Merged blocks hold the same rounds, also for policies that are worked out each time."""
+    policies, problem, log = case(seed=12, m=2, n=150, reward_share=0.2)
+    if functions:
+        table = policies
+        policies = ps.FunctionPolicies(
+            [lambda x, p=p: table.actions(x)[:, p] for p in range(7)], n_actions=6, slate_size=2
+        )
+    single, whole = Record(policies, problem), Record(policies, problem)
+    ranges = np.full(7, problem.reward_cap / 0.2)
+    for start, end, own in ((0, 60, None), (60, 110, ranges), (110, 150, None)):
+        whole.add(log[start:end], floor=0.2, ranges=own)
+        for i in range(start, end):
+            single.add(log[i : i + 1], floor=0.2, ranges=own)
+    merged = merge_blocks(single.blocks)
+    assert len(merged) == 3
+    for one, two in zip(merged, whole.blocks, strict=True):
+        assert one.events.n_rounds == two.events.n_rounds
+        np.testing.assert_array_equal(one.events.rounds, two.events.rounds)
+        np.testing.assert_array_equal(one.events.rewards, two.events.rewards)
+        np.testing.assert_array_equal(
+            one.events.table[one.events.rows], two.events.table[two.events.rows]
+        )
+    np.testing.assert_allclose(
+        Betting(single).log_wealth(2), Betting(whole).log_wealth(2), atol=1e-10
+    )
+    nothing = Record(policies, problem)
+    for _ in range(3):
+        nothing.add(log[:0], floor=0.2)
+    assert merge_blocks(nothing.blocks)[0].events.n_rounds == 0

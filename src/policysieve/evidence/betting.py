@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from policysieve.evidence.record import Block, Record
+from policysieve.evidence.record import Block, Record, merge_blocks
 from policysieve.kernels.betting import bet_on_events, log_mean_wealth
 
 __all__ = ["Betting"]
@@ -72,6 +72,7 @@ class Betting:
         """
         if not len(rivals):
             return low
+        blocks = merge_blocks(blocks)  # once for the whole search
         hard = self._hardest(leader, rivals, high, blocks)
         while True:
             low = self._search(leader, hard, threshold, low, high, blocks)
@@ -161,7 +162,7 @@ class _Wealth:
 
     def catch_up(self, blocks: Sequence[Block]) -> None:
         """Bet on the blocks that were not bet on yet."""
-        for block in blocks[self._blocks :]:
+        for block in merge_blocks(blocks[self._blocks :]):
             self._bet(block)
         self._blocks = len(blocks)
 

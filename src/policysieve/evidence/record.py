@@ -1,6 +1,7 @@
 """What evidence keeps: the rewarded events, in blocks with the range that was fixed before them."""
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +13,7 @@ from policysieve.log import Log
 from policysieve.policies import Policies
 from policysieve.problem import Problem
 
-__all__ = ["Block", "Record"]
+__all__ = ["Block", "Record", "merge_blocks"]
 
 _SLACK = 1e-9  # rounding allowed when propensities are compared with their floor
 
@@ -107,3 +108,50 @@ class Record:
     def n_events(self) -> int:
         """Rewarded rounds so far."""
         return sum(len(block.events.rounds) for block in self.blocks)
+
+
+def merge_blocks(blocks: Iterable[Block]) -> list[Block]:
+    """The same rounds in fewer blocks: neighbours with the same ranges become one.
+
+    Rounds that came one at a time are then read as fast as if they had come together.
+    """
+    groups: list[list[Block]] = []
+    for block in blocks:
+        last = groups[-1][-1] if groups else None
+        if last and block.largest == last.largest and block.ranges is last.ranges:
+            groups[-1].append(block)
+        else:
+            groups.append([block])
+    return [_merged(group) for group in groups]
+
+
+def _merged(group: list[Block]) -> Block:
+    first = group[0]
+    if len(group) == 1:
+        return first
+    starts = np.cumsum([0] + [block.events.n_rounds for block in group])
+    parts = [
+        (start, block.events)
+        for start, block in zip(starts, group, strict=False)
+        if len(block.events.rounds)
+    ]
+    if not parts:
+        return Block(replace(first.events, n_rounds=int(starts[-1])), first.largest, first.ranges)
+    events = [part for _, part in parts]
+    table, rows = events[0].table, np.concatenate([part.rows for part in events])
+    if any(part.table is not table for part in events):  # slates that were worked out on the way
+        table, rows = (
+            np.concatenate([part.table[part.rows] for part in events]),
+            np.arange(len(rows)),
+        )
+    merged = Events(
+        n_rounds=int(starts[-1]),
+        rounds=np.concatenate([start + part.rounds for start, part in parts]),
+        table=table,
+        rows=rows,
+        actions=np.concatenate([part.actions for part in events]),
+        propensities=np.concatenate([part.propensities for part in events]),
+        rewards=np.concatenate([part.rewards for part in events]),
+        n_actions=first.events.n_actions,
+    )
+    return Block(merged, first.largest, first.ranges)

@@ -9,6 +9,7 @@ import numpy.typing as npt
 from policysieve.checks import integer, number
 from policysieve.errors import InvalidArgumentError
 from policysieve.evidence import Evidence, ValueIntervals, rewarded_events
+from policysieve.evidence.record import Block, merge_blocks
 from policysieve.exploration.base import Explorer
 from policysieve.exploration.decisions import Recommendation
 from policysieve.exploration.hedge import AveragedHedge, HedgeSettings
@@ -190,7 +191,7 @@ class Sieve(Explorer):
 
     def _redesign(self) -> _Design:
         """Hedge among the survivors on all rewarded rounds, weighted by their propensities."""
-        blocks = self.evidence.record.blocks
+        blocks = merge_blocks(self.evidence.record.blocks)
         mixing = float(np.mean(self._mixings))
         largest = max(block.largest for block in blocks) / mixing
         hedge = AveragedHedge(
@@ -208,9 +209,11 @@ class Sieve(Explorer):
             hedge.add(block.events)
         p_hat = hedge.design()
         designs = [self._make(p_hat, mixing) for mixing in self._mixings]
-        return designs[0] if len(designs) == 1 else min(designs, key=self._rounds_needed)
+        if len(designs) == 1:
+            return designs[0]
+        return min(designs, key=lambda design: self._rounds_needed(design, blocks))
 
-    def _rounds_needed(self, design: _Design) -> float:
+    def _rounds_needed(self, design: _Design, blocks: list[Block]) -> float:
         """Rounds that this design would take to certify, by the estimates so far, up to a factor.
 
         A rival at distance gap takes about 2 V/(eps + gap)^2 + B/(eps + gap): V the second moment
@@ -220,7 +223,7 @@ class Sieve(Explorer):
         leader = self._certificate.leader
         n_policies, n_actions = self.policies.n_policies, self.problem.n_actions
         total, square = np.zeros(n_policies), np.zeros(n_policies)
-        for block in self.evidence.record.blocks:
+        for block in blocks:
             e = block.events
             shown = np.empty(e.actions.shape)
             covered = np.zeros(len(e.rows))
