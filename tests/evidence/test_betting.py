@@ -40,7 +40,9 @@ def naive_rewards(policies, log):
 
 
 def stakes_of(problem):
-    return np.geomspace(problem.epsilon / (2 * problem.reward_cap), 0.95, STAKES)
+    low = problem.epsilon / (2 * problem.reward_cap)
+    odds = np.geomspace(low / (1 - low), 9, STAKES)
+    return odds / (1 + odds)
 
 
 @pytest.mark.parametrize("m", [1, 2, 3])
@@ -156,7 +158,7 @@ def test_the_factors_are_fair_under_the_null(m):
             mean += 0.5 * chance[x, k] * Z
             low = np.minimum(low, Z)
         np.testing.assert_allclose(mean, values[:, None] - values[None, :], atol=1e-12)
-        assert (1 + 0.95 / ranges[None, :] * low > 0).all()
+        assert (1 + 0.9 / ranges[None, :] * low > 0).all()
         for leader, rival in product(range(5), repeat=2):
             gap = values[rival] - values[leader]
             if gap > 0:

@@ -13,7 +13,7 @@ __all__ = ["Betting"]
 Array = npt.NDArray[np.float64]
 
 _BETS = 8
-_BOLDEST = 0.95  # of what could lose everything in one round
+_BOLDEST = 0.9  # of what could lose everything in one round
 _LEVEL = 1.25  # ranges are rounded up to powers of this, so that policies share their bets
 _MAX_LEVELS = 24
 _HARDEST = 32  # policies on which a bound is searched before it is checked on all
@@ -42,7 +42,8 @@ class Betting:
         problem = record.problem
         # Stakes are shares of what a policy's range allows: fixed before the data, and for good.
         low = problem.epsilon / (2 * problem.reward_cap)
-        self._stakes = np.geomspace(min(low, _BOLDEST / 2), _BOLDEST, _BETS)
+        odds = np.geomspace(low / (1 - low), _BOLDEST / (1 - _BOLDEST), _BETS)
+        self._stakes = odds / (1 + odds)
         self._leader = -1
         self._state: _Wealth | None = None
 
