@@ -171,8 +171,9 @@ class Sieve(Explorer):
         return slates, propensities
 
     def _learn(self, rounds: Log, origin: Origin) -> None:
-        rewarded_events(rounds, self.policies)  # may fail, and must do so before anything changes
         edges = np.flatnonzero(np.diff(origin.batches)) + 1
+        if len(edges):
+            rewarded_events(rounds, self.policies)  # a policy that fails must do so before any part
         for start, end in zip([0, *edges], [*edges, len(rounds)], strict=True):
             design = self._designs[int(origin.batches[start])]
             self.evidence.add(rounds[start:end], floor=design.floor, ranges=design.ranges)
