@@ -11,6 +11,7 @@ from policysieve.exploration.sieve import Sieve
 from policysieve.exploration.uniform import Uniform
 
 __all__ = [
+    "LEARNERS",
     "Decisions",
     "Exp4",
     "Exploration",
@@ -22,3 +23,15 @@ __all__ = [
     "Uniform",
     "design",
 ]
+
+LEARNERS: dict[str, type[Explorer]] = {
+    learner.__name__: learner
+    for learner in (
+        Sieve,
+        LowVarianceExploration,
+        ExplorationByOptimization,
+        Exp4,
+        Uniform,
+    )
+}
+"""Every learner by its name: where a new one is registered."""
