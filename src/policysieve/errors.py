@@ -6,6 +6,7 @@ rule, what arrived and what to do.
 """
 
 __all__ = [
+    "DatasetUnavailableError",
     "DecisionsError",
     "FileFormatError",
     "InvalidArgumentError",
@@ -48,6 +49,10 @@ class PolicyFailureError(PolicySieveError, RuntimeError):
 
 class FileFormatError(PolicySieveError, ValueError):
     """A file is truncated, of an unknown format, or does not hold what it should."""
+
+
+class DatasetUnavailableError(PolicySieveError, OSError):
+    """A data set is not in the cache and could not be downloaded."""
 
 
 class UnknownValueError(PolicySieveError, LookupError):

@@ -2,14 +2,17 @@
 
 from policysieve.worlds.base import Draw, World
 from policysieve.worlds.classification import Classification
+from policysieve.worlds.datasets import Dataset, load_dataset
 from policysieve.worlds.finite import FiniteWorld
 from policysieve.worlds.lower_bounds import HiddenArm, RareContext
 from policysieve.worlds.multilabel import Multilabel
+from policysieve.worlds.pools import make_pool
 from policysieve.worlds.replay import Replay
 from policysieve.worlds.synthetic import SparseSynthetic
 
 __all__ = [
     "Classification",
+    "Dataset",
     "Draw",
     "FiniteWorld",
     "HiddenArm",
@@ -18,4 +21,6 @@ __all__ = [
     "Replay",
     "SparseSynthetic",
     "World",
+    "load_dataset",
+    "make_pool",
 ]

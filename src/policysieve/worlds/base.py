@@ -2,17 +2,17 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from policysieve.checks import as_actions, as_rng, first_rows, integer, number
-from policysieve.errors import InvalidArgumentError
+from policysieve.errors import InvalidArgumentError, UnknownValueError
 from policysieve.problem import Problem
 
 if TYPE_CHECKING:
-    from policysieve.policies import Policies
+    from policysieve.policies import AnyPolicies, MarginalPolicy, Policies, Policy
 
 __all__ = ["Draw", "RewardsOf", "World"]
 
@@ -170,7 +170,38 @@ class World(ABC):
                 raise InvalidArgumentError(
                     f"policies must have the world's {name}={ours}, got {name}={theirs}"
                 )
+        if not hasattr(policies, "n_policies"):
+            raise UnknownValueError(
+                f"{type(policies).__name__} cannot be listed; ask for best_value(policies), and "
+                "for value(policy) of one of them"
+            )
         return self._values(policies)
+
+    def value(self, policy: "Policy | MarginalPolicy") -> float:
+        """Exact expected reward per round of one policy of a class that cannot be listed.
+
+        Raises
+        ------
+        UnknownValueError
+            If this world cannot know.
+        """
+        raise UnknownValueError(
+            f"{type(self).__name__} cannot tell the exact value of {type(policy).__name__}"
+        )
+
+    def best_value(self, policies: "AnyPolicies") -> float:
+        """Exact expected reward per round of the best policy of a class.
+
+        Raises
+        ------
+        UnknownValueError
+            If this world cannot know.
+        """
+        if hasattr(policies, "n_policies"):
+            return float(self.values(cast("Policies", policies)).max())
+        raise UnknownValueError(
+            f"{type(self).__name__} cannot tell the best value of {type(policies).__name__}"
+        )
 
     def problem(self, *, epsilon: float, delta: float) -> Problem:
         """The problem of finding a policy within `epsilon` of the best in this world."""

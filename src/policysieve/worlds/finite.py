@@ -1,6 +1,7 @@
 """Worlds with finitely many contexts of known probability: every value is exact."""
 
 from abc import abstractmethod
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from policysieve.errors import InvalidArgumentError
 from policysieve.worlds.base import Draw, RewardsOf, World
 
 if TYPE_CHECKING:
-    from policysieve.policies import Policies
+    from policysieve.policies import AnyPolicies, MarginalPolicy, Policies, Policy
 
 __all__ = ["FiniteWorld", "dataset_contexts"]
 
@@ -74,6 +75,45 @@ class FiniteWorld(World):
             n_actions=self.n_actions,
             slate_size=self.slate_size,
         )
+
+    def value(self, policy: "Policy | MarginalPolicy") -> float:
+        """Exact expected reward per round of one policy: a sum over the contexts."""
+        total = 0.0
+        for rows, rewards in self._reward_blocks():
+            x = self._contexts[rows]
+            if hasattr(policy, "probabilities"):
+                total += float((rewards * policy.probabilities(x)).sum())
+            else:
+                shown = policy.actions(x).astype(np.intp)
+                total += float(np.take_along_axis(rewards, shown, axis=1).sum())
+        return total
+
+    def best_value(self, policies: "AnyPolicies") -> float:
+        """Exact expected reward per round of the best policy of a class.
+
+        For a class that cannot be listed, it is asked for its best policy on all contexts and
+        actions, weighted by their expected rewards.
+        """
+        if hasattr(policies, "n_policies") or not policies.exact:
+            return super().best_value(policies)
+        found = []
+        for rows, rewards in self._reward_blocks():
+            at, actions = np.nonzero(rewards)
+            found.append((rows[at], actions, rewards[at, actions]))
+        rows, actions, weights = (np.concatenate(column) for column in zip(*found, strict=True))
+        return self.value(policies.best(self._contexts[rows], actions, weights))
+
+    def _reward_blocks(self) -> Iterator[tuple[npt.NDArray[np.intp], npt.NDArray[np.float64]]]:
+        """Rows of contexts and P(x) E[r | x] there, some at a time."""
+        block = max(1, _BLOCK // self.n_actions)
+        for x in range(0, self.n_contexts, block):
+            rows = np.arange(x, min(x + block, self.n_contexts), dtype=np.intp)
+            chance = (
+                np.full(len(rows), 1 / self.n_contexts)
+                if self._probabilities is None
+                else self._probabilities[rows]
+            )
+            yield rows, self._expected_rewards(rows) * chance[:, None]
 
     def _values(self, policies: "Policies") -> npt.NDArray[np.float64]:
         """Sum P(x) E[r(j) | x] over the contexts x and the items j that each policy shows."""

@@ -22,7 +22,8 @@ class RareContext(FiniteWorld):
 
     Context 0 comes with probability 2 epsilon and rewards one hidden action, uniformly random.
     Context 1 comes otherwise and rewards nothing. A policy that misses the hidden action is
-    2 epsilon worse than the best.
+    2 epsilon worse than the best. The class meant is all functions,
+    ``TabularPolicies(n_contexts=2, n_actions=K)``.
 
     Parameters
     ----------

@@ -1,7 +1,9 @@
 """Pools of classifiers of different kinds and qualities, to choose among."""
 
+import numbers
 import warnings
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,12 +11,20 @@ import numpy.typing as npt
 
 from policysieve.checks import as_rng, integer
 from policysieve.errors import InvalidArgumentError, MissingExtraError
+from policysieve.worlds.pool_cache import kept_pool
 
 __all__ = ["SubsetModel", "make_pool"]
 
+_Kind = tuple[str, Callable[[np.random.Generator], Any]]
+
+_KNOW_PROBABILITIES = ("logistic", "kNN", "decision tree", "extra trees", "naive Bayes", "LDA")
+
 
 class SubsetModel:
-    """A fitted classifier that looks at some of the features only."""
+    """A fitted classifier that looks at some of the features only.
+
+    It has ``predict_proba`` or ``decision_function`` if the classifier inside has.
+    """
 
     def __init__(self, model: Any, columns: npt.NDArray[np.intp], description: str) -> None:
         self.model = model
@@ -26,8 +36,22 @@ class SubsetModel:
         """Most likely class of each row of X."""
         return np.asarray(self.model.predict(X[:, self.columns]))
 
+    def __getattr__(self, name: str) -> Any:
+        if name not in ("predict_proba", "decision_function"):
+            raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+        method = getattr(self.model, name)
+        return lambda rows: np.asarray(method(rows[:, self.columns]))
+
     def __repr__(self) -> str:
-        return f"SubsetModel({self.description})"
+        return f"{type(self).__name__}({self.description})"
+
+
+class SubsetRanker(SubsetModel):
+    """A `SubsetModel` for several labels per row: one classifier for each label."""
+
+    def predict(self, X: Any) -> npt.NDArray[Any]:  # noqa: N803
+        """Label with the largest probability for each row of X."""
+        return np.asarray(self.classes_[np.argmax(self.predict_proba(X), axis=1)])
 
 
 def make_pool(
@@ -40,44 +64,147 @@ def make_pool(
 ) -> list[SubsetModel]:
     """Train n classifiers that differ in kind, training rows and features.
 
+    For a whole-number seed the pool is kept in the cache folder (``POLICYSIEVE_CACHE``), and the
+    same call loads it from there, with exactly the same predictions. Pools are kept as pickles,
+    which run code when they are loaded: only the cache folder is ever read, so let nobody else
+    write to it.
+
     Parameters
     ----------
     X, y
-        Training data: features (rows, features) and whole-number labels.
+        Training data: features (rows, features), and whole-number labels (rows,) or for several
+        labels per row zeros and ones (rows, labels).
     n : int
         How many classifiers.
     seed : seed or numpy Generator
     track : callable
-        Wraps the loop over classifiers, for instance to show progress.
+        Wraps the loop over classifiers that have to be trained, for instance to show progress.
 
     Returns
     -------
     list of SubsetModel
-        With ``predict`` and a one-line ``description``, from poor to good in no order.
+        With ``predict`` and a one-line ``description``, from poor to good in no order. For several
+        labels per row ``predict_proba`` scores every label and ``predict`` names the first.
     """
     n = integer("n", n, low=1)
     rng = as_rng(seed)
-    features, labels = np.asarray(X, dtype=np.float64), np.asarray(y)
-    if features.ndim != 2 or labels.shape != (len(features),) or len(features) < 2:
+    features, labels = _checked_training_data(X, y)
+    kinds = _kinds()
+    train_one = _classifier
+    if labels.ndim == 2:
+        kinds = [kind for kind in kinds if kind[0] in _KNOW_PROBABILITIES]
+        train_one = _ranker
+
+    def train() -> list[SubsetModel]:
+        return [
+            train_one(features, labels, kinds[index % len(kinds)], rng) for index in track(range(n))
+        ]
+
+    if not isinstance(seed, numbers.Integral):
+        return train()
+    return kept_pool(_key(features, labels, n, int(seed)), train)
+
+
+def _key(
+    features: npt.NDArray[np.float64], labels: npt.NDArray[Any], n: int, seed: int
+) -> list[bytes]:
+    """All that a pool depends on, with the text of this file as the version of its recipe."""
+    import scipy
+    import sklearn
+
+    versions = (sklearn.__version__, scipy.__version__, np.__version__)
+    arrays = (features.shape, labels.shape, labels.dtype.str)
+    return [
+        Path(__file__).read_bytes(),
+        repr((versions, arrays, n, seed)).encode(),
+        features.tobytes(),
+        labels.tobytes(),
+    ]
+
+
+def _checked_training_data(
+    X: Any,  # noqa: N803
+    y: Any,
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[Any]]:
+    try:
+        features = np.ascontiguousarray(X, dtype=np.float64)
+    except (TypeError, ValueError) as error:
         raise InvalidArgumentError(
-            "X and y must have shapes (rows, features) and (rows,), got "
+            f"X must be a dense array of numbers ({error}); turn texts into features first, for "
+            "instance by TfidfVectorizer and TruncatedSVD"
+        ) from error
+    labels = np.asarray(y)
+    if features.ndim != 2 or labels.shape[:1] != (len(features),) or labels.ndim > 2:
+        raise InvalidArgumentError(
+            "X and y must have shapes (rows, features) and (rows,) or (rows, labels), got "
             f"{features.shape} and {labels.shape}"
         )
-    kinds = _kinds()
-    smallest = min(len(features), max(10, 2 * len(np.unique(labels))))
-    pool = []
-    for index in track(range(n)):
-        name, make = kinds[index % len(kinds)]
-        size = round(float(np.exp(rng.uniform(np.log(smallest), np.log(len(features))))))
-        rows = _rows_of_two_classes(labels, rng.permutation(len(features)), size)
-        width = max(1, round(features.shape[1] * rng.uniform(0.15, 1.0)))
-        columns = np.sort(rng.permutation(features.shape[1])[:width])
-        model = make(rng)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # poor fits are part of a varied pool
-            model.fit(features[np.ix_(rows, columns)], labels[rows])
-        pool.append(SubsetModel(model, columns, f"{name}, {len(rows)} rows, {width} features"))
-    return pool
+    if not np.isfinite(features).all():
+        raise InvalidArgumentError("X must hold finite numbers, got NaN or infinity")
+    if labels.dtype.kind not in "biuf":
+        raise InvalidArgumentError(
+            f"y must hold whole-number labels, got dtype {labels.dtype}; number them by "
+            "numpy.unique(y, return_inverse=True)[1]"
+        )
+    if labels.ndim == 1 and len(np.unique(labels)) < 2:
+        raise InvalidArgumentError(f"y must hold at least two classes, got {np.unique(labels)}")
+    if labels.ndim == 2 and (labels.shape[1] < 2 or not np.isin(labels, (0, 1)).all()):
+        raise InvalidArgumentError(
+            "y must hold zeros and ones for at least two labels when it has two dimensions, got "
+            f"shape {labels.shape} and values in [{labels.min()}, {labels.max()}]"
+        )
+    return features, labels
+
+
+def _classifier(
+    features: npt.NDArray[np.float64],
+    labels: npt.NDArray[Any],
+    kind: _Kind,
+    rng: np.random.Generator,
+) -> SubsetModel:
+    """Fit one classifier on random rows and features."""
+    size = _random_size(len(features), len(np.unique(labels)), rng)
+    rows = _rows_of_two_classes(labels, rng.permutation(len(features)), size)
+    columns = _random_columns(features.shape[1], rng)
+    name, make = kind
+    model = _fitted(make(rng), features[np.ix_(rows, columns)], labels[rows])
+    return SubsetModel(model, columns, f"{name}, {len(rows)} rows, {len(columns)} features")
+
+
+def _ranker(
+    features: npt.NDArray[np.float64],
+    labels: npt.NDArray[Any],
+    kind: _Kind,
+    rng: np.random.Generator,
+) -> SubsetModel:
+    """Fit one classifier for each label on random rows and features."""
+    from sklearn.multiclass import OneVsRestClassifier
+
+    size = _random_size(len(features), labels.shape[1], rng)
+    rows = rng.permutation(len(features))[:size]
+    columns = _random_columns(features.shape[1], rng)
+    name, make = kind
+    per_label = OneVsRestClassifier(make(rng))
+    model = _fitted(per_label, features[np.ix_(rows, columns)], labels[rows])
+    return SubsetRanker(
+        model, columns, f"{name} per label, {len(rows)} rows, {len(columns)} features"
+    )
+
+
+def _fitted(model: Any, features: npt.NDArray[np.float64], labels: npt.NDArray[Any]) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # poor fits are part of a varied pool
+        return model.fit(features, labels)
+
+
+def _random_size(n_rows: int, n_classes: int, rng: np.random.Generator) -> int:
+    smallest = min(n_rows, max(10, 2 * n_classes))
+    return round(float(np.exp(rng.uniform(np.log(smallest), np.log(n_rows)))))
+
+
+def _random_columns(n_features: int, rng: np.random.Generator) -> npt.NDArray[np.intp]:
+    width = max(1, round(n_features * rng.uniform(0.15, 1.0)))
+    return np.sort(rng.permutation(n_features)[:width])
 
 
 def _rows_of_two_classes(
@@ -89,7 +216,7 @@ def _rows_of_two_classes(
     return order[:size]
 
 
-def _kinds() -> list[tuple[str, Callable[[np.random.Generator], Any]]]:
+def _kinds() -> list[_Kind]:
     try:
         from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
         from sklearn.ensemble import ExtraTreesClassifier

@@ -1,0 +1,34 @@
+"""Where things are kept that can be fetched or made again."""
+
+import os
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+
+__all__ = ["cache_folder", "write_atomically"]
+
+
+def cache_folder() -> Path:
+    """Folder of the cache, which may not exist yet.
+
+    It is the environment variable ``POLICYSIEVE_CACHE``, else ``policysieve`` in
+    ``XDG_CACHE_HOME`` or in ``~/.cache``.
+    """
+    chosen = os.environ.get("POLICYSIEVE_CACHE")
+    if chosen:
+        return Path(chosen).expanduser()
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "policysieve"
+
+
+def write_atomically(path: Path, data: bytes) -> None:
+    """Write a file so that readers see all of it or none, and make its folder if need be."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, partial = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".partial")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        os.replace(partial, path)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(partial)
+        raise

