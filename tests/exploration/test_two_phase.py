@@ -1,0 +1,251 @@
+"""What the log-barrier design and the list by multiplicative weights have in common."""
+
+import numpy as np
+import pytest
+
+import policysieve as ps
+from policysieve.exploration.list_weights import ListExploration
+from tests.contracts.explorer_contract import ExplorerContract
+from tests.exploration.cases import assert_unbiased, play, random_case, true_values
+from tests.oracles import baselines as oracle
+from tests.oracles.naive import importance_weighted
+from tests.statistics import assert_at_most
+
+both = pytest.mark.parametrize("kind", [ps.LogBarrier, ps.ListWeights])
+
+
+class TestLogBarrier(ExplorerContract):
+    def make(self, policies, problem, seed):
+        return ps.LogBarrier(policies, problem, rng=seed)
+
+
+class TestListWeights(ExplorerContract):
+    def make(self, policies, problem, seed):
+        return ps.ListWeights(policies, problem, rng=seed)
+
+
+class SecondPhase(ExplorerContract):
+    """The same contract with a first phase so short that the tests reach the second."""
+
+    def test_estimates_are_unbiased(self, m):
+        """The first batch of a hundred is uniform, thirty rounds of it phase 1."""
+        learner = self.learner(m)
+        for k in range(4):
+            decisions = learner.ask(self.contexts(100, seed=k))
+            learner.tell(decisions, self.rewards(decisions))
+        log = learner.log
+        assert (log.propensities[:100] == m / 6).all()
+        assert len(np.unique(log.propensities[100:])) > 1
+        slates = self.policies(m).actions(log.contexts).tolist()
+        samples = importance_weighted(slates, log.actions, log.propensities, log.rewards)
+        worth = self.worth(m)
+        naive = oracle.weighted_estimates(samples, [worth] * 100 + [1.0] * 300)
+        np.testing.assert_allclose(learner.intervals().values, naive, rtol=1e-12)
+
+
+class TestSecondPhaseOfLogBarrier(SecondPhase):
+    def make(self, policies, problem, seed):
+        return ps.LogBarrier(
+            policies, problem, explore_rounds=30, estimate_rounds=10**6, mixing=0.2, rng=seed
+        )
+
+    def worth(self, m):
+        """Variance s/(mu (1-gamma)) over K/m; the contract's problems have s = mu."""
+        return m / (0.8 * 6)
+
+
+class TestSecondPhaseOfListWeights(SecondPhase):
+    def make(self, policies, problem, seed):
+        return ps.ListWeights(
+            policies,
+            problem,
+            explore_rounds=30,
+            estimate_rounds=10**6,
+            list_size=1,
+            mixing=0.5,
+            rng=seed,
+        )
+
+    def worth(self, m):
+        """Variance L/(1-gamma) over K/m, at most one."""
+        return min(1.0, 2 * m / 6)
+
+
+def make(kind, policies, m=1, K=6, **arguments):
+    problem = ps.Problem(n_actions=K, slate_size=m, epsilon=0.3, delta=0.1)
+    return kind(policies, problem, **{"rng": 1, **arguments})
+
+
+@both
+def test_sizes_are_those_of_the_plan(kind):
+    policies, _ = random_case(0)
+    learner = make(kind, policies)
+    sizes = ps.plan(learner.problem, 9)
+    assert learner.explore_rounds == sizes.explore_rounds
+    assert learner.estimate_rounds == sizes.estimate_rounds
+    assert learner.mixing == sizes.mixing
+
+
+@both
+@pytest.mark.parametrize("m", [1, 2])
+def test_estimates_are_right_on_average_and_intervals_hold(kind, m):
+    policies, rewards = random_case(seed=10 + m, m=m)
+    truth = true_values(policies, rewards)
+    estimates, outside = [], 0
+    for seed in range(300):
+        learner = make(kind, policies, m, explore_rounds=40, estimate_rounds=60, rng=seed)
+        play(learner, rewards, 40, 40, seed=1000 + seed)
+        play(learner, rewards, 60, 60, seed=5000 + seed)
+        assert learner.finished
+        intervals = learner.intervals()
+        estimates.append(intervals.values)
+        outside += bool(((truth < intervals.lower) | (truth > intervals.upper)).any())
+    assert_unbiased(estimates, truth)
+    assert_at_most(outside, 300, 0.1)
+
+
+def test_such_limits_would_notice_a_wrong_propensity():
+    """Phase 1 weighed by half with the design that was learnt from it is biased."""
+    policies, rewards = random_case(seed=11)
+    truth = true_values(policies, rewards)
+    estimates = []
+    for seed in range(300):
+        learner = make(
+            ps.LogBarrier, policies, explore_rounds=40, estimate_rounds=1, mixing=0.2, rng=seed
+        )
+        play(learner, rewards, 40, 40, seed=1000 + seed)
+        log = learner.log
+        W = learner.design.propensities(log.contexts)
+        wrong = (log.propensities + np.take_along_axis(W, log.actions, axis=1)) / 2
+        slates = policies.actions(log.contexts).tolist()
+        estimates.append(importance_weighted(slates, log.actions, wrong, log.rewards).mean(axis=0))
+    with pytest.raises(AssertionError):
+        assert_unbiased(estimates, truth)
+
+
+@both
+def test_late_rewards_change_nothing(kind):
+    policies, rewards = random_case(seed=1)
+    found = []
+    for lag in (0, 5):
+        learner = make(kind, policies, explore_rounds=90, estimate_rounds=50)
+        waiting, rng = [], np.random.default_rng(2)
+        for _ in range(10):
+            contexts = rng.integers(0, 5, 20)
+            waiting.append(learner.ask(contexts) if learner.design is None else None)
+            if len(waiting) > lag and (first := waiting.pop(0)) is not None:
+                learner.tell(first, rewards[first.contexts[:, None], first.actions])
+        for late in reversed([one for one in waiting if one is not None]):
+            learner.tell(late, rewards[late.contexts[:, None], late.actions])
+        found.append(learner.design.propensities(np.arange(5)))
+    np.testing.assert_array_equal(found[0], found[1])
+
+
+@both
+def test_rounds_between_the_phases_count_but_do_not_enter_the_design(kind):
+    policies, rewards = random_case(seed=1)
+    designs = []
+    for extra in (0, 30):
+        learner = make(kind, policies, explore_rounds=50, estimate_rounds=30)
+        assert learner.ask_limit == 50
+        contexts = np.arange(50 + extra) % 5
+        decisions = learner.ask(contexts)
+        assert learner.ask_limit == 0
+        learner.tell(decisions, rewards[contexts[:, None], decisions.actions])
+        assert learner.ask_limit == 30
+        slates = policies.actions(contexts).tolist()
+        samples = importance_weighted(
+            slates, decisions.actions, decisions.propensities, learner.log.rewards
+        )
+        np.testing.assert_allclose(learner.intervals().values, samples.mean(axis=0))
+        designs.append(learner.design.propensities(np.arange(5)))
+    np.testing.assert_array_equal(designs[0], designs[1])
+    play(learner, rewards, 45, 45, seed=1)
+    assert learner.finished
+    assert learner.rounds == 125
+    before = learner.recommend()
+    play(learner, rewards, 20, 20, seed=2)  # after the planned rounds nothing counts
+    assert (learner.recommend().policy, learner.recommend().value) == (before.policy, before.value)
+    assert "guarantee no epsilon in advance" in before.guarantee
+
+
+@both
+@pytest.mark.parametrize("m", [1, 2])
+def test_without_a_reward_the_design_knows_nothing(kind, m):
+    policies, _ = random_case(seed=2, m=m)
+    learner = make(kind, policies, m, explore_rounds=20, estimate_rounds=20)
+    learner.tell(learner.ask(np.zeros(20, int)), np.zeros((20, m)))
+    if isinstance(learner.design, ListExploration):
+        assert not len(learner.design.listed)
+        np.testing.assert_allclose(learner.design.propensities([0, 1]), m / 6)
+    else:
+        np.testing.assert_allclose(learner.design.shares, 1 / 9)
+    decisions = learner.ask(np.zeros(20, int))
+    W = learner.design.propensities(decisions.contexts)
+    np.testing.assert_allclose(
+        decisions.propensities, np.take_along_axis(W, decisions.actions, axis=1)
+    )
+
+
+@both
+def test_a_policy_that_fails_at_the_end_of_phase_one_changes_nothing(kind):
+    broken = []
+
+    def fragile(x):
+        if broken:
+            raise RuntimeError("down")
+        return x % 6
+
+    def learner_and_batch():
+        policies = ps.FunctionPolicies([lambda x: x * 0, lambda x: (x + 1) % 6, fragile], 6)
+        learner = make(kind, policies, explore_rounds=60, estimate_rounds=9)
+        decisions = learner.ask(np.arange(80) % 5)
+        return learner, decisions, (decisions.actions == 0).astype(float)
+
+    steady, decisions, rewards = learner_and_batch()
+    steady.tell(decisions, rewards)
+    shaken, decisions, rewards = learner_and_batch()
+    broken.append(True)
+    with pytest.raises(ps.PolicyFailureError, match="down"):
+        shaken.tell(decisions, rewards)
+    assert (shaken.rounds, shaken.pending, shaken.design) == (0, 80, None)
+    broken.clear()
+    shaken.tell(decisions, rewards)
+    found, expected = (one.design.propensities(np.arange(5)) for one in (shaken, steady))
+    np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(shaken.intervals().values, steady.intervals().values)
+
+
+@both
+@pytest.mark.parametrize("profile", ["one_good", "clusters"])
+def test_finds_a_good_policy(kind, profile):
+    world = ps.worlds.SparseSynthetic(
+        n_actions=10, n_contexts=500, n_policies=100, profile=profile, rng=0
+    )
+    policies = ps.PolicyTable(world.pool, n_actions=10)
+    learner = kind(
+        policies,
+        world.problem(epsilon=0.05, delta=0.05),
+        explore_rounds=500,
+        estimate_rounds=1500,
+        rng=0,
+    )
+    result = ps.run(learner, world, 2000)
+    assert result.finished
+    assert result.suboptimality <= 0.05
+
+
+@both
+@pytest.mark.parametrize(
+    "bad",
+    [{"explore_rounds": 0}, {"estimate_rounds": 1.5}, {"mixing": 0}, {"mixing": 1}],
+)
+def test_bad_arguments(kind, bad):
+    with pytest.raises(ps.InvalidArgumentError, match=next(iter(bad))):
+        make(kind, random_case(0)[0], **bad)
+
+
+@pytest.mark.parametrize("bad", [{"list_size": 0}, {"learning_rate": 0}])
+def test_bad_arguments_of_the_list(bad):
+    with pytest.raises(ps.InvalidArgumentError, match=next(iter(bad))):
+        make(ps.ListWeights, random_case(0)[0], **bad)
