@@ -50,20 +50,31 @@ def result(out):
 
 class TestDemo:
     def test_tells_the_story(self, result, out):
-        assert result.exit_code == 0
+        assert result.exit_code == 0, result.output
         assert "Leaders of 30 classifiers after" in result.output
         assert "in truth the best is" in result.output
         assert "Uniformly random guesses prove" in result.output
         assert (out / "report.html").is_file()
 
+    def test_bounds_fall_line_by_line_where_there_is_no_terminal(self, result):
+        news = [line for line in result.output.splitlines() if line.startswith("Sieve: ")]
+        bounds = [float(line.split("within ")[1].split()[0]) for line in news]
+        assert bounds == sorted(bounds, reverse=True)
+        assert bounds[-1] < bounds[0]
+        assert "\x1b" not in result.output
+
     def test_saves_the_numbers(self, result, out):
         data = json.loads((out / "result.json").read_text())
-        assert 100 <= data["rounds"] <= 600
-        assert len(data["leaders"]) == 10
-        assert data["recommendation"]["policy"] in {row["policy"] for row in data["leaders"]}
-        assert 0 <= data["suboptimality"] <= 1
-        assert data["suboptimality"] <= data["recommendation"]["suboptimality_bound"]
-        assert data["uniform"]["rounds"] == data["rounds"]
+        sieve, uniform = data["learners"]
+        (one,) = sieve["seeds"]
+        assert 100 <= one["rounds"] <= 600
+        assert len(sieve["leaders"]) == 10
+        assert sieve["recommendation"]["policy"] in {row["policy"] for row in sieve["leaders"]}
+        assert all("rows" in row["description"] for row in sieve["leaders"])
+        assert 0 <= one["suboptimality"] <= one["history"][-1]["suboptimality_bound"]
+        assert uniform["name"] == "Uniform"
+        assert uniform["seeds"][0]["rounds"] == 600
+        assert data["configuration"]["policies"]["n"] == 30
 
     def test_same_seed_same_numbers_as_json(self, result, out, tmp_path):
         again = invoke(

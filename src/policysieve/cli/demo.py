@@ -1,17 +1,18 @@
 """``policysieve demo``: choose among hundreds of classifiers from right/wrong feedback."""
 
-from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
 from policysieve.cli.output import print_json, print_table, print_text, write_json
 
+if TYPE_CHECKING:
+    from policysieve.experiment import ExperimentResult
+
 __all__ = ["demo"]
 
 _TRAINING_ROWS = 600
-_EPSILON, _DELTA = 0.05, 0.05
 
 
 @click.command(short_help="Choose among digit classifiers.")
@@ -44,33 +45,34 @@ def demo(seed: int, rounds: int, classifiers: int, out: Path, as_json: bool) -> 
     Each round shows a handwritten digit; the learner guesses one of ten labels and hears only
     whether the guess was right. It never sees the label of a wrong guess. It stops when it has
     proved that no classifier is better than its choice by more than 0.05. Uniformly random guesses
-    are played for as many rounds, for comparison.
+    are judged by the same proof, for comparison.
     """
-    from policysieve.evidence import select
-    from policysieve.exploration import Sieve, Uniform
-    from policysieve.simulate import run
+    from policysieve.cli.live import live_bounds, training_bar
+    from policysieve.experiment import make_experiment
 
     out.mkdir(parents=True, exist_ok=True)
-    world, policies, descriptions = _digits(classifiers, seed, quiet=as_json)
-    problem = world.problem(epsilon=_EPSILON, delta=_DELTA)
+    if not as_json:
+        click.echo(f"Training {classifiers} classifiers on {_TRAINING_ROWS} handwritten digits ...")
+    experiment = make_experiment(
+        {
+            "world": {"dataset": "digits"},
+            "policies": {
+                "kind": "pool",
+                "n": classifiers,
+                "training_rows": _TRAINING_ROWS,
+                "seed": seed,
+            },
+            "problem": {"epsilon": 0.05, "delta": 0.05},
+            "learner": [{"kind": "Sieve"}, {"kind": "Uniform"}],
+            "run": {"rounds": rounds, "seeds": [seed]},
+        },
+        track=training_bar(as_json),
+    )
     if not as_json:
         click.echo("Playing: guess a label, hear only right or wrong, until it is proved ...")
-    sieve = Sieve(policies, problem, rounds=rounds, rng=seed)
-    result = run(sieve, world, max_rounds=rounds, progress=not as_json, rng=seed)
-    uniform = Uniform(policies, problem, rounds=result.rounds, rng=seed)
-    run(uniform, world, max_rounds=result.rounds, progress=not as_json, checkpoints=0, rng=seed)
-    other = select(uniform.log, policies, problem).certificate
-
-    data = {
-        **result.to_dict(),
-        "leaders": [
-            {**row, "description": descriptions[row["policy"]]} for row in result.leaders(10)
-        ],
-        "seed": seed,
-        "classifiers": classifiers,
-        "survivors": len(sieve.survivors),
-        "uniform": other.to_dict(),
-    }
+    with live_bounds(experiment, as_json) as tell:
+        result = experiment.run(tell)
+    data = result.to_dict()
     write_json(data, out / "result.json")
     result.report(
         out / "report.html",
@@ -79,47 +81,16 @@ def demo(seed: int, rounds: int, classifiers: int, out: Path, as_json: bool) -> 
     if as_json:
         print_json(data)
         return
-    _print_result(data, out)
+    _print_result(result)
+    click.echo(f"Report: {out / 'report.html'}   Numbers: {out / 'result.json'}")
 
 
-def _digits(classifiers: int, seed: int, *, quiet: bool) -> tuple[Any, Any, list[str]]:
-    """Train the pool on some of the digits; the others are the world."""
-    import numpy as np
-
-    from policysieve.errors import MissingExtraError
-    from policysieve.policies import EstimatorPolicies, PolicyTable
-    from policysieve.worlds import Classification
-    from policysieve.worlds.pools import make_pool
-
-    try:
-        from sklearn.datasets import load_digits
-    except ImportError as error:
-        raise MissingExtraError("policysieve demo", "scikit-learn", "sklearn") from error
-
-    features, labels = load_digits(return_X_y=True)
-    order = np.random.default_rng(seed).permutation(len(features))
-    train, rest = order[:_TRAINING_ROWS], order[_TRAINING_ROWS:]
-
-    def track(loop: Iterable[int]) -> Iterable[int]:
-        import sys
-
-        if quiet or not sys.stdout.isatty():
-            return loop
-        from rich.progress import track as with_bar
-
-        return with_bar(loop, description="Training", total=classifiers, transient=True)
-
-    if not quiet:
-        click.echo(f"Training {classifiers} classifiers on {len(train)} handwritten digits ...")
-    pool = make_pool(features[train], labels[train], classifiers, seed, track=track)
-    actions = EstimatorPolicies(pool, n_actions=10).actions(features[rest])
-    world = Classification(features[rest], labels[rest], n_actions=10, contexts="rows")
-    return world, PolicyTable(actions, n_actions=10), [model.description for model in pool]
-
-
-def _print_result(data: dict[str, Any], out: Path) -> None:
+def _print_result(result: "ExperimentResult") -> None:
+    sieve, uniform = (learner.seeds[0] for learner in result.learners)
+    rounds, best, proof = sieve.result.rounds, sieve.result.recommendation, sieve.proofs[-1]
+    n_policies, problem = len(sieve.result.intervals.values), result.problem
     print_table(
-        f"Leaders of {data['classifiers']} classifiers after {data['rounds']:,} rounds",
+        f"Leaders of {n_policies} classifiers after {rounds:,} rounds",
         ["classifier", "estimate", "interval", "true accuracy"],
         [
             (
@@ -128,18 +99,17 @@ def _print_result(data: dict[str, Any], out: Path) -> None:
                 f"[{leader['lower']:.3f}, {leader['upper']:.3f}]",
                 f"{leader['true_value']:.3f}",
             )
-            for leader in data["leaders"]
+            for leader in result.leaders(result.learners[0])
         ],
     )
-    best, other = data["recommendation"], data["uniform"]
-    proved = "proved within" if best["certified"] else "bounded by"
+    proved = "proved within" if proof.certified else "bounded by"
     print_text(
-        f"Classifier {best['policy']} is {proved} {best['suboptimality_bound']:.3f} of the best "
-        f"one, with probability {1 - _DELTA:g}; in truth the best is {data['suboptimality']:.3f} "
-        f"better. {data['survivors']} of {data['classifiers']} classifiers are still in the race. "
-        "(The certificate compares classifiers directly and is tighter than the intervals.)"
+        f"Classifier {best.policy} is {proved} {proof.suboptimality_bound:.3f} of the best one, "
+        f"with probability {1 - problem.delta:g}; in truth the best is "
+        f"{sieve.result.suboptimality:.3f} better. {proof.survivors} of {n_policies} classifiers "
+        "are still in the race. (The proof compares classifiers directly and is tighter than the "
+        "intervals.)"
     )
-    print_text(
-        f"Uniformly random guesses prove {other['suboptimality_bound']:.3f} from as many rounds."
-    )
-    click.echo(f"Report: {out / 'report.html'}   Numbers: {out / 'result.json'}")
+    end, needed = uniform.proofs[-1], uniform.certified_rounds
+    bound = f"{end.suboptimality_bound:.3f}" if needed is None else f"{problem.epsilon:g}"
+    print_text(f"Uniformly random guesses prove {bound} after {needed or end.rounds:,} rounds.")

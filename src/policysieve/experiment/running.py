@@ -1,0 +1,161 @@
+"""Play every learner with every seed, and see what its rounds prove."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from policysieve.evidence import Evidence
+from policysieve.experiment.results import ExperimentResult, LearnerResult, Proof, SeedResult
+from policysieve.experiment.settings import within
+from policysieve.exploration import Explorer
+from policysieve.policies import Policies
+from policysieve.problem import Problem
+from policysieve.simulate import Checkpoint, run
+from policysieve.worlds import World
+
+__all__ = ["Experiment", "LearnerSetting", "Progress"]
+
+Progress = Callable[[str, int, Proof], None]
+"""Is told at each checkpoint: the learner's name, the seed, what is proved."""
+
+_CHECKPOINTS = 60
+
+
+@dataclass(frozen=True, kw_only=True)
+class LearnerSetting:
+    """A learner to be made anew for each seed.
+
+    Attributes
+    ----------
+    name : str
+        What tells it from the others.
+    table : str
+        What the configuration calls it.
+    kind : type of Explorer
+    parameters : mapping
+        Arguments of its constructor beside the policies, the problem and the seed.
+    """
+
+    name: str
+    table: str
+    kind: type[Explorer]
+    parameters: Mapping[str, Any]
+
+    def make(self, policies: Policies, problem: Problem, seed: int) -> Explorer:
+        """The learner with this seed."""
+        with within(self.table):
+            return self.kind(policies, problem, **self.parameters, rng=seed)
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Experiment:
+    """Learners that play in the same world, each with the same seeds.
+
+    Attributes
+    ----------
+    world : World
+    policies : Policies
+    problem : Problem
+    learners : tuple of LearnerSetting
+    rounds : int
+        Rounds that a learner can play at most.
+    seeds : tuple of int
+        Each is the seed of a learner and that of what the world draws for it, which is then the
+        same for every learner.
+    batch_size : int
+        Contexts asked for at once.
+    descriptions : sequence of str or None
+        The policies in words, where there are such.
+    configuration : mapping
+        What the experiment was made from.
+    """
+
+    world: World
+    policies: Policies
+    problem: Problem
+    learners: tuple[LearnerSetting, ...]
+    rounds: int
+    seeds: tuple[int, ...]
+    batch_size: int
+    descriptions: Sequence[str] | None
+    configuration: Mapping[str, Any]
+
+    def __repr__(self) -> str:
+        names = ", ".join(setting.name for setting in self.learners)
+        return (
+            f"Experiment({names}; {self.policies.n_policies:,} policies, {self.rounds:,} rounds, "
+            f"seeds {list(self.seeds)})"
+        )
+
+    def run(self, progress: Progress | None = None) -> ExperimentResult:
+        """Let every learner play with every seed.
+
+        Parameters
+        ----------
+        progress : callable, optional
+            Called at each checkpoint with the learner's name, the seed and what is proved.
+        """
+        return ExperimentResult(
+            learners=tuple(
+                LearnerResult(
+                    name=setting.name,
+                    seeds=tuple(self._play(setting, seed, progress) for seed in self.seeds),
+                )
+                for setting in self.learners
+            ),
+            problem=self.problem,
+            rounds=self.rounds,
+            descriptions=self.descriptions,
+            configuration=self.configuration,
+        )
+
+    def _play(self, setting: LearnerSetting, seed: int, progress: Progress | None) -> SeedResult:
+        learner = setting.make(self.policies, self.problem, seed)
+        witness = _Witness(learner, self.policies)
+        proofs: list[Proof] = []
+
+        def look(_checkpoint: Checkpoint) -> None:
+            proofs.append(witness.proof())
+            if progress is not None:
+                progress(setting.name, seed, proofs[-1])
+
+        with within(setting.table):
+            result = run(
+                learner,
+                self.world,
+                self.rounds,
+                batch_size=self.batch_size,
+                checkpoints=_CHECKPOINTS,
+                progress=False,
+                on_checkpoint=look,
+                rng=seed,
+            )
+        return SeedResult(seed=seed, result=result, proofs=tuple(proofs))
+
+
+class _Witness:
+    """Reads a learner's log as it grows, so that all learners are judged by the same proof.
+
+    A learner that keeps evidence is asked, because it knows the ranges of its rounds. For any other
+    log the floor is the smallest propensity so far, as `select` takes it.
+    """
+
+    def __init__(self, learner: Explorer, policies: Policies) -> None:
+        self._learner = learner
+        self._evidence: Evidence = getattr(learner, "evidence", None) or Evidence(
+            policies, learner.problem
+        )
+        self._floor = 1.0
+
+    def proof(self) -> Proof:
+        unread = self._learner.log[self._evidence.rounds :]
+        if len(unread):
+            self._floor = min(self._floor, float(unread.propensities.min()))
+            self._evidence.add(unread, floor=self._floor)
+        certificate = self._evidence.certificate()
+        return Proof(
+            rounds=certificate.rounds,
+            suboptimality_bound=certificate.suboptimality_bound,
+            certified=certificate.certified,
+            survivors=len(self._evidence.survivors),
+        )

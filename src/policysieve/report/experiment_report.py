@@ -1,0 +1,203 @@
+"""The report of an experiment: learners compared."""
+
+import os
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from policysieve.report.experiment_plots import bound_by_learner, suboptimality_by_learner
+from policysieve.report.formats import Cell
+from policysieve.report.page import Page
+from policysieve.report.plots import value_intervals
+
+if TYPE_CHECKING:
+    from policysieve.experiment import ExperimentResult, LearnerResult
+
+__all__ = ["save_experiment_report"]
+
+_LEADERS = 15
+_TITLE = 3  # names that go into a title
+
+
+def save_experiment_report(
+    result: "ExperimentResult", path: str | os.PathLike[str], *, title: str | None = None
+) -> None:
+    """Write one self-contained HTML page about an experiment.
+
+    Parameters
+    ----------
+    result : ExperimentResult
+    path : path
+        An existing file is replaced only when the whole page is written.
+    title : str, optional
+        By default the learners' names.
+    """
+    problem, n_seeds = result.problem, len(result.seeds)
+    n_policies = len(result.learners[0].seeds[0].result.intervals.values)
+    names = [learner.name for learner in result.learners]
+    page = Page(
+        title if title is not None else _title(names),
+        f"Looking for the best of {n_policies:,} policies on {problem.n_actions:,} actions, "
+        f"{_slates(problem.slate_size)} in each round, for at most {result.rounds:,} rounds"
+        + (f", with {n_seeds} seeds each." if n_seeds > 1 else "."),
+        configuration=dict(_flat(result.configuration)),
+    )
+    page.facts({learner.name: _headline(learner, result) for learner in result.learners})
+    first = result.learners[0]
+    page.text(
+        f"{first.name} recommends {_policy(first, result)}"
+        + (f" with seed {result.seeds[0]}" if n_seeds > 1 else "")
+        + f". {first.recommendation.guarantee}",
+        statement=True,
+    )
+    _add_proofs(page, result)
+    if first.median_suboptimality is not None:
+        _add_truth(page, result)
+    _add_leaders(page, result)
+    _add_runs(page, result)
+    page.save(path)
+
+
+def _headline(learner: "LearnerResult", result: "ExperimentResult") -> tuple[Cell, str]:
+    rounds, epsilon = learner.certified_rounds, result.problem.epsilon
+    if rounds is None:
+        return "not proved", f"epsilon {epsilon:g}, in {result.rounds:,} rounds"
+    median = ", median" if len(result.seeds) > 1 else ""
+    return round(rounds), f"rounds to prove epsilon {epsilon:g}{median}"
+
+
+def _add_proofs(page: Page, result: "ExperimentResult") -> None:
+    many = len(result.seeds) > 1
+    page.section("What was proved")
+    page.figure(
+        bound_by_learner(result),
+        "How much better the best policy can be than the leading one, at most, by what the rounds "
+        f"of each learner prove with probability {1 - result.problem.delta:g}, whenever one looks, "
+        "provided that no propensity could be below the smallest one so far. "
+        + ("Lines are medians over seeds, bands hold all of them. " if many else "")
+        + "A diamond marks the first checkpoint at which epsilon was proved.",
+    )
+    known = result.learners[0].median_suboptimality is not None
+    page.table(
+        ["learner", "proved after"]
+        + ["by seeds"] * many
+        + ["bound at end"]
+        + ["distance"] * known
+        + ["worst"] * (known and many)
+        + ["recommends"],
+        [
+            [
+                learner.name,
+                None if learner.certified_rounds is None else round(learner.certified_rounds),
+                *([f"{learner.n_certified} of {len(learner.seeds)}"] * many),
+                learner.median_bound,
+                *([learner.median_suboptimality] * known),
+                *([learner.worst_suboptimality] * (known and many)),
+                learner.recommendation.policy_name,
+            ]
+            for learner in result.learners
+        ],
+        "Side by side: the rounds after which epsilon was proved, what was proved at the end"
+        + (", and how far the recommended policy truly is from the best one" if known else "")
+        + (". Medians over seeds; the recommendation is that of the first." if many else "."),
+    )
+
+
+def _add_truth(page: Page, result: "ExperimentResult") -> None:
+    page.section("How good it was")
+    page.figure(
+        suboptimality_by_learner(result),
+        "How much better the best policy truly was than the one that the learner would have "
+        "recommended.",
+    )
+
+
+def _add_leaders(page: Page, result: "ExperimentResult") -> None:
+    learner = result.learners[0]
+    run = learner.seeds[0].result
+    known = run.true_values is not None
+    page.section(f"The leading policies of {learner.name}")
+    page.figure(
+        value_intervals(run, _LEADERS),
+        "The best estimates, largest first. Where intervals overlap, the evidence may still tell "
+        "policies apart, because the proof compares them directly.",
+    )
+    columns = {"description": "what it is", "value": "estimate", "lower": "lower", "upper": "upper"}
+    if result.descriptions is None:
+        del columns["description"]
+    if known:
+        columns["true_value"] = "true value"
+    leaders = result.leaders(learner, _LEADERS)
+    page.table(
+        ["policy", *columns.values()],
+        [[str(leader["policy"]), *(leader[name] for name in columns)] for leader in leaders],
+        f"The {len(leaders)} policies with the largest estimates"
+        + (f", with seed {result.seeds[0]}." if len(result.seeds) > 1 else "."),
+    )
+
+
+def _add_runs(page: Page, result: "ExperimentResult") -> None:
+    page.section("Every run")
+    rows: list[list[Cell]] = [
+        [
+            learner.name,
+            one.seed,
+            one.result.rounds,
+            one.result.finished,
+            one.certified_rounds,
+            one.proofs[-1].suboptimality_bound,
+            one.result.suboptimality,
+            one.result.recommendation.policy_name,
+            one.proofs[-1].survivors,
+        ]
+        for learner in result.learners
+        for one in learner.seeds
+    ]
+    page.table(
+        [
+            "learner",
+            "seed",
+            "rounds",
+            "finished",
+            "proved after",
+            "bound at end",
+            "distance",
+            "recommends",
+            "policies left",
+        ],
+        rows,
+        "Learners with the same seed meet the same world.",
+        fold=f"All {len(rows)} runs" if len(rows) != 1 else "The one run",
+    )
+
+
+def _policy(learner: "LearnerResult", result: "ExperimentResult") -> str:
+    best = learner.recommendation
+    if result.descriptions is None or not isinstance(best.policy, int):
+        return best.policy_name
+    return f"{best.policy_name} ({result.descriptions[best.policy]})"
+
+
+def _flat(tables: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Cell]]:
+    """Keys as messages name them, and their values."""
+    for name, value in tables.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{prefix}{name}.")
+        elif isinstance(value, list) and any(isinstance(entry, Mapping) for entry in value):
+            for number, entry in enumerate(value):
+                yield from _flat(entry, f"{prefix}{name}[{number}].")
+        elif isinstance(value, list):
+            yield prefix + name, ", ".join(map(str, value))
+        else:
+            yield prefix + name, value
+
+
+def _title(names: list[str]) -> str:
+    if len(names) == 1:
+        return names[0]
+    if len(names) > _TITLE:
+        return f"{len(names)} learners compared"
+    return f"{', '.join(names[:-1])} and {names[-1]} compared"
+
+
+def _slates(size: int) -> str:
+    return "one shown" if size == 1 else f"{size:,} shown"

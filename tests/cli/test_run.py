@@ -1,0 +1,77 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.test_cli import invoke
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "one_good.toml"
+
+
+@pytest.fixture(scope="module")
+def out(tmp_path_factory):
+    return tmp_path_factory.mktemp("run") / "made" / "on the way"
+
+
+@pytest.fixture(scope="module")
+def result(out):
+    return invoke("run", EXAMPLE, "--out", out)
+
+
+@pytest.fixture
+def config(tmp_path):
+    """The example, shortened."""
+    path = tmp_path / "short.toml"
+    text = EXAMPLE.read_text(encoding="utf-8")
+    path.write_text(text.replace("rounds = 20_000", "rounds = 300"), encoding="utf-8")
+    return path
+
+
+def test_the_example_proves_its_point(result, out):
+    assert result.exit_code == 0, result.output
+    assert "3 of 3" in result.output
+    assert (out / "report.html").is_file()
+    sieve, uniform = json.loads((out / "result.json").read_text())["learners"]
+    assert sieve["certified_share"] == 1
+    assert sieve["worst_suboptimality"] == 0
+    assert uniform["certified_rounds"] > 2 * sieve["certified_rounds"]
+
+
+def test_json_is_what_is_saved(config, tmp_path):
+    printed = invoke("run", config, "--out", tmp_path / "a", "--json")
+    assert printed.exit_code == 0
+    saved = json.loads((tmp_path / "a" / "result.json").read_text())
+    assert json.loads(printed.stdout) == saved
+    assert saved["rounds"] == 300
+
+
+def test_what_was_not_proved_is_a_dash(config, tmp_path):
+    result = invoke("run", config, "--out", tmp_path / "a")
+    assert "0 of 3" in result.output
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (
+            'kind = "Uniform"',
+            'kind = "Unifrom"',
+            "learner[1].kind: unknown 'Unifrom', did you mean",
+        ),
+        ("epsilon = 0.05", "epsilon = 5", "problem: epsilon must be"),
+        ("[problem]", "[problem", "is not a TOML file"),
+    ],
+)
+def test_complaints_are_one_line_and_nothing_is_written(config, tmp_path, old, new, message):
+    config.write_text(config.read_text().replace(old, new))
+    result = invoke("run", config, "--out", tmp_path / "a")
+    assert result.exit_code == 1
+    assert message in result.output
+    assert "Traceback" not in result.output
+    assert not (tmp_path / "a").exists()
+
+
+def test_a_file_that_is_not_there(tmp_path):
+    result = invoke("run", tmp_path / "none.toml")
+    assert result.exit_code == 1
+    assert "no settings at" in result.output
