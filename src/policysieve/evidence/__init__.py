@@ -2,18 +2,25 @@
 
 from policysieve.evidence.certificate import Certificate, Evidence
 from policysieve.evidence.estimates import Estimates
-from policysieve.evidence.events import Events, rewarded_events
+from policysieve.evidence.events import ContextEvents, Events, rewarded_events
+from policysieve.evidence.implicit import ImplicitEstimates, LeaderIntervals, estimates_of
+from policysieve.evidence.implicit_evidence import ImplicitEvidence
 from policysieve.evidence.intervals import ValueIntervals, empirical_bernstein
 from policysieve.evidence.selecting import Selection, select
 
 __all__ = [
     "Certificate",
+    "ContextEvents",
     "Estimates",
     "Events",
     "Evidence",
+    "ImplicitEstimates",
+    "ImplicitEvidence",
+    "LeaderIntervals",
     "Selection",
     "ValueIntervals",
     "empirical_bernstein",
+    "estimates_of",
     "rewarded_events",
     "select",
 ]

@@ -7,8 +7,9 @@ import numpy.typing as npt
 
 from policysieve.evidence.record import Block, Record, merge_blocks
 from policysieve.kernels.betting import bet_on_events, log_mean_wealth
+from policysieve.problem import Problem
 
-__all__ = ["Betting"]
+__all__ = ["Betting", "stakes_for"]
 
 Array = npt.NDArray[np.float64]
 
@@ -17,7 +18,14 @@ _BOLDEST = 0.9  # of what could lose everything in one round
 _LEVEL = 1.25  # ranges are rounded up to powers of this, so that policies share their bets
 _MAX_LEVELS = 24
 _HARDEST = 32  # policies on which a bound is searched before it is checked on all
-_TOLERANCE = 1e-3  # of the bound, relative
+TOLERANCE = 1e-3  # of the bound, relative
+
+
+def stakes_for(problem: Problem) -> Array:
+    """Bets as shares of what a policy's range allows: fixed before the data, and for good."""
+    low = problem.epsilon / (2 * problem.reward_cap)
+    odds = np.geomspace(low / (1 - low), _BOLDEST / (1 - _BOLDEST), _BETS)
+    return np.asarray(odds / (1 + odds))
 
 
 class Betting:
@@ -39,11 +47,7 @@ class Betting:
 
     def __init__(self, record: Record) -> None:
         self._record = record
-        problem = record.problem
-        # Stakes are shares of what a policy's range allows: fixed before the data, and for good.
-        low = problem.epsilon / (2 * problem.reward_cap)
-        odds = np.geomspace(low / (1 - low), _BOLDEST / (1 - _BOLDEST), _BETS)
-        self._stakes = odds / (1 + odds)
+        self._stakes = stakes_for(record.problem)
         self._leader = -1
         self._state: _Wealth | None = None
 
@@ -101,7 +105,7 @@ class Betting:
 
         if passes(low):
             return low
-        while high - low > _TOLERANCE * high:
+        while high - low > TOLERANCE * high:
             middle = (low + high) / 2
             if passes(middle):
                 high = middle

@@ -31,12 +31,13 @@ class Certificate:
 
     Attributes
     ----------
-    leader : int
+    leader : int or Policy
         The policy with the largest estimate among the surviving ones.
     certified : bool
         Whether, with probability at least 1 - delta, the leader is within epsilon of the best.
     eliminated : bool array of shape (n_policies,)
-        Policies that are proved to be no better than a leader, now or earlier.
+        Policies that are proved to be no better than a leader, now or earlier. Empty for a class
+        that cannot be listed, of which none are eliminated.
     rounds : int
         Rounds behind it.
     pending : int
@@ -44,9 +45,10 @@ class Certificate:
     log_threshold : float
         ln((|Pi| - 1)/delta), what the evidence against each rival has to reach.
     method : str
+        How it was proved, or "none".
     """
 
-    leader: int
+    leader: Any
     certified: bool
     eliminated: npt.NDArray[np.bool_]
     rounds: int
@@ -72,7 +74,7 @@ class Certificate:
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON; of the eliminated policies only their number."""
         return {
-            "leader": self.leader,
+            "leader": self.leader if isinstance(self.leader, int) else repr(self.leader),
             "suboptimality_bound": self.suboptimality_bound,
             "certified": self.certified,
             "n_eliminated": int(self.eliminated.sum()),
@@ -118,6 +120,11 @@ class Evidence:
             raise InvalidArgumentError(
                 'declared_rounds goes with method="fixed", which holds at that number of rounds; '
                 f"got method={method!r} and declared_rounds={declared_rounds}"
+            )
+        if not isinstance(policies, Policies):
+            raise InvalidArgumentError(
+                f"policies must be numbered, got {type(policies).__name__}; for a class that "
+                "cannot be listed there are select and policysieve.evidence.ImplicitEvidence"
             )
         if policies.n_policies < 2:
             raise InvalidArgumentError("evidence compares policies: give at least two, got one")
@@ -195,6 +202,10 @@ class Evidence:
         cap = self.record.problem.reward_cap
         lower = np.nan_to_num(limits.lower, nan=0.0)
         return ValueIntervals(self.estimates.values, lower, np.nan_to_num(limits.upper, nan=cap))
+
+    def log_wealth(self, leader: int) -> npt.NDArray[np.float64]:
+        """Ln E(pi) of every policy at the problem's epsilon, by betting: what is proved so far."""
+        return self._betting.log_wealth(leader)[:, 0]
 
     def surviving_actions(self, contexts: Any) -> npt.NDArray[np.bool_]:
         """Mask (n, n_actions): which actions any surviving policy would show at the contexts."""

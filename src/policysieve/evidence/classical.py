@@ -34,6 +34,7 @@ __all__ = [
     "stitched",
     "stitched_boundary",
     "value_intervals",
+    "value_limits",
 ]
 
 Array = npt.NDArray[np.float64]
@@ -104,9 +105,14 @@ def stitched_boundary(v: Array, delta: float, *, scale: float, start: float) -> 
     (docs/maths.md, "Stitched"): v is the intrinsic time, `scale` their c (0 for sub-Gaussian),
     `start` their m, and eta = 2, s = 1.4.
     """
+    return _boundary(v, log(1 / delta), scale=scale, start=start)
+
+
+def _boundary(v: Array, log_term: float, *, scale: float, start: float) -> Array:
+    """`stitched_boundary` at delta = exp(-log_term), which may be too small for a float."""
     v = np.maximum(v, start)
     epoch = np.log(v / start) / log(_ETA)
-    length = _POWER * np.log1p(epoch) + _LOG_ZETA + log(1 / delta)
+    length = _POWER * np.log1p(epoch) + _LOG_ZETA + log_term
     k1 = (_ETA**0.25 + _ETA**-0.25) / np.sqrt(2)
     k2 = scale * (np.sqrt(_ETA) + 1) / 2
     return np.asarray(np.sqrt(k1**2 * v * length + (k2 * length) ** 2) + k2 * length)
@@ -163,7 +169,7 @@ def value_intervals(record: Record, delta: float) -> ValueIntervals:
     the `stitched_boundary` of scale 0 and 1. The estimate is (sum Y)/w, the mean of R where all
     blocks have one range. Values lie in [0, reward_cap].
     """
-    level = number("delta", delta, above=0, below=1) / (2 * record.policies.n_policies)
+    log_term = log(2 * record.policies.n_policies / number("delta", delta, above=0, below=1))
     n_policies, cap = record.policies.n_policies, record.problem.reward_cap
     if not record.rounds:
         return ValueIntervals(
@@ -175,10 +181,17 @@ def value_intervals(record: Record, delta: float) -> ValueIntervals:
         total += r / part.ranges
         square += rr / part.ranges**2
         weight += part.n_rounds / part.ranges
-    below = stitched_boundary(square, level, scale=0.0, start=_EARLY_START)
-    above = stitched_boundary(square, level, scale=1.0, start=_START)
-    lower, upper = (total - below) / weight, (total + above) / weight
+    lower, upper = value_limits(total, square, weight, log_term)
     return ValueIntervals(total / weight, np.clip(lower, 0.0, cap), np.clip(upper, 0.0, cap))
+
+
+def value_limits(
+    total: Array, square: Array, weight: Array, log_term: float
+) -> tuple[Array, Array]:
+    """Limits of `value_intervals` from the sums, each at level exp(-log_term)."""
+    below = _boundary(square, log_term, scale=0.0, start=_EARLY_START)
+    above = _boundary(square, log_term, scale=1.0, start=_START)
+    return (total - below) / weight, (total + above) / weight
 
 
 @dataclass

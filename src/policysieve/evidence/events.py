@@ -1,7 +1,7 @@
 """Rewarded rounds, and what the policy class would have shown there."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -9,9 +9,9 @@ import numpy.typing as npt
 from policysieve.checks import first_rows
 from policysieve.errors import InvalidArgumentError
 from policysieve.log import Log
-from policysieve.policies import Policies
+from policysieve.policies import AnyPolicies, ImplicitPolicies, Policies
 
-__all__ = ["Events", "rewarded_events"]
+__all__ = ["ContextEvents", "Events", "rewarded_events"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,8 +41,35 @@ class Events:
     n_actions: int
 
 
-def rewarded_events(log: Log, policies: Policies) -> Events:
-    """Pick out the rewarded rounds and ask the class what it would show there."""
+@dataclass(frozen=True, eq=False)
+class ContextEvents:
+    """The rewarded rounds among `n_rounds`, for a class that cannot be listed.
+
+    Attributes
+    ----------
+    n_rounds, rounds, actions, propensities, rewards
+        As for `Events`.
+    contexts : array of shape (n, ...)
+    """
+
+    n_rounds: int
+    rounds: npt.NDArray[np.int64]
+    contexts: npt.NDArray[Any]
+    actions: npt.NDArray[np.int32]
+    propensities: npt.NDArray[np.float64]
+    rewards: npt.NDArray[np.float64]
+
+
+@overload
+def rewarded_events(log: Log, policies: Policies) -> Events: ...
+@overload
+def rewarded_events(log: Log, policies: ImplicitPolicies) -> ContextEvents: ...
+@overload
+def rewarded_events(log: Log, policies: AnyPolicies) -> Any: ...
+
+
+def rewarded_events(log: Log, policies: AnyPolicies) -> Events | ContextEvents:
+    """Pick out the rewarded rounds and, if it can be listed, what the class would show there."""
     if log.slate_size != policies.slate_size:
         raise InvalidArgumentError(
             f"log and policies must agree on the slate size, got {log.slate_size} and "
@@ -57,6 +84,16 @@ def rewarded_events(log: Log, policies: Policies) -> Events:
             f"{actions[row].tolist()} in row {row}{first_rows(bad)}"
         )
     rounds = log.rewarded()
+    if isinstance(policies, ImplicitPolicies):
+        contexts = log.contexts[rounds]
+        return ContextEvents(
+            n_rounds=len(log),
+            rounds=rounds,
+            contexts=policies.check_contexts(contexts) if len(rounds) else contexts,
+            actions=actions[rounds],
+            propensities=log.propensities[rounds],
+            rewards=rewards[rounds],
+        )
     if len(rounds):
         table, rows = policies.action_rows(policies.check_contexts(log.contexts[rounds]))
     else:

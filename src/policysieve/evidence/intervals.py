@@ -2,12 +2,15 @@
 
 from dataclasses import dataclass
 from math import log
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from policysieve.evidence.estimates import Estimates
+
+if TYPE_CHECKING:
+    from policysieve.evidence.implicit import ImplicitEstimates
 
 __all__ = ["ValueIntervals", "empirical_bernstein"]
 
@@ -44,6 +47,15 @@ class ValueIntervals:
             for policy in best
         ]
 
+    @property
+    def candidates(self) -> str:
+        """Whom the leader was chosen from, in words."""
+        return f"{len(self.values):,} policies"
+
+    def policy(self, row: int) -> Any:
+        """The policy that a row is about: its number."""
+        return row
+
     def suboptimality_bound(self, policy: int | None, lower: float) -> float:
         """How much better any other policy can be, if all intervals hold.
 
@@ -54,7 +66,7 @@ class ValueIntervals:
 
 
 def empirical_bernstein(
-    estimates: Estimates, *, reward_cap: float, largest: float, delta: float
+    estimates: "Estimates | ImplicitEstimates", *, reward_cap: float, largest: float, delta: float
 ) -> ValueIntervals:
     """Limits that hold for all policies at once with probability 1 - delta.
 
@@ -63,6 +75,8 @@ def empirical_bernstein(
     the sample variance. Valid at one number n of rounds that was fixed in advance
     (docs/maths.md, "Intervals at a fixed number of rounds"). Values lie in [0, reward_cap].
     """
+    if not isinstance(estimates, Estimates):
+        return estimates.empirical_bernstein(reward_cap=reward_cap, largest=largest, delta=delta)
     n, values = estimates.rounds, estimates.values
     if n < 2:
         return ValueIntervals(values, np.zeros(len(values)), np.full(len(values), reward_cap))

@@ -1,6 +1,6 @@
 """What evidence keeps: the rewarded events, in blocks with the range that was fixed before them."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -13,7 +13,7 @@ from policysieve.log import Log
 from policysieve.policies import Policies
 from policysieve.problem import Problem
 
-__all__ = ["Block", "Record", "merge_blocks"]
+__all__ = ["Block", "Record", "check_floor", "merge_blocks", "merge_events"]
 
 _SLACK = 1e-9  # rounding allowed when propensities are compared with their floor
 
@@ -78,14 +78,7 @@ class Record:
         InvalidArgumentError
             If a propensity is below the floor, or the rewards of a round exceed the sparsity.
         """
-        smallest = number("floor", floor, above=0, below=1, closed=True)
-        below = log.propensities < smallest * (1 - _SLACK)
-        if below.any():
-            row = int(np.flatnonzero(below.any(axis=1))[0])
-            raise InvalidArgumentError(
-                f"propensities must be at least the floor {smallest:g}, got "
-                f"{log.propensities[row].min():g} in row {row}"
-            )
+        smallest = check_floor(log, floor)
         as_rewards(log.rewards, len(log), log.slate_size, self.problem.sparsity)
         if ranges is not None:
             ranges = np.array(ranges, dtype=np.float64)
@@ -110,6 +103,19 @@ class Record:
         return sum(len(block.events.rounds) for block in self.blocks)
 
 
+def check_floor(log: Log, floor: float) -> float:
+    """Return the floor if no propensity of the log is below it, else raise."""
+    smallest = number("floor", floor, above=0, below=1, closed=True)
+    below = log.propensities < smallest * (1 - _SLACK)
+    if below.any():
+        row = int(np.flatnonzero(below.any(axis=1))[0])
+        raise InvalidArgumentError(
+            f"propensities must be at least the floor {smallest:g}, got "
+            f"{log.propensities[row].min():g} in row {row}"
+        )
+    return smallest
+
+
 def merge_blocks(blocks: Iterable[Block]) -> list[Block]:
     """The same rounds in fewer blocks: neighbours with the same ranges become one.
 
@@ -122,36 +128,38 @@ def merge_blocks(blocks: Iterable[Block]) -> list[Block]:
             groups[-1].append(block)
         else:
             groups.append([block])
-    return [_merged(group) for group in groups]
-
-
-def _merged(group: list[Block]) -> Block:
-    first = group[0]
-    if len(group) == 1:
-        return first
-    starts = np.cumsum([0] + [block.events.n_rounds for block in group])
-    parts = [
-        (start, block.events)
-        for start, block in zip(starts, group, strict=False)
-        if len(block.events.rounds)
+    return [
+        Block(merge_events([block.events for block in group]), group[0].largest, group[0].ranges)
+        for group in groups
     ]
-    if not parts:
-        return Block(replace(first.events, n_rounds=int(starts[-1])), first.largest, first.ranges)
-    events = [part for _, part in parts]
+
+
+def merge_events(parts: Sequence[Events]) -> Events:
+    """The events of successive rounds as one."""
+    first = parts[0]
+    if len(parts) == 1:
+        return first
+    starts = np.cumsum([0] + [part.n_rounds for part in parts])
+    n_rounds = int(starts[-1])
+    rewarded = [
+        (start, part) for start, part in zip(starts, parts, strict=False) if len(part.rounds)
+    ]
+    if not rewarded:
+        return replace(first, n_rounds=n_rounds)
+    events = [part for _, part in rewarded]
     table, rows = events[0].table, np.concatenate([part.rows for part in events])
     if any(part.table is not table for part in events):  # slates that were worked out on the way
         table, rows = (
             np.concatenate([part.table[part.rows] for part in events]),
             np.arange(len(rows)),
         )
-    merged = Events(
-        n_rounds=int(starts[-1]),
-        rounds=np.concatenate([start + part.rounds for start, part in parts]),
+    return Events(
+        n_rounds=n_rounds,
+        rounds=np.concatenate([start + part.rounds for start, part in rewarded]),
         table=table,
         rows=rows,
         actions=np.concatenate([part.actions for part in events]),
         propensities=np.concatenate([part.propensities for part in events]),
         rewards=np.concatenate([part.rewards for part in events]),
-        n_actions=first.events.n_actions,
+        n_actions=first.n_actions,
     )
-    return Block(merged, first.largest, first.ranges)

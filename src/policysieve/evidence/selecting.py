@@ -11,9 +11,10 @@ import numpy.typing as npt
 from policysieve.checks import number
 from policysieve.errors import InvalidArgumentError
 from policysieve.evidence.certificate import Certificate, Evidence, Method
+from policysieve.evidence.implicit_evidence import ImplicitEvidence
 from policysieve.evidence.intervals import ValueIntervals
 from policysieve.log import Log, LogFile
-from policysieve.policies import Policies
+from policysieve.policies import AnyPolicies, Policies, Policy
 from policysieve.problem import Problem
 
 __all__ = ["Selection", "select"]
@@ -27,36 +28,50 @@ class Selection:
 
     Attributes
     ----------
-    policy : int
-        The leader of the certificate.
+    policy : int or Policy
+        The leader of the certificate: its number, or itself if the class cannot be listed.
     value : float
         Estimate of its expected reward per round.
-    values, lower, upper : float arrays of shape (n_policies,)
-        Estimate of every policy, and limits that hold for all of them at once and at any time.
+    intervals : ValueIntervals
+        Estimate of every policy, and limits that hold for all of them at once and at any time; of
+        the selected one only if the class cannot be listed.
     certificate : Certificate
     problem : Problem
     floor : float
         Smallest propensity that the certificate counts on.
     """
 
-    policy: int
+    policy: int | Policy
     value: float
-    values: npt.NDArray[np.float64] = field(repr=False)
-    lower: npt.NDArray[np.float64] = field(repr=False)
-    upper: npt.NDArray[np.float64] = field(repr=False)
+    intervals: ValueIntervals = field(repr=False)
     certificate: Certificate
     problem: Problem
     floor: float
 
     @property
-    def intervals(self) -> ValueIntervals:
-        """Estimates and limits together."""
-        return ValueIntervals(self.values, self.lower, self.upper)
+    def values(self) -> npt.NDArray[np.float64]:
+        """Estimates, shape (n_policies,)."""
+        return self.intervals.values
+
+    @property
+    def lower(self) -> npt.NDArray[np.float64]:
+        """Lower limits, shape (n_policies,)."""
+        return self.intervals.lower
+
+    @property
+    def upper(self) -> npt.NDArray[np.float64]:
+        """Upper limits, shape (n_policies,)."""
+        return self.intervals.upper
 
     @property
     def chosen(self) -> int:
-        """The selected policy."""
-        return self.policy
+        """Where the selected policy stands in these arrays."""
+        return self.policy if isinstance(self.policy, int) else 0
+
+    @property
+    def policy_name(self) -> str:
+        """The policy in words."""
+        return f"policy {self.policy}" if isinstance(self.policy, int) else repr(self.policy)
 
     @property
     def true_values(self) -> None:
@@ -68,17 +83,26 @@ class Selection:
         """What is proved, in one sentence."""
         proof, problem = self.certificate, self.problem
         sure = f"With probability at least {1 - problem.delta:g}"
+        if proof.method == "none":
+            return (
+                f"Nothing is proved: {self.policy_name} has the largest estimate that was found, "
+                "but the best of this class is searched for, not known, or its size is not known."
+            )
         if proof.suboptimality_bound >= problem.reward_cap and not proof.certified:
             return (
-                f"{proof.rounds:,} rounds prove nothing yet: policy {self.policy} has the largest "
+                f"{proof.rounds:,} rounds prove nothing yet: {self.policy_name} has the largest "
                 "estimate, but more rounds, or larger propensities, are needed."
             )
         verdict = "within" if proof.certified else "more than the asked-for"
+        eliminated = (
+            f"; {int(proof.eliminated.sum()):,} of {len(self.values):,} policies are eliminated"
+            if len(proof.eliminated)
+            else ""
+        )
         return (
-            f"{sure}, no policy is better than policy {self.policy} by more than "
+            f"{sure}, no policy is better than {self.policy_name} by more than "
             f"{proof.suboptimality_bound:.4g} ({verdict} epsilon {problem.epsilon:g}), provided "
-            f"that no action's propensity could be below {self.floor:.3g}; "
-            f"{int(proof.eliminated.sum()):,} of {len(self.values):,} policies are eliminated."
+            f"that no action's propensity could be below {self.floor:.3g}{eliminated}."
         )
 
     def leaders(self, count: int = 10) -> list[dict[str, Any]]:
@@ -94,10 +118,10 @@ class Selection:
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
         return {
-            "policy": self.policy,
+            "policy": self.policy if isinstance(self.policy, int) else repr(self.policy),
             "value": self.value,
-            "lower": float(self.lower[self.policy]),
-            "upper": float(self.upper[self.policy]),
+            "lower": float(self.lower[self.chosen]),
+            "upper": float(self.upper[self.chosen]),
             "floor": self.floor,
             "guarantee": self.guarantee,
             "certificate": self.certificate.to_dict(),
@@ -107,7 +131,7 @@ class Selection:
 
 def select(
     log: "Log | LogFile | str | os.PathLike[str]",
-    policies: Policies,
+    policies: AnyPolicies,
     problem: Problem,
     *,
     method: Method = "betting",
@@ -125,6 +149,7 @@ def select(
         They must fit the log; at least two policies.
     method : str
         As for `Evidence`. ``"fixed"`` takes the length of the log as the declared number of rounds.
+        A class that cannot be listed has ``"betting"`` only.
     floor : float, optional
         Smallest propensity that any item could have had in any round. By default the smallest in
         the log, which is right if the log has met it.
@@ -145,26 +170,33 @@ def select(
         )
     if not len(log):
         raise InvalidArgumentError("log must have at least one round, got none")
-    declared = len(log) if method == "fixed" else None
-    evidence = Evidence(policies, problem, method=method, declared_rounds=declared)
+    evidence: Evidence | ImplicitEvidence
+    if isinstance(policies, Policies):
+        declared = len(log) if method == "fixed" else None
+        evidence = Evidence(policies, problem, method=method, declared_rounds=declared)
+    elif method == "betting":
+        evidence = ImplicitEvidence(policies, problem)
+    else:
+        raise InvalidArgumentError(
+            f'method must be "betting" for a class that cannot be listed, got {method!r}'
+        )
     smallest = _check_propensities(log, policies)
     used = smallest if floor is None else number("floor", floor, above=0, below=1, closed=True)
     for piece in track(log.pieces()):
         evidence.add(piece, floor=used)
     certificate, intervals = evidence.certificate(), evidence.intervals()
+    leader = certificate.leader
     return Selection(
-        policy=certificate.leader,
-        value=float(intervals.values[certificate.leader]),
-        values=intervals.values,
-        lower=intervals.lower,
-        upper=intervals.upper,
+        policy=leader,
+        value=float(intervals.values[leader if isinstance(leader, int) else 0]),
+        intervals=intervals,
         certificate=certificate,
         problem=problem,
         floor=used,
     )
 
 
-def _check_propensities(log: Log | LogFile, policies: Policies) -> float:
+def _check_propensities(log: Log | LogFile, policies: AnyPolicies) -> float:
     """The smallest propensity, if together they can be probabilities of being shown.
 
     Over rounds, the sum of 1/W over the shown items has a mean of K, because each item that can be

@@ -1,17 +1,48 @@
 """The class Pi: the candidate policies."""
 
-from policysieve.policies.base import Policies
+from policysieve.policies.base import Policies, PolicyClass
+from policysieve.policies.cover import Cover, natarajan_cover, natarajan_sample_size
 from policysieve.policies.estimators import EstimatorPolicies
 from policysieve.policies.functions import FunctionPolicies
+from policysieve.policies.implicit import (
+    AnyPolicies,
+    ClassWeights,
+    ConstantPolicy,
+    ImplicitPolicies,
+    MarginalPolicy,
+    Policy,
+)
 from policysieve.policies.linear import LinearPolicies
+from policysieve.policies.oracle import FittedPolicy, OraclePolicies
 from policysieve.policies.randomized import RandomizedPolicy
 from policysieve.policies.table import PolicyTable
+from policysieve.policies.tabular import TabularPolicies, TabularPolicy
+from policysieve.policies.thresholds import Thresholds
+from policysieve.policies.trees import StumpPolicies, TreePolicies, TreePolicy
 
 __all__ = [
+    "AnyPolicies",
+    "ClassWeights",
+    "ConstantPolicy",
+    "Cover",
     "EstimatorPolicies",
+    "FittedPolicy",
     "FunctionPolicies",
+    "ImplicitPolicies",
     "LinearPolicies",
+    "MarginalPolicy",
+    "OraclePolicies",
     "Policies",
+    "Policy",
+    "PolicyClass",
     "PolicyTable",
     "RandomizedPolicy",
+    "StumpPolicies",
+    "TabularPolicies",
+    "TabularPolicy",
+    "Thresholds",
+    "TreePolicies",
+    "TreePolicy",
+    "natarajan_cover",
+    "natarajan_sample_size",
 ]

@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from math import log
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from policysieve.checks import as_contexts, integer, repeated_items
 from policysieve.errors import InvalidArgumentError, PolicyFailureError
 from policysieve.problem import Problem
 
-__all__ = ["Policies", "action_dtype"]
+__all__ = ["Policies", "PolicyClass", "action_dtype"]
 
 
 def action_dtype(n_actions: int) -> np.dtype[Any]:
@@ -19,27 +20,29 @@ def action_dtype(n_actions: int) -> np.dtype[Any]:
     return np.dtype(np.min_scalar_type(n_actions - 1))
 
 
-class Policies(ABC):
-    """A finite class of policies, numbered from 0, each a map from a context to a slate.
-
-    A new class implements `_evaluate`, and `check_contexts` if its contexts are special.
+class PolicyClass(ABC):
+    """What numbered policies and classes without end have in common.
 
     Attributes
     ----------
-    n_policies, n_actions, slate_size : int
-        How many policies, how many actions there are, how many items a policy shows.
+    n_actions, slate_size : int
+        How many actions there are, how many items a policy shows.
     """
 
-    n_policies: int
     n_actions: int
     slate_size: int
 
-    def __init__(self, *, n_policies: int, n_actions: int, slate_size: int) -> None:
-        if n_policies < 1:
-            raise InvalidArgumentError("a policy class needs at least one policy, got none")
-        self.n_policies = n_policies
+    def __init__(self, *, n_actions: int, slate_size: int) -> None:
         self.n_actions = integer("n_actions", n_actions, low=1, high=2**31 - 1)
         self.slate_size = integer("slate_size", slate_size, low=1, high=self.n_actions)
+
+    @property
+    @abstractmethod
+    def log_size(self) -> float | None:
+        """What the guarantees need: ln|Pi|, or the largest ln(1/p1(pi)) for a prior p1.
+
+        None if it is not known; then nothing is guaranteed.
+        """
 
     @property
     def n_contexts(self) -> int | None:
@@ -54,6 +57,35 @@ class Policies(ABC):
                 raise InvalidArgumentError(
                     f"policies and problem must agree on {name}, got {ours} and {theirs}"
                 )
+
+    def check_contexts(self, contexts: Any) -> npt.NDArray[Any]:
+        """Return the contexts as an array with one entry or row each, or raise."""
+        return as_contexts(contexts)
+
+
+class Policies(PolicyClass):
+    """A finite class of policies, numbered from 0, each a map from a context to a slate.
+
+    A new class implements `_evaluate`, and `check_contexts` if its contexts are special.
+
+    Attributes
+    ----------
+    n_policies, n_actions, slate_size : int
+        How many policies, how many actions there are, how many items a policy shows.
+    """
+
+    n_policies: int
+
+    def __init__(self, *, n_policies: int, n_actions: int, slate_size: int) -> None:
+        if n_policies < 1:
+            raise InvalidArgumentError("a policy class needs at least one policy, got none")
+        self.n_policies = n_policies
+        super().__init__(n_actions=n_actions, slate_size=slate_size)
+
+    @property
+    def log_size(self) -> float:
+        """ln|Pi|."""
+        return log(self.n_policies)
 
     def __len__(self) -> int:
         return self.n_policies
@@ -95,10 +127,6 @@ class Policies(ABC):
     def same_as(self, policy: int, others: npt.NDArray[np.intp]) -> npt.NDArray[np.bool_]:
         """Which of the others are known to be the same map as `policy`, at every context."""
         return np.zeros(len(others), dtype=np.bool_)
-
-    def check_contexts(self, contexts: Any) -> npt.NDArray[Any]:
-        """Return the contexts as an array with one entry or row each, or raise."""
-        return as_contexts(contexts)
 
     @abstractmethod
     def _evaluate(

@@ -58,6 +58,10 @@ class EstimatorPolicies(Policies):
             )
         return x
 
+    def checked(self, answer: Any, n: int) -> npt.NDArray[Any]:
+        """What the first model predicted for n contexts as slates, shape (n, m), or raise."""
+        return self._checked_slates(0, answer, n)
+
     def _evaluate(
         self, contexts: npt.NDArray[Any], which: npt.NDArray[np.intp] | None
     ) -> npt.NDArray[Any]:

@@ -11,7 +11,7 @@ from policysieve.checks import first_rows, repeated_items
 from policysieve.errors import FileFormatError, InvalidArgumentError
 from policysieve.policies.base import Policies, action_dtype
 
-__all__ = ["PolicyTable"]
+__all__ = ["PolicyTable", "row_numbers"]
 
 _CHECK_BLOCK = 1 << 24  # actions looked at in one go, so that a memory-mapped table stays on disk
 
@@ -89,22 +89,7 @@ class PolicyTable(Policies):
 
     def check_contexts(self, contexts: Any) -> npt.NDArray[Any]:
         """Return the contexts as row numbers of the table, or raise."""
-        rows = np.asarray(contexts)
-        if rows.ndim == 0:
-            rows = rows[None]
-        if rows.ndim != 1 or (rows.size and rows.dtype.kind not in "iu"):
-            raise InvalidArgumentError(
-                "contexts must be row numbers of the policy table, a 1-d array of whole numbers, "
-                f"got shape {rows.shape} and dtype {rows.dtype}"
-            )
-        bad = (rows < 0) | (rows >= self.n_contexts)
-        if bad.any():
-            first = int(np.flatnonzero(bad)[0])
-            raise InvalidArgumentError(
-                f"contexts must be row numbers in [0, {self.n_contexts - 1}], got {rows[first]} in "
-                f"entry {first}{first_rows(bad)}"
-            )
-        return rows.astype(np.int64)
+        return row_numbers(contexts, self.n_contexts, of="the policy table")
 
     def action_rows(
         self, contexts: npt.NDArray[Any]
@@ -146,3 +131,23 @@ class PolicyTable(Policies):
                 f"{block[context, policy].tolist()} for policy {policy} at context "
                 f"{start + context}"
             )
+
+
+def row_numbers(contexts: Any, n_rows: int, *, of: str) -> npt.NDArray[np.int64]:
+    """Return contexts as row numbers in [0, n_rows - 1], or raise an error that says of what."""
+    rows = np.asarray(contexts)
+    if rows.ndim == 0:
+        rows = rows[None]
+    if rows.ndim != 1 or (rows.size and rows.dtype.kind not in "iu"):
+        raise InvalidArgumentError(
+            f"contexts must be row numbers of {of}, a 1-d array of whole numbers, got shape "
+            f"{rows.shape} and dtype {rows.dtype}"
+        )
+    bad = (rows < 0) | (rows >= n_rows)
+    if bad.any():
+        first = int(np.flatnonzero(bad)[0])
+        raise InvalidArgumentError(
+            f"contexts must be row numbers in [0, {n_rows - 1}], got {rows[first]} in entry "
+            f"{first}{first_rows(bad)}"
+        )
+    return rows.astype(np.int64)

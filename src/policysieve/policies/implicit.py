@@ -1,0 +1,171 @@
+"""Classes that nobody can list: how one is hedged over, and its best policy for weighted events."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from policysieve.checks import as_rng
+from policysieve.errors import InvalidArgumentError
+from policysieve.policies.base import Policies, PolicyClass
+
+__all__ = [
+    "AnyPolicies",
+    "ClassWeights",
+    "ConstantPolicy",
+    "ImplicitPolicies",
+    "MarginalPolicy",
+    "Policy",
+]
+
+Array = npt.NDArray[np.float64]
+
+
+class Policy(ABC):
+    """One policy of a class without end: a map from contexts to actions that never changes."""
+
+    @abstractmethod
+    def actions(self, contexts: Any) -> npt.NDArray[Any]:
+        """The action at each context, shape (n, 1)."""
+
+
+@dataclass(frozen=True)
+class ConstantPolicy(Policy):
+    """The same action everywhere.
+
+    Attributes
+    ----------
+    action : int
+    """
+
+    action: int
+
+    def actions(self, contexts: Any) -> npt.NDArray[Any]:
+        """The action at each context, shape (n, 1)."""
+        return np.full((len(contexts), 1), self.action)
+
+
+class ClassWeights(ABC):
+    """Exponential weights: p(pi) ~ p1(pi) exp(sum of the steps of the events pi agrees with).
+
+    Contexts are checked ones. Time runs by `wait`; the weights move by `add`, and p_s are those of
+    the s-th round that was waited for (docs/maths.md, "Classes without end").
+    """
+
+    @abstractmethod
+    def add(self, contexts: npt.NDArray[Any], actions: npt.NDArray[Any], steps: Array) -> None:
+        """Multiply the weight of all pi with pi(contexts[i]) = actions[i] by exp(steps[i])."""
+
+    @abstractmethod
+    def marginals(self, contexts: npt.NDArray[Any]) -> Array:
+        """Q(x, a; p) of the weights as they stand, shape (n, n_actions); rows sum to one."""
+
+    @abstractmethod
+    def wait(self, rounds: int) -> None:
+        """Let so many rounds pass without an event."""
+
+    @abstractmethod
+    def totals(self, contexts: npt.NDArray[Any]) -> Array:
+        """Sum over the rounds so far of Q(x, a; p_s), shape (n, n_actions); rows sum to them."""
+
+    def total(self, context: npt.NDArray[Any], action: int) -> float:
+        """The same at one context, an array of length one, for one action."""
+        return float(self.totals(context)[0, action])
+
+
+class ImplicitPolicies(PolicyClass):
+    """A class given by what can be done with it, not by a list; single actions only.
+
+    A new class implements `log_size`, `_best` and `start_weights`, and `check_contexts` if its
+    contexts are special.
+    """
+
+    exact = True
+    """Whether `best` really is the best of the class; certificates need that."""
+    hedged = True
+    """Whether weights can be kept; else designs are mixtures of `fits` best policies."""
+    fits = 1
+
+    def __init__(self, *, n_actions: int) -> None:
+        super().__init__(n_actions=n_actions, slate_size=1)
+
+    def best(self, contexts: Any, actions: Any, weights: Any) -> Policy:
+        """The policy with the largest sum of the weights of the events that it agrees with.
+
+        Without events that is the one that always shows action 0.
+
+        Parameters
+        ----------
+        contexts : array of shape (n, ...)
+        actions : integer array of shape (n,)
+        weights : float array of shape (n,)
+            Not negative. Policy pi collects weights[i] where pi(contexts[i]) = actions[i].
+        """
+        if not len(contexts):
+            return ConstantPolicy(0)
+        x = self.check_contexts(contexts)
+        a, w = np.asarray(actions), np.asarray(weights, dtype=np.float64)
+        if a.shape != (len(x),) or w.shape != (len(x),):
+            raise InvalidArgumentError(
+                f"actions and weights must have shape ({len(x)},), one for each context, got "
+                f"{a.shape} and {w.shape}"
+            )
+        if a.dtype.kind not in "iu" or a.min() < 0 or a.max() >= self.n_actions:
+            raise InvalidArgumentError(
+                f"actions must be whole numbers in [0, {self.n_actions - 1}], got {a.min()} to "
+                f"{a.max()}"
+            )
+        if not ((w >= 0) & np.isfinite(w)).all():
+            raise InvalidArgumentError("weights must be finite and not negative")
+        return self._best(x, a.astype(np.int64), w)
+
+    @abstractmethod
+    def _best(
+        self, contexts: npt.NDArray[Any], actions: npt.NDArray[np.int64], weights: Array
+    ) -> Policy:
+        """`best` of checked events."""
+
+    @abstractmethod
+    def start_weights(self) -> ClassWeights:
+        """Weights p1 before any event."""
+
+
+class MarginalPolicy:
+    """Draw a policy from the average of weights over rounds, and do what it does.
+
+    Parameters
+    ----------
+    policies : ImplicitPolicies
+    weights : ClassWeights
+        Not used elsewhere.
+    rounds : int
+        How many the weights have waited for; before the first the weights as they stand are meant.
+    """
+
+    def __init__(self, policies: ImplicitPolicies, weights: ClassWeights, rounds: int) -> None:
+        self.policies = policies
+        self._weights = weights
+        self._rounds = rounds
+
+    def probabilities(self, contexts: Any) -> Array:
+        """Probability of showing each action at each context, shape (n, n_actions)."""
+        x = self.policies.check_contexts(contexts)
+        if not self._rounds:
+            return self._weights.marginals(x)
+        return self._weights.totals(x) / self._rounds
+
+    def sample(self, contexts: Any, rng: Any = None) -> npt.NDArray[Any]:
+        """Actions for the contexts, drawn anew for each, shape (n, 1)."""
+        cumulative = np.cumsum(self.probabilities(contexts), axis=1)
+        places = as_rng(rng).random((len(cumulative), 1)) * cumulative[:, -1:]
+        drawn = (cumulative <= places).sum(axis=1, keepdims=True)
+        return np.asarray(np.minimum(drawn, self.policies.n_actions - 1))
+
+    def __repr__(self) -> str:
+        return f"MarginalPolicy({self.policies!r}, {self._rounds:,} rounds)"
+
+
+AnyPolicies = Policies | ImplicitPolicies
+"""Numbered policies, or a class without end."""
