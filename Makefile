@@ -50,5 +50,5 @@ docs: $(VENV)/installed-docs ## build the documentation site into site/
 	@echo "Open site/index.html"
 
 clean: ## remove everything that make created
-	rm -rf $(VENV) site dist demo-output .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) site dist demo-output run-output .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -48,6 +48,20 @@ def test_checkpoints(world):
     assert 8 <= len(many.history) <= 10
 
 
+def test_checkpoints_are_announced_when_the_run_gets_there(world):
+    playing = learner(world)
+    heard = []
+    result = ps.run(
+        playing,
+        world,
+        500,
+        checkpoints=[1, 7, 350],
+        on_checkpoint=lambda checkpoint: heard.append((playing.rounds, checkpoint)),
+    )
+    assert [rounds for rounds, _ in heard] == [1, 7, 350, 500]
+    assert tuple(checkpoint for _, checkpoint in heard) == result.history
+
+
 def test_stops_when_the_learner_has_finished_or_the_rounds_run_out(world):
     short = ps.run(learner(world, rounds=150), world, 1000)
     assert (short.rounds, short.finished) == (150, True)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from policysieve import theory as theory
     from policysieve import worlds as worlds
+    from policysieve.errors import DatasetUnavailableError as DatasetUnavailableError
     from policysieve.errors import DecisionsError as DecisionsError
     from policysieve.errors import FileFormatError as FileFormatError
     from policysieve.errors import InvalidArgumentError as InvalidArgumentError
@@ -21,11 +22,15 @@ if TYPE_CHECKING:
     from policysieve.evidence import Selection as Selection
     from policysieve.evidence import select as select
     from policysieve.exploration import Decisions as Decisions
+    from policysieve.exploration import EpsilonGreedy as EpsilonGreedy
     from policysieve.exploration import Exp4 as Exp4
     from policysieve.exploration import Exploration as Exploration
     from policysieve.exploration import ExplorationByOptimization as ExplorationByOptimization
     from policysieve.exploration import Explorer as Explorer
+    from policysieve.exploration import ListWeights as ListWeights
+    from policysieve.exploration import LogBarrier as LogBarrier
     from policysieve.exploration import LowVarianceExploration as LowVarianceExploration
+    from policysieve.exploration import PolicyElimination as PolicyElimination
     from policysieve.exploration import Recommendation as Recommendation
     from policysieve.exploration import Sieve as Sieve
     from policysieve.exploration import Uniform as Uniform
@@ -37,15 +42,21 @@ if TYPE_CHECKING:
     from policysieve.policies import EstimatorPolicies as EstimatorPolicies
     from policysieve.policies import FunctionPolicies as FunctionPolicies
     from policysieve.policies import LinearPolicies as LinearPolicies
+    from policysieve.policies import OraclePolicies as OraclePolicies
     from policysieve.policies import Policies as Policies
     from policysieve.policies import PolicyTable as PolicyTable
     from policysieve.policies import RandomizedPolicy as RandomizedPolicy
+    from policysieve.policies import StumpPolicies as StumpPolicies
+    from policysieve.policies import TabularPolicies as TabularPolicies
+    from policysieve.policies import TreePolicies as TreePolicies
+    from policysieve.policies import natarajan_cover as natarajan_cover
     from policysieve.problem import Problem as Problem
     from policysieve.simulate import RunResult as RunResult
     from policysieve.simulate import run as run
 
 # Where each public name lives; a module that stands for itself maps to None.
 _HOMES: dict[str, str | None] = {
+    "DatasetUnavailableError": "errors",
     "DecisionsError": "errors",
     "FileFormatError": "errors",
     "InvalidArgumentError": "errors",
@@ -56,10 +67,13 @@ _HOMES: dict[str, str | None] = {
     "Decisions": "exploration",
     "Exploration": "exploration",
     "Explorer": "exploration",
+    "ListWeights": "exploration",
+    "LogBarrier": "exploration",
     "LowVarianceExploration": "exploration",
     "Recommendation": "exploration",
     "Uniform": "exploration",
     "design": "exploration",
+    "EpsilonGreedy": "exploration",
     "Exp4": "exploration",
     "ExplorationByOptimization": "exploration",
     "RandomizedPolicy": "policies",
@@ -68,6 +82,7 @@ _HOMES: dict[str, str | None] = {
     "Selection": "evidence",
     "select": "evidence",
     "LogFile": "log",
+    "PolicyElimination": "exploration",
     "Sieve": "exploration",
     "Log": "log",
     "Plan": "planning",
@@ -75,8 +90,13 @@ _HOMES: dict[str, str | None] = {
     "EstimatorPolicies": "policies",
     "FunctionPolicies": "policies",
     "LinearPolicies": "policies",
+    "OraclePolicies": "policies",
     "Policies": "policies",
     "PolicyTable": "policies",
+    "StumpPolicies": "policies",
+    "TabularPolicies": "policies",
+    "TreePolicies": "policies",
+    "natarajan_cover": "policies",
     "Problem": "problem",
     "RunResult": "simulate",
     "run": "simulate",

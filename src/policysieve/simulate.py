@@ -15,12 +15,13 @@ from policysieve.checks import as_rng, integer
 from policysieve.errors import InvalidArgumentError, UnknownValueError
 from policysieve.evidence import ValueIntervals
 from policysieve.exploration import Explorer, Recommendation
+from policysieve.policies import Policies
 from policysieve.problem import Problem
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from policysieve.policies import RandomizedPolicy
+    from policysieve.policies import MarginalPolicy, Policy, RandomizedPolicy
     from policysieve.worlds import World
 
 __all__ = ["Checkpoint", "RunResult", "run"]
@@ -89,7 +90,7 @@ class RunResult:
         )
 
     @property
-    def chosen(self) -> "int | RandomizedPolicy":
+    def chosen(self) -> "int | Policy | RandomizedPolicy | MarginalPolicy":
         """The recommended policy."""
         return self.recommendation.policy
 
@@ -125,6 +126,7 @@ def run(
     batch_size: int = 100,
     checkpoints: int | Iterable[int] = 30,
     progress: bool = True,
+    on_checkpoint: "Callable[[Checkpoint], None] | None" = None,
     rng: Any = 0,
 ) -> RunResult:
     """Let a learner play in a world until it has finished or the rounds run out.
@@ -142,6 +144,8 @@ def run(
         at the given rounds. The end of the run is always one.
     progress : bool
         Show a progress bar if the output is a terminal.
+    on_checkpoint : callable, optional
+        Called with each checkpoint when the run gets there, the last one included.
     rng : seed or numpy Generator
         For the world. The same seeds give the same bits.
 
@@ -155,24 +159,18 @@ def run(
     stops = _stops(checkpoints, max_rounds)
     world_rng = as_rng(rng)
     _check_fit(learner, world)
-    try:
-        true_values = world.values(learner.policies)
-    except UnknownValueError:
-        true_values = None
-
+    true_values, best = _truth(learner, world)
     history: list[Checkpoint] = []
 
     def look() -> None:
         if not history or history[-1].recommendation.rounds < learner.rounds:
             recommendation = learner.recommend()
             gap = None
-            if true_values is not None:
-                policy = recommendation.policy
-                own = (
-                    true_values[policy] if isinstance(policy, int) else policy.average(true_values)
-                )
-                gap = float(true_values.max() - own)
+            if best is not None:
+                gap = best - _value(recommendation.policy, true_values, world)
             history.append(Checkpoint(recommendation=recommendation, suboptimality=gap))
+            if on_checkpoint is not None:
+                on_checkpoint(history[-1])
 
     start = learner.rounds
     with _progress_bar(progress, type(learner).__name__, max_rounds) as advance:
@@ -203,6 +201,25 @@ def run(
         intervals=learner.intervals(),
         true_values=true_values,
     )
+
+
+def _truth(
+    learner: Explorer, world: "World"
+) -> tuple[npt.NDArray[np.float64] | None, float | None]:
+    """Values of all policies, if they can be listed, and of the best one, where they are known."""
+    try:
+        if isinstance(learner.policies, Policies):
+            values = world.values(learner.policies)
+            return values, float(values.max())
+        return None, world.best_value(learner.policies)
+    except UnknownValueError:
+        return None, None
+
+
+def _value(policy: Any, values: npt.NDArray[np.float64] | None, world: "World") -> float:
+    if values is None:
+        return world.value(policy)
+    return float(values[policy]) if isinstance(policy, int) else float(policy.average(values))
 
 
 def _play(learner: Explorer, draw: Any) -> None:

@@ -6,6 +6,7 @@ from math import nan
 import numpy as np
 
 from policysieve.evidence import ValueIntervals
+from policysieve.experiment import ExperimentResult, LearnerResult, Proof, SeedResult
 from policysieve.exploration import Recommendation
 from policysieve.problem import Problem
 from policysieve.simulate import Checkpoint, RunResult
@@ -81,4 +82,34 @@ def no_rounds(n_policies: int = 3, *, history: bool = True) -> RunResult:
         intervals=ValueIntervals(
             np.full(n_policies, nan), np.zeros(n_policies), np.ones(n_policies)
         ),
+    )
+
+
+def made_up_experiment(
+    *names: str, n_seeds: int = 3, truth: bool = True, descriptions: bool = False
+) -> ExperimentResult:
+    """Learners whose bounds fall like 10 / sqrt(rounds), later ones and later seeds more slowly."""
+
+    def one(slower: int, seed: int) -> SeedResult:
+        stops = (100, 1000, 10_000, 20_000 + 100 * seed)
+        result = made_up_result(stops=stops, truth=truth)
+        proofs = [
+            Proof(rounds=n, suboptimality_bound=bound, certified=bound <= 0.1, survivors=5)
+            for n, bound in ((n, (10 + seed + 20 * slower) / n**0.5) for n in stops)
+        ]
+        return SeedResult(seed=seed, result=result, proofs=tuple(proofs))
+
+    return ExperimentResult(
+        learners=tuple(
+            LearnerResult(name=name, seeds=tuple(one(number, seed) for seed in range(n_seeds)))
+            for number, name in enumerate(names)
+        ),
+        problem=PROBLEM,
+        rounds=30_000,
+        descriptions=[f"kind {policy}" for policy in range(40)] if descriptions else None,
+        configuration={
+            "world": {"kind": "made up", "n_actions": 20},
+            "learner": [{"kind": name} for name in names],
+            "run": {"seeds": list(range(n_seeds))},
+        },
     )

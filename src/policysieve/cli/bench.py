@@ -93,6 +93,68 @@ def certificates(runs: int, seeds: int, as_json: bool, out: Path | None) -> None
     )
 
 
+@bench.command()
+@click.option("--tasks", help="Names of tasks, with commas between them; all by default.")
+@click.option("--learners", help="Names of learners, with commas between them; all by default.")
+@click.option(
+    "--seeds", default=20, show_default=True, type=click.IntRange(1), help="Runs of each cell."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder for samples.json and the plots; cells that it holds are not run again.",
+)
+def samples(
+    tasks: str | None, learners: str | None, seeds: int, as_json: bool, out: Path | None
+) -> None:
+    """Race all learners: rounds until they are right, and until they can prove it."""
+    from policysieve.bench.race import Settings, race
+    from policysieve.bench.samples import RACERS
+    from policysieve.bench.tasks import TASKS
+    from policysieve.cli.samples import print_samples
+    from policysieve.report import save_samples_figures
+
+    result = race(
+        _names(tasks) or tuple(TASKS),
+        _names(learners) or tuple(RACERS),
+        settings=Settings(seeds=seeds),
+        folder=out,
+        progress=_cells_bar(as_json),
+    )
+    if out is not None:
+        write_json(result, out / "samples.json")
+        save_samples_figures(result, out)
+    if as_json:
+        print_json(result)
+        return
+    print_samples(result)
+
+
+def _names(option: str | None) -> tuple[str, ...]:
+    return tuple(name.strip() for name in option.split(",")) if option else ()
+
+
+def _cells_bar(quiet: bool) -> Callable[[int, int, str], None]:
+    """Say which cell is done on one line of a terminal, or nothing."""
+    if quiet or not sys.stderr.isatty():
+        return lambda _done, _total, _name: None
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    bar = Progress(*columns, TimeElapsedColumn(), console=Console(stderr=True), transient=True)
+    task = bar.add_task("racing", total=None)
+    bar.start()
+
+    def advance(done: int, total: int, name: str) -> None:
+        bar.update(task, completed=done, total=total, description=name)
+        if done == total:
+            bar.stop()
+
+    return advance
+
+
 def _rounds(value: float | None, most: int) -> str:
     return f"over {most:,}" if value is None else f"{value:,.0f}"
 

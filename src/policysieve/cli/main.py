@@ -5,8 +5,10 @@ from typing import Any
 import click
 
 from policysieve.cli.bench import bench
+from policysieve.cli.data import data
 from policysieve.cli.demo import demo
 from policysieve.cli.plan import plan
+from policysieve.cli.run import run
 from policysieve.cli.select import select
 from policysieve.errors import PolicySieveError
 
@@ -29,5 +31,5 @@ def main() -> None:
     """Find the best policy among many from sparse bandit feedback, and prove it."""
 
 
-for command in (demo, plan, select, bench):
+for command in (demo, plan, run, select, data, bench):
     main.add_command(command)

@@ -13,7 +13,7 @@ from policysieve.evidence import ValueIntervals
 from policysieve.exploration.decisions import Decisions, Recommendation
 from policysieve.exploration.ledger import Ledger, Origin
 from policysieve.log import Log
-from policysieve.policies import Policies
+from policysieve.policies import AnyPolicies, ImplicitPolicies, Policies
 from policysieve.problem import Problem
 
 __all__ = ["Explorer"]
@@ -33,20 +33,22 @@ class Explorer(ABC):
 
     Parameters
     ----------
-    policies : Policies
-        The candidates.
+    policies : Policies or ImplicitPolicies
+        The candidates. Not every learner takes classes that cannot be listed.
     problem : Problem
         What is asked.
     rng : seed, numpy Generator or None
         The same seed and the same calls give the same bits.
     """
 
-    def __init__(self, policies: Policies, problem: Problem, *, rng: Any = None) -> None:
-        if not isinstance(policies, Policies):
-            raise InvalidArgumentError(
-                f"policies must be a policy class, got {type(policies).__name__}; for fitted "
-                "models: EstimatorPolicies(models, n_actions=...)"
-            )
+    takes_implicit = False
+    """Whether the learner takes a class that cannot be listed."""
+
+    # A learner that takes no implicit class may count on numbered policies.
+    policies: Any
+
+    def __init__(self, policies: AnyPolicies, problem: Problem, *, rng: Any = None) -> None:
+        self._check_class(policies)
         policies.check_fits(problem)
         self.policies = policies
         self.problem = problem
@@ -80,7 +82,7 @@ class Explorer(ABC):
                 f"there is nothing left to ask for: {self.pending:,} decisions wait to be told, or "
                 "to be given up with discard"
             )
-        if not self._tried and len(x):
+        if not self._tried and len(x) and isinstance(self.policies, Policies):
             self.policies.actions(x[:1])  # who cannot answer fails before anything is shown
             self._tried = True
         before = self._rng.bit_generator.state
@@ -144,8 +146,13 @@ class Explorer(ABC):
         return self._ledger.pending
 
     def __repr__(self) -> str:
+        size = (
+            f"{self.policies.n_policies:,} policies"
+            if isinstance(self.policies, Policies)
+            else type(self.policies).__name__
+        )
         return (
-            f"{type(self).__name__}({self.rounds:,} rounds, {self.policies.n_policies:,} policies, "
+            f"{type(self).__name__}({self.rounds:,} rounds, {size}, "
             f"{self.problem.n_actions:,} actions)"
         )
 
@@ -202,6 +209,21 @@ class Explorer(ABC):
             f"No guarantee: the declared sparsity {declared:g} is contradicted by the data, where "
             f"the rewards of a context sum to about {mean:.3g}; declare that, or sparsity=None."
         )
+
+    @classmethod
+    def _check_class(cls, policies: Any) -> None:
+        """Raise unless these are policies of a kind this learner takes."""
+        if isinstance(policies, ImplicitPolicies) and not cls.takes_implicit:
+            raise InvalidArgumentError(
+                f"policies must be numbered for {cls.__name__}, got "
+                f"{type(policies).__name__}, which cannot be listed; LowVarianceExploration, "
+                "ExplorationByOptimization and Uniform take it"
+            )
+        if not isinstance(policies, AnyPolicies):
+            raise InvalidArgumentError(
+                f"policies must be a policy class, got {type(policies).__name__}; for fitted "
+                "models: EstimatorPolicies(models, n_actions=...)"
+            )
 
     def _check_told(self, rewards: npt.NDArray[np.float64]) -> None:  # noqa: B027
         """Raise if checked rewards are not of the kind this learner takes."""

@@ -1,5 +1,6 @@
 """The paper's Algorithm 1: exploration by optimization, in closed form."""
 
+from copy import deepcopy
 from math import log, sqrt
 from typing import Any, Literal, get_args
 
@@ -8,8 +9,10 @@ import numpy.typing as npt
 
 from policysieve.checks import number
 from policysieve.errors import InvalidArgumentError
-from policysieve.evidence import Events
+from policysieve.evidence import ContextEvents, Events, ImplicitEvidence
 from policysieve.exploration.decisions import Decisions, Recommendation
+from policysieve.exploration.designing import known_log_size
+from policysieve.exploration.exponential import ImplicitWeights
 from policysieve.exploration.fixed_size import fixed_size_recommendation
 from policysieve.exploration.weighted import Array, WeightedExplorer
 from policysieve.kernels.weights import (
@@ -19,7 +22,13 @@ from policysieve.kernels.weights import (
     real_valued_steps,
 )
 from policysieve.planning import by_optimization_rounds, information_price
-from policysieve.policies import Policies, RandomizedPolicy
+from policysieve.policies import (
+    AnyPolicies,
+    ImplicitPolicies,
+    MarginalPolicy,
+    Policies,
+    RandomizedPolicy,
+)
 from policysieve.problem import Problem
 
 __all__ = ["ExplorationByOptimization"]
@@ -42,7 +51,7 @@ class ExplorationByOptimization(WeightedExplorer):
     Parameters
     ----------
     policies, problem, rng
-        As for every learner; single actions only.
+        As for every learner, or a class without end; single actions only.
     rounds : int, optional
         Rounds to play. By default as many as guarantee the problem's epsilon and delta for
         ``output="average"``.
@@ -54,7 +63,8 @@ class ExplorationByOptimization(WeightedExplorer):
     output : {"erm", "weights", "average", "last_half"}
         What to recommend: the policy with the largest importance-weighted estimate, the one with
         the largest weight, or a `RandomizedPolicy`: the average of the weights over all rounds,
-        which is what the theorem is about, or over the last half.
+        which is what the theorem is about, or over the last half. A class without end has no last
+        half, and its average is over the rounds as they were answered.
 
     Attributes
     ----------
@@ -62,9 +72,11 @@ class ExplorationByOptimization(WeightedExplorer):
         Mean of Gamma over the rounds so far; NaN before the first.
     """
 
+    takes_implicit = True
+
     def __init__(
         self,
-        policies: Policies,
+        policies: AnyPolicies,
         problem: Problem,
         *,
         rounds: int | None = None,
@@ -79,10 +91,15 @@ class ExplorationByOptimization(WeightedExplorer):
         ]:
             if value not in choices:
                 raise InvalidArgumentError(f"{name} must be one of {choices}, got {value!r}")
-        if rounds is None and problem.slate_size == 1:
-            rounds = by_optimization_rounds(
-                problem, log(policies.n_policies), binary=rewards == "binary"
+        self._check_class(policies)
+        if isinstance(policies, ImplicitPolicies) and output == "last_half":
+            raise InvalidArgumentError(
+                'output must be "erm", "weights" or "average" for a class that cannot be listed, '
+                "got 'last_half'"
             )
+        log_size = known_log_size(policies)
+        if rounds is None and problem.slate_size == 1:
+            rounds = by_optimization_rounds(problem, log_size, binary=rewards == "binary")
             if rounds is None:
                 raise InvalidArgumentError(
                     "rounds must be given when the sparsity is not known: no number of them can "
@@ -97,7 +114,7 @@ class ExplorationByOptimization(WeightedExplorer):
                 problem.n_actions,
                 self._sparsity,
                 self.planned_rounds,
-                log(policies.n_policies / problem.delta),
+                log_size + log(1 / problem.delta),
             )
         else:
             self.information_weight = number(
@@ -109,7 +126,8 @@ class ExplorationByOptimization(WeightedExplorer):
             )
         self._objective = 0.0
         self._sequential = True
-        self._sums = np.zeros((2, policies.n_policies))  # of weights: all rounds, the last half
+        # Sums of weights: all rounds, the last half. A class without end keeps its own.
+        self._sums = np.zeros((2, policies.n_policies if isinstance(policies, Policies) else 0))
         self._counted = 0
 
     def ask(self, contexts: Any) -> Decisions:
@@ -125,10 +143,12 @@ class ExplorationByOptimization(WeightedExplorer):
         n = self._record.rounds
         return self._objective / n if n else float("nan")
 
-    def average_policy(self, *, last_half: bool = False) -> RandomizedPolicy:
+    def average_policy(self, *, last_half: bool = False) -> RandomizedPolicy | MarginalPolicy:
         """Average of the weights over all rounds, or over the second half of the planned ones."""
+        if isinstance(self._weights, ImplicitWeights):
+            return MarginalPolicy(self.policies, deepcopy(self._weights.state), self._counted)
         chosen = self._sums[1] if last_half and self._sums[1].any() else self._sums[0]
-        return RandomizedPolicy(self.policies, chosen if chosen.any() else self._shares)
+        return RandomizedPolicy(self.policies, chosen if chosen.any() else self._weights.shares)
 
     def average_bound(self) -> float:
         """How far the average policy is from the best at most, with probability 1 - delta.
@@ -140,7 +160,8 @@ class ExplorationByOptimization(WeightedExplorer):
         n, delta = self._record.rounds, self.problem.delta
         if not n:
             return self.problem.reward_cap
-        estimation = self.information_weight * log(2 * self.policies.n_policies / delta) / n
+        log_term = known_log_size(self.policies) + log(2 / delta)
+        estimation = self.information_weight * log_term / n
         contexts = self._largest_objective * sqrt(log(2 / delta) / (2 * n))
         return min(self.problem.reward_cap, self.mean_objective + estimation + contexts)
 
@@ -148,14 +169,14 @@ class ExplorationByOptimization(WeightedExplorer):
         """What `output` says, with what is known about it."""
         intervals = self.intervals()
         sure = f"with probability at least {1 - self.problem.delta:g}"
-        policy: int | RandomizedPolicy | None = None
+        policy: Any = None
         bound = None
         promise = (
             f"All intervals hold {sure}; the theorem is not about this policy but about the "
             "average one: make the learner with output='average'."
         )
         if self.output == "weights":
-            policy = int(self._log_weights.argmax())
+            policy = self._weights.heaviest()
         elif self.output != "erm":
             policy = self.average_policy(last_half=self.output == "last_half")
         if self.output == "average":
@@ -177,6 +198,8 @@ class ExplorationByOptimization(WeightedExplorer):
                     "known sparsity and contexts that are asked for one at a time, each after the "
                     "last answer."
                 )
+        if isinstance(self._record, ImplicitEvidence):
+            intervals, policy = self._record.intervals(policy), None
         return fixed_size_recommendation(
             intervals,
             self.problem,
@@ -207,7 +230,7 @@ class ExplorationByOptimization(WeightedExplorer):
         solve = closed_forms if self.rewards == "binary" else real_valued_forms
         solve(w, rows, self.information_weight, q, aside)
 
-    def _steps(self, events: Events, w_a: Array, aside: Array) -> Array:
+    def _steps(self, events: Events | ContextEvents, w_a: Array, aside: Array) -> Array:
         steps = np.empty(len(w_a))
         if self.rewards == "binary":
             q_a = events.propensities[:, 0]
@@ -216,13 +239,16 @@ class ExplorationByOptimization(WeightedExplorer):
             real_valued_steps(w_a, aside, events.rewards[:, 0], steps)
         return steps
 
-    def _count(self, aside: Array, shares: Array) -> None:
+    def _count(self, aside: Array, shares: Array | None) -> None:
         """Gamma = s kappa for 0/1 rewards, at most s/(G - n) for others; and the weights' sums."""
         values = aside if self.rewards == "binary" else 1 / aside
         self._objective += self._sparsity * float(values.sum())
         half, n = self.planned_rounds // 2, len(aside)
         late = max(0, self._counted + n - max(half, self._counted))
-        self._sums += np.array([n, late])[:, None] * shares
+        if isinstance(self._weights, ImplicitWeights):
+            self._weights.state.wait(n)
+        else:
+            self._sums += np.array([n, late])[:, None] * shares
         self._counted += n
 
     def _check_told(self, rewards: Array) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from policysieve.errors import InvalidArgumentError
-from policysieve.policies import RandomizedPolicy
+from policysieve.policies import MarginalPolicy, Policy, RandomizedPolicy
 
 __all__ = ["Decisions", "Recommendation"]
 
@@ -81,8 +81,9 @@ class Recommendation:
 
     Attributes
     ----------
-    policy : int or RandomizedPolicy
-        Number of the policy in its class, or a policy that draws from the class each time.
+    policy : int, Policy, RandomizedPolicy or MarginalPolicy
+        Number of the policy in its class, the policy itself if the class cannot be listed, or one
+        that draws from the class each time.
     value : float
         Estimate of its expected reward per round; NaN before the first round.
     lower, upper : float
@@ -97,7 +98,7 @@ class Recommendation:
         What holds, and with which probability, in one sentence.
     """
 
-    policy: int | RandomizedPolicy
+    policy: int | Policy | RandomizedPolicy | MarginalPolicy
     value: float
     lower: float
     upper: float
@@ -108,7 +109,9 @@ class Recommendation:
 
     @property
     def policy_name(self) -> str:
-        """The policy in words: its number, or that it is randomised."""
+        """The policy in words: its number, what it is, or that it is randomised."""
+        if isinstance(self.policy, Policy):
+            return repr(self.policy)
         return f"policy {self.policy}" if isinstance(self.policy, int) else "a randomised policy"
 
     def to_dict(self) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from math import expm1, sqrt
 from math import log as ln
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -10,18 +10,31 @@ import numpy.typing as npt
 from policysieve.checks import as_rewards, as_rng, number
 from policysieve.errors import InvalidArgumentError
 from policysieve.evidence import rewarded_events
+from policysieve.exploration.frank_wolfe import FrankWolfe
 from policysieve.exploration.hedge import AveragedHedge, Hedge, HedgeSettings, SampledHedge
-from policysieve.exploration.mixture import Exploration
+from policysieve.exploration.implicit_hedge import ImplicitHedge
+from policysieve.exploration.marginal_mixture import MarginalExploration
+from policysieve.exploration.mixture import Exploration, MixedExploration
 from policysieve.log import Log
 from policysieve.planning import plan
-from policysieve.policies import Policies
+from policysieve.policies import AnyPolicies, ImplicitPolicies, Policies
 from policysieve.problem import Problem
 
-__all__ = ["design", "from_hedge", "observable_variance"]
+__all__ = [
+    "AnyHedge",
+    "design",
+    "from_hedge",
+    "known_log_size",
+    "observable_variance",
+    "start_hedge",
+]
+
+AnyHedge = Hedge | ImplicitHedge | FrankWolfe
 
 _BLOCK_BYTES = 1 << 28  # of actions evaluated at once
 
 
+@overload
 def design(
     log: Log,
     policies: Policies,
@@ -30,7 +43,27 @@ def design(
     mixing: float | None = None,
     sampled: bool = False,
     rng: Any = None,
-) -> Exploration:
+) -> Exploration: ...
+@overload
+def design(
+    log: Log,
+    policies: ImplicitPolicies,
+    problem: Problem,
+    *,
+    mixing: float | None = None,
+    rng: Any = None,
+) -> MixedExploration: ...
+
+
+def design(
+    log: Log,
+    policies: AnyPolicies,
+    problem: Problem,
+    *,
+    mixing: float | None = None,
+    sampled: bool = False,
+    rng: Any = None,
+) -> MixedExploration:
     """Design the next exploration from a log with known propensities.
 
     Parameters
@@ -57,63 +90,114 @@ def design(
         raise InvalidArgumentError("log must have at least one round, got none")
     as_rewards(log.rewards, len(log), log.slate_size, problem.sparsity)
     generator = as_rng(rng, stream=3)
-    sizes = plan(problem, policies.n_policies, sampled=sampled)
+    sizes = plan(problem, log_n_policies=known_log_size(policies), sampled=sampled)
     share = sizes.mixing if mixing is None else number("mixing", mixing, above=0, below=1)
     smallest = float(log.propensities.min())
     theta = sizes.learning_rate * problem.reward_cap * problem.n_actions
     theta /= sizes.mixing * problem.slate_size
     largest = problem.reward_cap / (share * min(smallest, problem.slate_size / problem.n_actions))
-    settings = HedgeSettings(
-        n_policies=policies.n_policies,
-        n_actions=problem.n_actions,
-        slate_size=problem.slate_size,
+    hedge = start_hedge(
+        policies,
         mixing=share,
         learning_rate=theta / largest,
         horizon=len(log),
+        rng=generator.spawn(1)[0] if sampled else None,
     )
-    hedge = SampledHedge(settings, generator.spawn(1)[0]) if sampled else AveragedHedge(settings)
-    block = max(1, _BLOCK_BYTES // (policies.n_policies * policies.slate_size))
-    if policies.n_contexts is not None:
-        block = len(log)  # nothing is evaluated, the class has its table
+    block = len(log)  # the class has its table, or is never evaluated
+    if isinstance(policies, Policies) and policies.n_contexts is None:
+        block = max(1, _BLOCK_BYTES // (policies.n_policies * policies.slate_size))
     for start in range(0, len(log), block):
-        hedge.add(rewarded_events(log[start : start + block], policies))
+        events: Any = rewarded_events(log[start : start + block], policies)
+        hedge.add(events)
     return from_hedge(
         hedge, policies, problem, largest=largest, expected=sizes.variance_bound, rng=generator
     )
 
 
+def known_log_size(policies: AnyPolicies) -> float:
+    """ln|Pi| for sizes, or 0 for a class that cannot say: what is sized so guarantees nothing."""
+    return 0.0 if policies.log_size is None else policies.log_size
+
+
+def start_hedge(
+    policies: AnyPolicies,
+    *,
+    mixing: float,
+    learning_rate: float,
+    horizon: int,
+    rng: np.random.Generator | None,
+) -> AnyHedge:
+    """Hedge over the class before the first round; with `rng`, the variant that draws policies."""
+    if isinstance(policies, ImplicitPolicies):
+        if rng is not None:
+            raise InvalidArgumentError(
+                "sampled=True draws numbered policies; a class that cannot be listed is averaged "
+                "over: leave sampled=False, which is never worse"
+            )
+        if not policies.hedged:
+            return FrankWolfe(policies, mixing=mixing, steps=policies.fits)
+        return ImplicitHedge(policies, mixing=mixing, learning_rate=learning_rate, horizon=horizon)
+    settings = HedgeSettings(
+        n_policies=policies.n_policies,
+        n_actions=policies.n_actions,
+        slate_size=policies.slate_size,
+        mixing=mixing,
+        learning_rate=learning_rate,
+        horizon=horizon,
+    )
+    return AveragedHedge(settings) if rng is None else SampledHedge(settings, rng)
+
+
 def from_hedge(
-    hedge: Hedge,
-    policies: Policies,
+    hedge: AnyHedge,
+    policies: AnyPolicies,
     problem: Problem,
     *,
     largest: float,
     expected: float,
     rng: Any,
-) -> Exploration:
+) -> MixedExploration:
     """The exploration that a finished Hedge has found.
 
     `largest` bounds one round's u; `expected` is a guess of the variance term made before the data,
     which sets the free constant of the observed bound.
     """
-    p_hat = hedge.design()
-    support = np.flatnonzero(p_hat).astype(np.int32)
-    shares = p_hat[support]
+    listed = policies
+    if isinstance(hedge, FrankWolfe):
+        listed, p_hat, gains = hedge.design()
+    else:
+        gains = hedge.gains
     variances = observable_variance(
-        hedge.gains,
+        gains,
         problem,
         rounds=hedge.rounds,
         largest=largest,
         expected=expected,
-        log_term=ln(2 * policies.n_policies / problem.delta),
+        log_term=known_log_size(policies) + ln(2 / problem.delta),
     )
+    bound = float(variances.max())
+    if isinstance(hedge, ImplicitHedge):
+        return MarginalExploration(
+            hedge.policies,
+            problem,
+            weights=hedge.weights,
+            rounds=hedge.rounds,
+            mixing=hedge.mixing,
+            variance_bound=bound,
+            rng=rng,
+        )
+    if isinstance(hedge, Hedge):
+        p_hat = hedge.design()
+    assert isinstance(listed, Policies)
+    support = np.flatnonzero(p_hat).astype(np.int32)
+    shares = p_hat[support]
     return Exploration(
-        policies,
+        listed,
         problem,
         support=support,
         shares=shares / shares.sum(),
-        mixing=hedge.settings.mixing,
-        variance_bound=float(variances.max()),
+        mixing=hedge.mixing,
+        variance_bound=bound,
         rng=rng,
     )
 

@@ -2,10 +2,10 @@
 
 from policysieve.evidence import ValueIntervals
 from policysieve.exploration.decisions import Recommendation
-from policysieve.policies import RandomizedPolicy
+from policysieve.policies import AnyPolicies, Policies, RandomizedPolicy
 from policysieve.problem import Problem
 
-__all__ = ["fixed_size_recommendation", "promise_of_size"]
+__all__ = ["fixed_size_recommendation", "promise_of_class", "promise_of_size"]
 
 
 def fixed_size_recommendation(
@@ -49,7 +49,7 @@ def fixed_size_recommendation(
     if bound is None:
         bound = intervals.suboptimality_bound(chosen if isinstance(chosen, int) else None, lower)
     return Recommendation(
-        policy=chosen,
+        policy=intervals.policy(chosen) if isinstance(chosen, int) else chosen,
         value=value,
         lower=lower,
         upper=upper,
@@ -76,4 +76,17 @@ def promise_of_size(problem: Problem, *, planned: int, sufficient: int, guarante
         f"All intervals hold {sure}; the planned {planned:,} rounds were not sized to guarantee "
         f"epsilon {problem.epsilon:g} in advance, which takes {sufficient:,} in their right "
         "proportion, so that guarantee does not apply."
+    )
+
+
+def promise_of_class(policies: AnyPolicies, problem: Problem) -> str | None:
+    """What to say of a class for which sizes guarantee nothing, else None."""
+    if isinstance(policies, Policies) or (policies.exact and policies.log_size is not None):
+        return None
+    found = "Nothing is guaranteed about the best policy of this class, which is searched for"
+    if policies.log_size is None:
+        return f"{found}; nor do intervals hold, because its size is not known: give log_size."
+    return (
+        f"{found}; the interval holds with probability at least {1 - problem.delta:g} if ln|Pi| is "
+        f"at most {policies.log_size:.4g}."
     )

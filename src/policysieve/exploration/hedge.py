@@ -53,6 +53,11 @@ class Hedge(ABC):
         self._floor = settings.mixing * self._uniform
         self._scale = (1 - settings.mixing) / settings.horizon
 
+    @property
+    def mixing(self) -> float:
+        """Share gamma of uniform exploration."""
+        return self.settings.mixing
+
     def add(self, events: Events) -> None:
         """Take in the rounds behind these events, rewarded or not; at most T in all."""
         self._learn(events, self.rounds + events.rounds, self._gains(events))

@@ -7,18 +7,29 @@ import numpy as np
 import numpy.typing as npt
 
 from policysieve.checks import integer
-from policysieve.evidence import Estimates, ValueIntervals, empirical_bernstein, rewarded_events
+from policysieve.errors import InvalidArgumentError
+from policysieve.evidence import (
+    Estimates,
+    ImplicitEstimates,
+    ValueIntervals,
+    empirical_bernstein,
+    estimates_of,
+    rewarded_events,
+)
 from policysieve.exploration.base import Explorer
 from policysieve.exploration.decisions import Recommendation
-from policysieve.exploration.designing import from_hedge
-from policysieve.exploration.fixed_size import fixed_size_recommendation, promise_of_size
-from policysieve.exploration.hedge import AveragedHedge, Hedge, HedgeSettings, SampledHedge
+from policysieve.exploration.designing import AnyHedge, from_hedge, known_log_size, start_hedge
+from policysieve.exploration.fixed_size import (
+    fixed_size_recommendation,
+    promise_of_class,
+    promise_of_size,
+)
 from policysieve.exploration.ledger import Origin
-from policysieve.exploration.mixture import Exploration
+from policysieve.exploration.mixture import MixedExploration
 from policysieve.exploration.slates import uniform_slates
 from policysieve.log import Log
 from policysieve.planning import estimation_rounds, plan
-from policysieve.policies import Policies
+from policysieve.policies import AnyPolicies
 from policysieve.problem import Problem
 
 __all__ = ["LowVarianceExploration"]
@@ -41,7 +52,8 @@ class LowVarianceExploration(Explorer):
     Parameters
     ----------
     policies, problem, rng
-        As for every learner. With ``problem.sparsity=None`` phase 2 is sized at the end of phase 1,
+        As for every learner; a class without end may be given too, for single actions. With
+        ``problem.sparsity=None`` phase 2 is sized at the end of phase 1,
         from the variance that was observed.
     explore_rounds, estimate_rounds : int, optional
         Sizes of the phases. By default those of `plan`, which guarantee epsilon and delta.
@@ -53,13 +65,15 @@ class LowVarianceExploration(Explorer):
     ----------
     plan : Plan
         Sizes that guarantee the problem's epsilon and delta.
-    design : Exploration or None
+    design : MixedExploration or None
         What phase 1 found; None until its last reward is in.
     """
 
+    takes_implicit = True
+
     def __init__(
         self,
-        policies: Policies,
+        policies: AnyPolicies,
         problem: Problem,
         *,
         explore_rounds: int | None = None,
@@ -68,7 +82,12 @@ class LowVarianceExploration(Explorer):
         rng: Any = None,
     ) -> None:
         super().__init__(policies, problem, rng=rng)
-        self.plan = plan(problem, policies.n_policies, sampled=sampled)
+        if policies.log_size is None and (explore_rounds is None or estimate_rounds is None):
+            raise InvalidArgumentError(
+                "explore_rounds and estimate_rounds must be given for a class whose size is not "
+                "known, or its log_size"
+            )
+        self.plan = plan(problem, log_n_policies=known_log_size(policies), sampled=sampled)
         self.mixing = self.plan.mixing
         self.learning_rate = self.plan.learning_rate
         self.explore_rounds = (
@@ -76,27 +95,23 @@ class LowVarianceExploration(Explorer):
             if explore_rounds is None
             else integer("explore_rounds", explore_rounds, low=1)
         )
-        self.design: Exploration | None = None
+        self.design: MixedExploration | None = None
         self._estimate_rounds = (
             None if estimate_rounds is None else integer("estimate_rounds", estimate_rounds, low=1)
         )
         self._given = self._estimate_rounds is not None
         if not self._given and problem.sparsity is not None:
             self._estimate_rounds = self.plan.estimate_rounds
-        settings = HedgeSettings(
-            n_policies=policies.n_policies,
-            n_actions=problem.n_actions,
-            slate_size=problem.slate_size,
+        self._hedge: AnyHedge | None = start_hedge(
+            policies,
             mixing=self.mixing,
             learning_rate=self.learning_rate,
             horizon=self.explore_rounds,
-        )
-        self._hedge: Hedge | None = (
-            SampledHedge(settings, self._rng.spawn(1)[0]) if sampled else AveragedHedge(settings)
+            rng=self._rng.spawn(1)[0] if sampled else None,
         )
         self._first_designed_batch: int | None = None
-        self._explored = Estimates(policies.n_policies)
-        self._estimated = Estimates(policies.n_policies)
+        self._explored = estimates_of(policies)
+        self._estimated = estimates_of(policies)
 
     @property
     def estimate_rounds(self) -> int | None:
@@ -127,6 +142,7 @@ class LowVarianceExploration(Explorer):
             planned=planned,
             complete=self.finished,
             promise=self._contradiction()
+            or promise_of_class(self.policies, self.problem)
             or promise_of_size(
                 self.problem,
                 planned=planned,
@@ -149,7 +165,7 @@ class LowVarianceExploration(Explorer):
         explored = self._bounded(self._explored, q.n_actions * q.reward_cap / q.slate_size)
         return min(estimated, explored, key=_width)
 
-    def _bounded(self, estimates: Estimates, largest: float) -> ValueIntervals:
+    def _bounded(self, estimates: Estimates | ImplicitEstimates, largest: float) -> ValueIntervals:
         return empirical_bernstein(
             estimates,
             reward_cap=self.problem.reward_cap,
@@ -184,7 +200,7 @@ class LowVarianceExploration(Explorer):
             if self._explored.rounds == self.explore_rounds:
                 self._finish_phase_one(self._hedge)
 
-    def _finish_phase_one(self, hedge: Hedge) -> None:
+    def _finish_phase_one(self, hedge: AnyHedge) -> None:
         largest = self.problem.reward_cap * self.problem.n_actions
         largest /= self.mixing * self.problem.slate_size
         self.design = from_hedge(
@@ -202,7 +218,7 @@ class LowVarianceExploration(Explorer):
                 self.problem,
                 self.design.variance_bound,
                 self.design.largest_gain,
-                log(2 * self.policies.n_policies / self.problem.delta),
+                known_log_size(self.policies) + log(2 / self.problem.delta),
             )
 
     @property

@@ -3,6 +3,7 @@
 import json
 import os
 import uuid
+from abc import ABC, abstractmethod
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Self
@@ -22,29 +23,22 @@ from policysieve.kernels.subsets import (
     mixed_subsets,
     shown_marginals,
 )
-from policysieve.policies import Policies
+from policysieve.policies import AnyPolicies, Policies
 from policysieve.problem import Problem
 
-__all__ = ["Exploration"]
+__all__ = ["Exploration", "MixedExploration"]
 
 _VERSION = 1
 _STREAM = 2  # of random numbers: others than those of worlds and learners
 
 
-class Exploration:
-    """With probability `mixing` a uniform slate, else the slate of a policy drawn from p_hat.
-
-    Item j is shown at context x with propensity W(x, j) = mixing m/K + (1-mixing) Q(x, j), where
-    Q(x, j) is the share of p_hat that shows j (docs/maths.md, "Low-variance exploration").
+class MixedExploration(ABC):
+    """With probability `mixing` a uniform slate, else what a design would show.
 
     Attributes
     ----------
-    policies : Policies
+    policies : PolicyClass
     problem : Problem
-    support : integer array
-        Policies with a positive share, increasing.
-    shares : float array of the same shape
-        Their shares in p_hat; they sum to one.
     mixing : float
     variance_bound : float
         Observed bound on the variance term of every policy's estimate; it holds with probability
@@ -53,26 +47,19 @@ class Exploration:
 
     def __init__(
         self,
-        policies: Policies,
+        policies: AnyPolicies,
         problem: Problem,
         *,
-        support: npt.NDArray[np.int32],
-        shares: npt.NDArray[np.float64],
         mixing: float,
         variance_bound: float,
-        rng: Any = None,
+        rng: Any,
     ) -> None:
         self.policies = policies
         self.problem = problem
-        self.support = support
-        self.shares = shares
         self.mixing = mixing
         self.variance_bound = variance_bound
         self._rng = as_rng(rng, stream=_STREAM)
-        self._accept, self._alias = np.empty(len(shares)), np.empty(len(shares), np.int32)
-        alias_table(shares, self._accept, self._alias)
         self._issuer, self._issued = uuid.uuid4().hex, 0
-        self._marginals = Marginals(policies)
 
     @property
     def draws_per_round(self) -> int:
@@ -83,13 +70,6 @@ class Exploration:
     def floor(self) -> float:
         """Smallest propensity that an item can have, for `Evidence`: mixing m/K."""
         return self.mixing * self.problem.slate_size / self.problem.n_actions
-
-    @property
-    def ranges(self) -> npt.NDArray[np.float64]:
-        """Largest importance-weighted reward of each policy, for `Evidence`."""
-        followed = np.zeros(self.policies.n_policies)
-        followed[self.support] = self.shares
-        return self.problem.reward_cap / (self.floor + (1 - self.mixing) * followed)
 
     @property
     def largest_gain(self) -> float:
@@ -110,6 +90,70 @@ class Exploration:
             rows=np.arange(len(x)),
             issuer=self._issuer,
         )
+
+    @abstractmethod
+    def propensities(self, contexts: Any) -> npt.NDArray[np.float64]:
+        """W(x, j) of every item at the contexts, shape (n, n_actions); rows sum to m."""
+
+    @abstractmethod
+    def choose(
+        self, contexts: npt.NDArray[Any], uniforms: npt.NDArray[np.float64]
+    ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float64]]:
+        """Slates and propensities at checked contexts, from (n, draws_per_round) uniforms."""
+
+    def _mixed(self, shown: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        share = self.mixing * self.problem.slate_size / self.problem.n_actions
+        shown *= 1 - self.mixing
+        shown += share
+        return np.minimum(shown, 1.0, out=shown)
+
+
+class Exploration(MixedExploration):
+    """With probability `mixing` a uniform slate, else the slate of a policy drawn from p_hat.
+
+    Item j is shown at context x with propensity W(x, j) = mixing m/K + (1-mixing) Q(x, j), where
+    Q(x, j) is the share of p_hat that shows j (docs/maths.md, "Low-variance exploration").
+
+    Attributes
+    ----------
+    policies : Policies
+    problem : Problem
+    support : integer array
+        Policies with a positive share, increasing.
+    shares : float array of the same shape
+        Their shares in p_hat; they sum to one.
+    mixing : float
+    variance_bound : float
+        Observed bound on the variance term of every policy's estimate; it holds with probability
+        at least 1 - delta/2.
+    """
+
+    policies: Policies
+
+    def __init__(
+        self,
+        policies: Policies,
+        problem: Problem,
+        *,
+        support: npt.NDArray[np.int32],
+        shares: npt.NDArray[np.float64],
+        mixing: float,
+        variance_bound: float,
+        rng: Any = None,
+    ) -> None:
+        super().__init__(policies, problem, mixing=mixing, variance_bound=variance_bound, rng=rng)
+        self.support = support
+        self.shares = shares
+        self._accept, self._alias = np.empty(len(shares)), np.empty(len(shares), np.int32)
+        alias_table(shares, self._accept, self._alias)
+        self._marginals = Marginals(policies)
+
+    @property
+    def ranges(self) -> npt.NDArray[np.float64]:
+        """Largest importance-weighted reward of each policy, for `Evidence`."""
+        followed = np.zeros(self.policies.n_policies)
+        followed[self.support] = self.shares
+        return self.problem.reward_cap / (self.floor + (1 - self.mixing) * followed)
 
     def propensities(self, contexts: Any) -> npt.NDArray[np.float64]:
         """W(x, j) of every item at the contexts, shape (n, n_actions); rows sum to m."""
@@ -210,9 +254,3 @@ class Exploration:
             f"Exploration({len(self.support)} of {self.policies.n_policies} policies, "
             f"mixing={self.mixing:.3g}, variance_bound={self.variance_bound:.3g})"
         )
-
-    def _mixed(self, shown: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        share = self.mixing * self.problem.slate_size / self.problem.n_actions
-        shown *= 1 - self.mixing
-        shown += share
-        return np.minimum(shown, 1.0, out=shown)

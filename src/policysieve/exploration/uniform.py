@@ -1,21 +1,31 @@
 """Uniform exploration: the baseline that needs no assumption and no cleverness."""
 
-from math import log
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from policysieve.checks import integer
-from policysieve.evidence import Estimates, ValueIntervals, empirical_bernstein, rewarded_events
+from policysieve.errors import InvalidArgumentError
+from policysieve.evidence import (
+    ValueIntervals,
+    empirical_bernstein,
+    estimates_of,
+    rewarded_events,
+)
 from policysieve.exploration.base import Explorer
 from policysieve.exploration.decisions import Recommendation
-from policysieve.exploration.fixed_size import fixed_size_recommendation, promise_of_size
+from policysieve.exploration.designing import known_log_size
+from policysieve.exploration.fixed_size import (
+    fixed_size_recommendation,
+    promise_of_class,
+    promise_of_size,
+)
 from policysieve.exploration.ledger import Origin
 from policysieve.exploration.slates import uniform_slates
 from policysieve.log import Log
 from policysieve.planning import uniform_rounds
-from policysieve.policies import Policies
+from policysieve.policies import AnyPolicies
 from policysieve.problem import Problem
 
 __all__ = ["Uniform"]
@@ -31,25 +41,31 @@ class Uniform(Explorer):
     Parameters
     ----------
     policies, problem, rng
-        As for every learner.
+        As for every learner; a class without end may be given too.
     rounds : int, optional
         Rounds to play. By default as many as guarantee the problem's epsilon and delta.
     """
 
+    takes_implicit = True
+
     def __init__(
         self,
-        policies: Policies,
+        policies: AnyPolicies,
         problem: Problem,
         *,
         rounds: int | None = None,
         rng: Any = None,
     ) -> None:
         super().__init__(policies, problem, rng=rng)
-        self.needed_rounds = uniform_rounds(problem, log(policies.n_policies))
+        if policies.log_size is None and rounds is None:
+            raise InvalidArgumentError(
+                "rounds must be given for a class whose size is not known, or its log_size"
+            )
+        self.needed_rounds = uniform_rounds(problem, known_log_size(policies))
         self.planned_rounds = (
             self.needed_rounds if rounds is None else integer("rounds", rounds, low=1)
         )
-        self._estimates = Estimates(policies.n_policies)
+        self._estimates = estimates_of(policies)
 
     @property
     def finished(self) -> bool:
@@ -69,7 +85,8 @@ class Uniform(Explorer):
             rounds=self.rounds,
             planned=self.planned_rounds,
             complete=self.finished,
-            promise=promise_of_size(
+            promise=promise_of_class(self.policies, self.problem)
+            or promise_of_size(
                 self.problem,
                 planned=self.planned_rounds,
                 sufficient=self.needed_rounds,

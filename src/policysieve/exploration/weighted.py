@@ -8,23 +8,22 @@ import numpy.typing as npt
 
 from policysieve.checks import integer
 from policysieve.errors import InvalidArgumentError
-from policysieve.evidence import Events, ValueIntervals
+from policysieve.evidence import ImplicitEvidence, ValueIntervals
 from policysieve.evidence.classical import value_intervals
 from policysieve.evidence.record import Record
 from policysieve.exploration.base import Explorer
+from policysieve.exploration.exponential import ImplicitWeights, start_exponential
 from policysieve.exploration.ledger import Origin
-from policysieve.exploration.marginals import Marginals
 from policysieve.kernels.subsets import look_up
-from policysieve.kernels.weights import add_steps, draw_actions
+from policysieve.kernels.weights import draw_actions
 from policysieve.log import Log
-from policysieve.policies import Policies
+from policysieve.policies import AnyPolicies, Policies
 from policysieve.problem import Problem
 
 __all__ = ["Array", "WeightedExplorer"]
 
 Array = npt.NDArray[np.float64]
 
-_FAINTEST = -600.0  # logarithm of a weight, relative to the largest
 _BLOCK = 1 << 22  # probabilities held at once when contexts are not remembered
 
 
@@ -37,7 +36,7 @@ class WeightedExplorer(Explorer):
     A subclass implements `_solve`, `_steps` and `_largest_gain`, and recommends.
     """
 
-    def __init__(self, policies: Policies, problem: Problem, *, rounds: int, rng: Any) -> None:
+    def __init__(self, policies: AnyPolicies, problem: Problem, *, rounds: int, rng: Any) -> None:
         super().__init__(policies, problem, rng=rng)
         if problem.slate_size != 1:
             raise InvalidArgumentError(
@@ -45,21 +44,25 @@ class WeightedExplorer(Explorer):
                 f"{problem.slate_size}; LowVarianceExploration shows slates"
             )
         self.planned_rounds = integer("rounds", rounds, low=1)
-        n_policies = policies.n_policies
-        self._everyone = np.arange(n_policies, dtype=np.int32)
-        self._log_weights = np.zeros(n_policies)
-        self._shares = np.full(n_policies, 1 / n_policies)
-        self._record = Record(policies, problem)
-        self._marginals = Marginals(policies)
+        self._weights = start_exponential(policies)
+        self._record: Record | ImplicitEvidence = (
+            Record(policies, problem)
+            if isinstance(policies, Policies)
+            else ImplicitEvidence(policies, problem)
+        )
         self._q = np.empty((0, problem.n_actions))
         self._aside = np.empty(0)
         # Of each batch: w_a, what was set aside, and the weights it was asked with.
-        self._played: dict[int, tuple[Array, Array, Array]] = {}
+        self._played: dict[int, tuple[Array, Array, Array | None]] = {}
 
     @property
     def weights(self) -> Array:
         """Weights of the policies, shape (n_policies,); they sum to one."""
-        return self._shares
+        if isinstance(self._weights, ImplicitWeights):
+            raise InvalidArgumentError(
+                f"the weights of {type(self.policies).__name__} cannot be listed"
+            )
+        return self._weights.shares
 
     @property
     def finished(self) -> bool:
@@ -77,6 +80,8 @@ class WeightedExplorer(Explorer):
         These learners adapt their propensities to rewards, so bounds for independent rounds would
         not do (docs/maths.md, "Intervals at any time").
         """
+        if isinstance(self._record, ImplicitEvidence):
+            return self._record.intervals()
         return value_intervals(self._record, self.problem.delta)
 
     @abstractmethod
@@ -87,7 +92,7 @@ class WeightedExplorer(Explorer):
         """
 
     @abstractmethod
-    def _steps(self, events: Events, w_a: Array, aside: Array) -> Array:
+    def _steps(self, events: Any, w_a: Array, aside: Array) -> Array:
         """By how much each event adds to the log-weights of the policies that show its action."""
 
     @property
@@ -95,8 +100,11 @@ class WeightedExplorer(Explorer):
     def _largest_weight(self) -> float:
         """The largest importance weight 1/q that can occur."""
 
-    def _count(self, aside: Array, shares: Array) -> None:
-        """Hear of newly counted rounds: what was set aside, the weights they were asked with."""
+    def _count(self, aside: Array, shares: Array | None) -> None:
+        """Hear of newly counted rounds: what was set aside, the weights they were asked with.
+
+        Weights that cannot be listed are None: those of a class without end, as they stand now.
+        """
 
     @property
     def _draws_per_round(self) -> int:
@@ -107,7 +115,7 @@ class WeightedExplorer(Explorer):
         uniforms = self._uniforms(n)[:, 0]
         actions = np.empty((n, 1), dtype=np.int32)
         q_a, w_a, aside = np.empty((n, 1)), np.empty((n, 1)), np.empty(n)
-        block = n if self._marginals.remembered else max(1, _BLOCK // self.problem.n_actions)
+        block = n if self._weights.remembered else max(1, _BLOCK // self.problem.n_actions)
         for start in range(0, n, max(1, block)):
             part = slice(start, start + block)
             w, q, kept, slots = self._distributions(contexts[part])
@@ -115,33 +123,27 @@ class WeightedExplorer(Explorer):
             look_up(q, slots, actions[part], q_a[part])
             look_up(w, slots, actions[part], w_a[part])
             aside[part] = kept[slots]
-        self._played[self._ledger.batches_issued] = (w_a[:, 0], aside, self._shares)
+        shares = getattr(self._weights, "shares", None)
+        self._played[self._ledger.batches_issued] = (w_a[:, 0], aside, shares)
         return actions, np.minimum(q_a, 1.0)
 
     def _distributions(
         self, contexts: npt.NDArray[Any]
     ) -> tuple[Array, Array, Array, npt.NDArray[np.intp]]:
         """Marginals, distributions and asides, and the row of each context in them."""
-        table, rows = self.policies.action_rows(contexts)
-        w, slots, fresh = self._marginals.at(table, rows, self._everyone, self._shares)
-        if len(self._q) != len(w) or not self._marginals.remembered:
+        w, slots, fresh = self._weights.at(contexts)
+        if len(self._q) != len(w) or not self._weights.remembered:
             self._q, self._aside = np.empty_like(w), np.empty(len(w))
         self._solve(w, fresh, self._q, self._aside)
         return w, self._q, self._aside, slots
 
     def _learn(self, rounds: Log, origin: Origin) -> None:
         counted = rounds[: self.planned_rounds - self._record.rounds]
-        events = self._record.add(counted, floor=1 / self._largest_weight).events
+        events: Any = self._record.add(counted, floor=1 / self._largest_weight).events
         w_a, aside = self._recall(origin, events.n_rounds)
         if len(events.rounds):
             steps = self._steps(events, w_a[events.rounds], aside[events.rounds])
-            add_steps(events.table, events.rows, events.actions[:, 0], steps, self._log_weights)
-            # No weight ever vanishes: what no policy would show is never played, and could not be
-            # estimated any more.
-            gaps = self._log_weights - self._log_weights.max()
-            shares = np.exp(np.maximum(gaps, _FAINTEST))
-            self._shares = shares / shares.sum()
-            self._marginals.forget()
+            self._weights.add(events, steps)
 
     def _recall(self, origin: Origin, n: int) -> tuple[Array, Array]:
         """What was kept for the first n of these rounds when they were played."""

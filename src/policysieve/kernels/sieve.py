@@ -1,49 +1,91 @@
-"""Slates of the Sieve: uniform over what survivors would show, mixed with a policy of the design.
+"""Slates of the Sieve: by need among what survivors would show, mixed with a policy of the design.
 
-Legend: K actions, m items a slate; survivors and support are policy numbers; u (n, m + 2) uniforms:
-a coin, the policy, the subset.
+Legend: K actions, m items a slate, A(x) the set of actions that any survivor shows at x; survivors
+(S,) and support are policy numbers, need (S,) positive weights. The need v(x, j) of an item is the
+largest of the survivors that show it, and it is included with probability pi(x, j) = min(1, c v),
+c such that these sum to m. Its propensity is W(x, j) = gamma pi(x, j) + (1-gamma) Q(x, j), Q the
+share of the support that shows it.
 """
 
 import numba as nb
 import numpy as np
 
-from policysieve.kernels.subsets import draw_subset
+
+@nb.njit(cache=True, nogil=True)
+def _inclusion(row, survivors, need, mark, seen, allowed, pi):
+    """Fill pi[a] for the actions in A(x), listed in allowed; return their number.
+
+    seen[a] == mark says that a is listed.
+    """
+    m = row.shape[1]
+    size = 0
+    for k in range(len(survivors)):
+        for j in range(m):
+            a = row[survivors[k], j]
+            if seen[a] != mark:
+                seen[a] = mark
+                allowed[size] = a
+                size += 1
+                pi[a] = need[k]
+            elif need[k] > pi[a]:
+                pi[a] = need[k]
+    capped = 0  # items that are always included; they are moved to the front
+    while True:
+        total = 0.0
+        for i in range(capped, size):
+            total += pi[allowed[i]]
+        scale = (m - capped) / total if capped < size else 0.0
+        before = capped
+        for i in range(capped, size):
+            if scale * pi[allowed[i]] >= 1.0 - 1e-12:
+                allowed[capped], allowed[i] = allowed[i], allowed[capped]
+                capped += 1
+        if capped == before:
+            break
+    for i in range(size):
+        pi[allowed[i]] = 1.0 if i < capped else scale * pi[allowed[i]]
+    return size
+
+
+@nb.njit(cache=True, nogil=True)
+def _followed(row, support, shares, q):
+    """Fill q with Q(x, .)."""
+    q[:] = 0.0
+    for k in range(len(support)):
+        for j in range(row.shape[1]):
+            q[row[support[k], j]] += shares[k]
+
+
+@nb.njit(cache=True, nogil=True)
+def _systematic(u, allowed, size, pi, out):
+    """Draw m items with inclusion probabilities pi, which sum to m, from one uniform u.
+
+    Of the points u, u + 1, ..., u + m - 1, each picks the item in whose stretch it falls.
+    """
+    m = len(out)
+    picked, end = 0, 0.0
+    for i in range(size):
+        end += pi[allowed[i]]
+        # Rounding may leave the end a hair short: then the last items are taken.
+        if picked < m and (end > u + picked or size - i == m - picked):
+            out[picked] = allowed[i]
+            picked += 1
 
 
 @nb.njit(cache=True, nogil=True)
 def sieve_slates(
-    u, gamma, K, table, rows, survivors, support, shares, accept, alias, slates, propensities
+    u, gamma, K, table, rows, survivors, need, support, shares, accept, alias, slates, propensities
 ):
-    """Fill slates and propensities (n, m): W = gamma m/|A(x)| 1[j in A(x)] + (1-gamma) Q(x, j).
-
-    A(x) is the set of actions that any survivor shows at x.
-    """
+    """Fill slates and propensities (n, m) from u (n, 3): a coin, the policy, the items."""
     n, m = slates.shape
-    allowed = np.empty(K, np.int64)
-    seen = np.full(K, -1, np.int64)
-    deck = np.empty(K, np.int64)
-    swapped = np.empty(m, np.int64)
-    picked = np.empty(m, np.int64)
-    q = np.zeros(K)
+    seen, allowed = np.full(K, -1, np.int64), np.empty(K, np.int64)
+    pi, q = np.zeros(K), np.zeros(K)
     for i in range(n):
         row = table[rows[i]]
-        size = 0
-        for k in range(len(survivors)):
-            for j in range(m):
-                a = row[survivors[k], j]
-                if seen[a] != i:
-                    seen[a] = i
-                    allowed[size] = a
-                    deck[size] = size
-                    q[a] = 0.0
-                    size += 1
-        for k in range(len(support)):
-            for j in range(m):
-                q[row[support[k], j]] += shares[k]
+        size = _inclusion(row, survivors, need, i, seen, allowed, pi)
+        _followed(row, support, shares, q)
         if u[i, 0] < gamma:
-            draw_subset(u[i, 2:], size, deck, swapped, picked)
-            for j in range(m):
-                slates[i, j] = allowed[picked[j]]
+            _systematic(u[i, 2], allowed, size, pi, slates[i])
         else:
             place = u[i, 1] * len(support)
             k = min(int(place), len(support) - 1)
@@ -52,21 +94,36 @@ def sieve_slates(
             for j in range(m):
                 slates[i, j] = row[support[k], j]
         for j in range(m):
-            share = gamma * m / size + (1.0 - gamma) * q[slates[i, j]]
-            propensities[i, j] = min(share, 1.0)
+            a = slates[i, j]
+            propensities[i, j] = min(gamma * pi[a] + (1.0 - gamma) * q[a], 1.0)
 
 
 @nb.njit(cache=True, nogil=True)
-def choices(table, rows, survivors, K, out):
-    """How many different actions survivors show at each of the rows."""
-    m = table.shape[2]
-    seen = np.full(K, -1, np.int64)
+def sieve_propensities(gamma, K, table, rows, survivors, need, support, shares, actions, out):
+    """W of the items actions (n, m') into out (n, m'); 0 where no survivor shows them."""
+    seen, allowed = np.full(K, -1, np.int64), np.empty(K, np.int64)
+    pi, q = np.zeros(K), np.zeros(K)
     for i in range(len(rows)):
-        size = 0
+        row = table[rows[i]]
+        _inclusion(row, survivors, need, i, seen, allowed, pi)
+        _followed(row, support, shares, q)
+        for j in range(actions.shape[1]):
+            a = actions[i, j]
+            out[i, j] = gamma * pi[a] + (1.0 - gamma) * q[a] if seen[a] == i else 0.0
+
+
+@nb.njit(cache=True, nogil=True)
+def smallest_propensities(gamma, K, table, survivors, need, support, shares, out):
+    """The smallest W of an item that each survivor shows at any row of the table, into out (S,)."""
+    m = table.shape[2]
+    seen, allowed = np.full(K, -1, np.int64), np.empty(K, np.int64)
+    pi, q = np.zeros(K), np.zeros(K)
+    out[:] = 1.0
+    for i in range(len(table)):
+        row = table[i]
+        _inclusion(row, survivors, need, i, seen, allowed, pi)
+        _followed(row, support, shares, q)
         for k in range(len(survivors)):
             for j in range(m):
-                a = table[rows[i], survivors[k], j]
-                if seen[a] != i:
-                    seen[a] = i
-                    size += 1
-        out[i] = size
+                a = row[survivors[k], j]
+                out[k] = min(out[k], gamma * pi[a] + (1.0 - gamma) * q[a])

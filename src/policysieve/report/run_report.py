@@ -33,10 +33,9 @@ def save_run_report(
         By default the learner's name and what it recommends.
     """
     best, problem = result.recommendation, result.problem
-    n_policies = len(result.intervals.values)
     page = Page(
         title if title is not None else f"{result.learner} recommends {best.policy_name}",
-        f"{result.learner} looked for the best of {n_policies:,} policies on "
+        f"{result.learner} looked for the best of {result.intervals.candidates} on "
         f"{problem.n_actions:,} actions, {_slates(problem.slate_size)} in each of "
         f"{result.rounds:,} rounds.",
         configuration=_configuration(result),
@@ -137,7 +136,7 @@ def _configuration(result: "RunResult") -> dict[str, Cell]:
     problem = result.problem
     return {
         "learner": result.learner,
-        "policies": len(result.intervals.values),
+        "candidates": result.intervals.candidates,
         "n_actions": problem.n_actions,
         "slate_size": problem.slate_size,
         "sparsity": "not known" if problem.sparsity is None else problem.sparsity,

@@ -28,14 +28,15 @@ def save_selection_report(
     title : str, optional
     """
     proof, problem = selection.certificate, selection.problem
-    n_policies, n_eliminated = len(selection.values), int(proof.eliminated.sum())
+    candidates = selection.intervals.candidates
+    eliminated = set(proof.eliminated.nonzero()[0].tolist())
     page = Page(
-        title if title is not None else f"The log selects policy {selection.policy}",
-        f"{n_policies:,} policies compared on {proof.rounds:,} logged rounds with "
+        title if title is not None else f"The log selects {selection.policy_name}",
+        f"The best of {candidates} on {proof.rounds:,} logged rounds with "
         f"{problem.n_actions:,} actions.",
         configuration={
             "method": proof.method,
-            "policies": n_policies,
+            "candidates": candidates,
             "n_actions": problem.n_actions,
             "slate_size": problem.slate_size,
             "sparsity": "not known" if problem.sparsity is None else problem.sparsity,
@@ -47,11 +48,11 @@ def save_selection_report(
     )
     page.facts(
         {
-            "Selected": f"policy {selection.policy}",
+            "Selected": selection.policy_name,
             "Estimated value": (
                 selection.value,
-                f"interval {value_text(float(selection.lower[selection.policy]))} to "
-                f"{value_text(float(selection.upper[selection.policy]))}",
+                f"interval {value_text(float(selection.lower[selection.chosen]))} to "
+                f"{value_text(float(selection.upper[selection.chosen]))}",
             ),
             "Suboptimality bound": (
                 proof.suboptimality_bound,
@@ -61,7 +62,7 @@ def save_selection_report(
                 proof.certified,
                 "the bound proves epsilon" if proof.certified else "more rounds are needed",
             ),
-            "Eliminated": (n_eliminated, f"of {n_policies:,} policies"),
+            "Eliminated": (len(eliminated), f"of {candidates}"),
             "Rounds": (proof.rounds, f"{proof.pending:,} pending" if proof.pending else "all told"),
         }
     )
@@ -79,10 +80,10 @@ def save_selection_report(
             [
                 str(row["policy"]),
                 *(row[name] for name in fields),
-                bool(proof.eliminated[row["policy"]]),
+                row["policy"] in eliminated,
             ]
             for row in selection.leaders(_LEADERS)
         ],
-        f"The {min(_LEADERS, n_policies)} policies with the largest estimates.",
+        f"The {min(_LEADERS, len(selection.values))} policies with the largest estimates.",
     )
     page.save(path)

@@ -1,0 +1,230 @@
+"""Run the race: cells on all cores, each kept when it is done, and what they add up to."""
+
+import json
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from importlib.util import find_spec
+from math import exp, log
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from policysieve.bench.samples import ONE_ACTION_ONLY, PROVERS, RACERS, picking, proving
+from policysieve.bench.tasks import TASKS, Made
+from policysieve.cache import write_atomically
+from policysieve.errors import DatasetUnavailableError, InvalidArgumentError, MissingExtraError
+
+__all__ = ["Settings", "race", "summary"]
+
+_SLATES = ("yeast", "tags_100")
+_BAND = (0.1, 0.9)  # quantiles over seeds
+
+Progress = Callable[[int, int, str], None]
+
+
+class Settings(NamedTuple):
+    """How long the race is.
+
+    Attributes
+    ----------
+    seeds, proof_seeds : int
+        Runs behind each number of rounds to be right, and to a certificate.
+    most, most_to_prove : int
+        Rounds after which a learner is given up.
+    """
+
+    seeds: int = 20
+    proof_seeds: int = 5
+    most: int = 10_000
+    most_to_prove: int = 500_000
+
+
+class _Cell(NamedTuple):
+    kind: str
+    task: str
+    learner: str
+
+    @property
+    def name(self) -> str:
+        return f"{self.kind}-{self.task}-{self.learner}"
+
+
+def race(
+    tasks: Sequence[str] = tuple(TASKS),
+    learners: Sequence[str] = tuple(RACERS),
+    *,
+    settings: Settings | None = None,
+    folder: Path | None = None,
+    progress: Progress = lambda _done, _all, _name: None,
+) -> dict[str, Any]:
+    """Measure every task and learner; cells that `folder` holds already are not run again.
+
+    Returns
+    -------
+    dict
+        ``settings``; ``skipped``, reasons by task or learner; ``picking`` and ``proving``, a row
+        for each cell; ``summary``.
+    """
+    settings = settings or Settings()
+    _check("tasks", tasks, TASKS)
+    _check("learners", learners, RACERS)
+    skipped: dict[str, str] = {}
+    if "VowpalWabbit" in learners and find_spec("vowpalwabbit") is None:
+        skipped["VowpalWabbit"] = str(MissingExtraError("VowpalWabbit", "vowpalwabbit", "peers"))
+        learners = [name for name in learners if name != "VowpalWabbit"]
+    cells = list(_cells(tasks, learners))
+    done = {cell: kept for cell in cells if (kept := _kept(folder, cell, settings)) is not None}
+    made: dict[str, Made | None] = {}
+    for task in dict.fromkeys(cell.task for cell in cells if cell not in done):
+        try:
+            made[task] = TASKS[task].build(0) if TASKS[task].fixed else None
+        except DatasetUnavailableError as error:
+            skipped[task] = str(error)
+    left = [cell for cell in cells if cell not in done and cell.task in made]
+    total = len(done) + len(left)
+    # A fresh process for each worker: forked ones could inherit locks of running threads.
+    with ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("spawn")) as pool:
+        running = {pool.submit(_measure, cell, made[cell.task], settings): cell for cell in left}
+        for future in as_completed(running):
+            cell = running[future]
+            done[cell] = future.result()
+            _keep(folder, cell, settings, done[cell])
+            progress(len(done), total, cell.name)
+    rows: dict[str, list[dict[str, Any]]] = {"picking": [], "proving": []}
+    for cell in cells:
+        if cell in done:
+            rows[cell.kind].append({"task": cell.task, "learner": cell.learner, **done[cell]})
+    return {
+        "settings": settings._asdict(),
+        "skipped": skipped,
+        **rows,
+        "summary": summary(rows["picking"], rows["proving"], settings),
+    }
+
+
+def summary(
+    picking: list[dict[str, Any]], proving: list[dict[str, Any]], settings: Settings
+) -> dict[str, Any]:
+    """Ratios of the Sieve's rounds to those of others, and their geometric means.
+
+    A learner that was given up counts with the rounds at which it was: a ratio to it is at most the
+    one shown. Where the Sieve was given up itself there is no ratio.
+    """
+    right = _by_task(picking, "needed")
+    others = {
+        task: {name: n for name, n in rounds.items() if name not in ("Sieve", "VowpalWabbit")}
+        for task, rounds in right.items()
+    }
+    best: dict[str, dict[str, Any]] = {}
+    for task, rounds in others.items():
+        if rounds and "Sieve" in right[task]:
+            name = min(rounds, key=lambda one: rounds[one] or np.inf)
+            best[task] = {
+                "best_other": name,
+                "ratio": _ratio(right[task]["Sieve"], rounds[name], settings.most),
+            }
+    proofs = _by_task(proving, "median")
+    planned = {row["task"]: row["planned"] for row in proving}
+    ratios: dict[str, dict[str, float | None]] = {}
+    for task, rounds in proofs.items():
+        if "Sieve" in rounds:
+            ratios[task] = {
+                name: _ratio(rounds["Sieve"], n, settings.most_to_prove)
+                for name, n in rounds.items()
+                if name != "Sieve"
+            }
+            ratios[task]["plan"] = _ratio(rounds["Sieve"], planned[task], 0)
+    names = dict.fromkeys(name for row in ratios.values() for name in row)
+    return {
+        "right": best,
+        "right_mean": _geometric([row["ratio"] for row in best.values()]),
+        "proved": ratios,
+        "proved_mean": {
+            name: _geometric([row[name] for row in ratios.values() if name in row])
+            for name in names
+        },
+    }
+
+
+def _check(argument: str, names: Sequence[str], known: dict[str, Any]) -> None:
+    for name in names:
+        if name not in known:
+            raise InvalidArgumentError(f"{argument} must be among {', '.join(known)}, got {name!r}")
+
+
+def _cells(tasks: Sequence[str], learners: Sequence[str]) -> Iterator[_Cell]:
+    """The longest first, so that no core idles at the end."""
+    for task in tasks:
+        for learner in learners:
+            if learner in PROVERS:
+                yield _Cell("proving", task, learner)
+    for task in tasks:
+        for learner in learners:
+            if task not in _SLATES or learner not in ONE_ACTION_ONLY:
+                yield _Cell("picking", task, learner)
+
+
+def _measure(cell: _Cell, made: Made | None, settings: Settings) -> dict[str, Any]:
+    task = TASKS[cell.task]
+    build = task.build if made is None else lambda _seed: made
+    if cell.kind == "proving":
+        return proving(
+            task,
+            cell.learner,
+            build,
+            seeds=settings.proof_seeds,
+            most=settings.most_to_prove,
+        )
+    found = picking(task, cell.learner, build, seeds=settings.seeds, most=settings.most)
+    gaps = np.array(found["suboptimality"])
+    low, high = np.quantile(gaps, _BAND, axis=1)
+    return {
+        "needed": found["needed"],
+        "budgets": found["budgets"],
+        "mean": gaps.mean(axis=1).tolist(),
+        "low": low.tolist(),
+        "high": high.tolist(),
+        "right": (gaps <= task.epsilon + 1e-12).mean(axis=1).tolist(),
+    }
+
+
+def _kept(folder: Path | None, cell: _Cell, settings: Settings) -> dict[str, Any] | None:
+    """A finished cell of the same settings, or None."""
+    if folder is None:
+        return None
+    try:
+        saved = json.loads((folder / "cells" / f"{cell.name}.json").read_text())
+    except (OSError, ValueError):
+        return None
+    if saved.get("settings") != settings._asdict():
+        return None
+    kept: dict[str, Any] = saved["found"]
+    return kept
+
+
+def _keep(folder: Path | None, cell: _Cell, settings: Settings, found: dict[str, Any]) -> None:
+    if folder is not None:
+        text = json.dumps({"settings": settings._asdict(), "found": found})
+        write_atomically(folder / "cells" / f"{cell.name}.json", text.encode())
+
+
+def _by_task(rows: list[dict[str, Any]], key: str) -> dict[str, dict[str, float | None]]:
+    found: dict[str, dict[str, float | None]] = {}
+    for row in rows:
+        found.setdefault(row["task"], {})[row["learner"]] = row[key]
+    return found
+
+
+def _ratio(ours: float | None, theirs: float | None, most: int) -> float | None:
+    return None if ours is None else ours / (most if theirs is None else theirs)
+
+
+def _geometric(ratios: list[float | None]) -> float | None:
+    """Geometric mean; None if there is nothing to average, or a ratio is missing."""
+    known = [ratio for ratio in ratios if ratio is not None]
+    if not known or len(known) < len(ratios):
+        return None
+    return exp(sum(map(log, known)) / len(known))
