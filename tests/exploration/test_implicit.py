@@ -234,6 +234,18 @@ class TestByOptimization:
         with pytest.raises(ps.InvalidArgumentError, match="cannot be listed"):
             learner.weights  # noqa: B018
 
+    def test_an_average_policy_has_its_own_weights_but_not_its_own_class(self):
+        x = np.random.default_rng(0).random((50, 2))
+        trees = ps.StumpPolicies(x, n_actions=2)
+        problem = ps.Problem(n_actions=2, epsilon=0.3, delta=0.1)
+        learner = ps.ExplorationByOptimization(trees, problem, rounds=9, rng=0)
+        learner.tell(learner.ask(x[:1]), [1.0])
+        average = learner.average_policy()
+        before = average.probabilities(x)
+        learner.tell(learner.ask(x[1:2]), [1.0])
+        np.testing.assert_array_equal(average.probabilities(x), before)
+        assert average._weights._policies is trees
+
     def test_before_any_round(self, problem):
         learner = ps.ExplorationByOptimization(tabular(), problem, rounds=10, output="average")
         np.testing.assert_allclose(learner.recommend().policy.probabilities([0]), 1 / K)

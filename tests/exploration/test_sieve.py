@@ -1,12 +1,13 @@
 """The Sieve: valid whatever it does, and sooner done than uniform exploration."""
 
-from itertools import combinations
-
 import numpy as np
 import pytest
 
 import policysieve as ps
 from tests.contracts.explorer_contract import ExplorerContract
+from tests.exploration.cases import play
+from tests.oracles import sieve as oracle
+from tests.oracles.naive import importance_weighted
 from tests.statistics import assert_at_most
 
 
@@ -32,32 +33,186 @@ def one_good(K=20, n_policies=40, seed=0, **arguments):
     return world, ps.PolicyTable(world.pool, n_actions=K)
 
 
+def at(design, slates):
+    """W of every item that a survivor shows at a context with these slates, by the slow twin."""
+    needs = dict(zip(design.survivors.tolist(), design.need, strict=True))
+    shares = dict(zip(design.support.tolist(), design.shares, strict=True))
+    return oracle.propensities(design.mixing, slates, needs, shares)
+
+
+def designs_met(learner, world, rounds, rng=1):
+    """Play, and yield each design when it has just been made."""
+    rng, last = np.random.default_rng(rng), learner._design
+    yield last
+    while learner.rounds < rounds and not learner.finished:
+        draw = world.draw(min(learner.ask_limit, 50), rng)
+        decisions = learner.ask(draw.contexts)
+        learner.tell(decisions, draw.rewards(decisions.actions))
+        if learner._design is not last:
+            last = learner._design
+            yield last
+
+
 @pytest.mark.parametrize("m", [1, 2])
-def test_propensities_are_exact(m):
-    """W(x, j) by enumeration of the survivors' slates and of the policies of the design."""
+def test_propensities_floors_and_ranges_are_exact(m):
+    """In every epoch, at every context, for survivors and for policies that are out."""
     world, policies = one_good(K=6, n_policies=8, slate_size=m)
-    learner = ps.Sieve(policies, world.problem(epsilon=0.3, delta=0.1), mixing=0.4, rng=0)
-    ps.run(learner, world, 400, batch_size=50)
-    design = learner._design
-    assert design.mixing == 0.4
-    decisions = learner.ask(np.arange(100))
-    for x in range(100):
-        slates = [set(policies.actions([x])[0, p].tolist()) for p in design.survivors]
-        allowed = sorted(set().union(*slates))
-        W = dict.fromkeys(range(6), 0.0)
-        subsets = list(combinations(allowed, m))
-        for subset in subsets:
-            for j in subset:
-                W[j] += 0.4 / len(subsets)
-        for p, share in zip(design.support, design.shares, strict=True):
-            for j in policies.actions([x])[0, p].tolist():
-                W[j] += 0.6 * share
-        for j, w in zip(decisions.actions[x], decisions.propensities[x], strict=True):
-            assert w == pytest.approx(W[int(j)])
-        assert min(w for w in W.values() if w) >= design.floor * (1 - 1e-12)
-        for p in design.survivors:
-            largest = sum(1 / W[int(j)] for j in policies.actions([x])[0, p]) / m
-            assert largest <= design.ranges[p] * (1 + 1e-9) / learner.problem.reward_cap
+    learner = ps.Sieve(policies, world.problem(epsilon=0.02, delta=0.2), mixing=0.4, rng=0)
+    cap, slates = learner.problem.reward_cap, policies.actions(np.arange(100))
+    sizes, spread = set(), False
+    for design in designs_met(learner, world, 1200):
+        largest, smallest = np.zeros(8), 1.0
+        for x in range(100):
+            W = at(design, slates[x])
+            smallest = min(smallest, *W.values())
+            for p in range(8):
+                earned = [cap / W[int(j)] for j in slates[x, p] if int(j) in W]
+                largest[p] = max(largest[p], *earned, 0.0)
+        assert design.floor == pytest.approx(smallest, rel=1e-9)
+        assert (largest <= design.ranges * (1 + 1e-9)).all()
+        np.testing.assert_allclose(
+            design.ranges[design.survivors], largest[design.survivors], rtol=1e-9
+        )
+        sizes.add(len(design.survivors))
+        spread |= bool(np.ptp(design.need) > 0.1)
+    assert len(sizes) > 1
+    assert spread
+    assert learner.mixing == 0.4
+    decisions = learner.ask(np.arange(100)[: learner.ask_limit])
+    for x, (shown, found) in enumerate(zip(decisions.actions, decisions.propensities, strict=True)):
+        W = at(learner._design, slates[x])
+        np.testing.assert_allclose(found, [W[int(j)] for j in shown], rtol=1e-9)
+
+
+@pytest.mark.parametrize("m", [1, 3])
+@pytest.mark.parametrize("goal", ["certify", "best"])
+def test_ranges_bound_what_was_earned(m, goal):
+    """Every importance-weighted reward of a run is within the range its block was given."""
+    world, policies = one_good(K=8, n_policies=10, slate_size=m, sparsity=float(m))
+    learner = ps.Sieve(policies, world.problem(epsilon=0.02, delta=0.2), goal=goal, rng=0)
+    ps.run(learner, world, 1000, rng=1)
+    log = learner.log
+    slates = policies.actions(log.contexts).tolist()
+    earned = importance_weighted(slates, log.actions, log.propensities, log.rewards)
+    start = 0
+    for block in learner.evidence.record.blocks:
+        end = start + block.events.n_rounds
+        floor = learner.problem.reward_cap / block.largest
+        assert (log.propensities[start:end] >= floor * (1 - 1e-9)).all()
+        assert (earned[start:end] <= block.ranges * (1 + 1e-9)).all()
+        start = end
+    assert start == len(log) > 200
+    assert earned.max() > 1
+
+
+def functions(m, n_policies=6, K=9):
+    """Functions of numbers that nobody can list, and the table of what they do below 500."""
+    rules = [
+        lambda x, p=p: np.stack([(x // (p + 1) + 2 * p + j) % K for j in range(m)], axis=-1)
+        for p in range(n_policies)
+    ]
+    table = np.stack([rule(np.arange(500)) for rule in rules], axis=1)
+    return (
+        ps.FunctionPolicies(rules, n_actions=K, slate_size=m),
+        ps.PolicyTable(table, n_actions=K),
+    )
+
+
+@pytest.mark.parametrize("m", [1, 3])
+@pytest.mark.parametrize("mixing", [0.1, 0.6, 1.0])
+@pytest.mark.parametrize("widest", [1.0, 30.0, 1e4])
+def test_ranges_where_contexts_cannot_be_listed(m, mixing, widest):
+    """Bounds from the needs alone hold at all contexts, and are no better than listing them."""
+    unlisted, listed = functions(m)
+    problem = ps.Problem(n_actions=9, slate_size=m, epsilon=0.1, delta=0.1)
+    rng = np.random.default_rng(int(widest))
+    p_hat, need = rng.dirichlet(np.full(6, 0.3)), widest ** -rng.random(6)
+    p_hat[2] = 0.0
+    (design,) = ps.Sieve(unlisted, problem, rng=0)._make(p_hat, [mixing], need)
+    (known,) = ps.Sieve(listed, problem, rng=0)._make(p_hat, [mixing], need)
+    assert known.floor >= design.floor * (1 - 1e-9)
+    assert (known.ranges <= design.ranges * (1 + 1e-9)).all()
+    for slates in listed.actions(np.arange(500)):
+        W = at(design, slates)
+        assert min(W.values()) >= design.floor * (1 - 1e-9)
+        for p in range(6):
+            earned = max(problem.reward_cap / W[int(j)] for j in slates[p])
+            assert earned <= design.ranges[p] * (1 + 1e-9)
+    assert design.floor > 0
+
+
+def test_contexts_are_listed_only_when_that_is_cheap(monkeypatch):
+    """From as many rounds on as there are contexts, or when there are few slates in all."""
+    monkeypatch.setattr("policysieve.exploration.sifting._CHEAP", 499)
+    pairs = [lambda x, k=k: (x + k // 2) % 9 for k in range(6)]  # two policies of each kind
+    unlisted = ps.FunctionPolicies(pairs, n_actions=9)
+    listed = ps.PolicyTable(unlisted.actions(np.arange(500)), n_actions=9)
+    problem = ps.Problem(n_actions=9, epsilon=0.001, delta=0.1)
+    learner = ps.Sieve(listed, problem, rng=0)
+    p_hat, need = np.full(6, 1 / 6), 0.5 ** np.arange(6.0)
+    (bound,) = ps.Sieve(unlisted, problem, rng=0)._make(p_hat, [0.5], need)
+    (early,) = learner._make(p_hat, [0.5], need)
+    np.testing.assert_array_equal(early.ranges, bound.ranges)
+    play(learner, np.zeros((500, 9)), 500, 20, seed=0)
+    (late,) = learner._make(p_hat, [0.5], need)
+    assert (late.ranges < bound.ranges).all()
+    monkeypatch.undo()
+    (cheap,) = ps.Sieve(listed, problem, rng=0)._make(p_hat, [0.5], need)
+    np.testing.assert_array_equal(cheap.ranges, late.ranges)
+
+
+def graded(shares=(0.9, 0.7, 0.5, 0.3, 0.0), K=5):
+    """Policies that are right at these shares of 100 contexts, else one action off."""
+    x = np.arange(100)
+    table = np.stack([(x + (x % 10 >= 10 * share)) % K for share in shares], axis=1)
+    return ps.PolicyTable(table, n_actions=K), np.eye(K)[x % K]
+
+
+def test_needs_are_larger_for_policies_closer_to_the_leader():
+    policies, rewards = graded()
+    problem = ps.Problem(n_actions=5, epsilon=0.05, delta=1e-9)
+    learner = ps.Sieve(policies, problem, rng=0)
+    play(learner, rewards, 150, 10, seed=1)
+    assert len(learner.survivors) == 5
+    need = learner._design.need
+    assert need[0] == 1
+    assert (np.diff(need) < 0).all()
+    assert need[-1] == pytest.approx(0.05 / 0.95, rel=0.5)
+
+
+def test_needs_from_the_log():
+    """eps/(eps + gap), each gap half a standard error smaller than its estimate."""
+    policies, rewards = graded()
+    problem = ps.Problem(n_actions=5, epsilon=0.1, delta=1e-9)
+    learner = ps.Sieve(policies, problem, rng=2)
+    rng, checked = np.random.default_rng(3), 0
+    while learner.rounds < 400:
+        before = learner._design
+        contexts = rng.integers(0, 100, min(10, learner.ask_limit))
+        decisions = learner.ask(contexts)
+        learner.tell(decisions, rewards[contexts[:, None], decisions.actions])
+        if learner._design is before:
+            continue
+        log = learner.log
+        slates = policies.actions(log.contexts).tolist()
+        earned = importance_weighted(slates, log.actions, log.propensities, log.rewards)
+        z = earned[:, [learner._certificate.leader]] - earned
+        gap = np.maximum(z.mean(axis=0) - z.std(axis=0) / np.sqrt(len(z)) / 2, 0)
+        expected = 0.1 / (0.1 + gap[learner.survivors])
+        np.testing.assert_allclose(learner._design.need, expected, rtol=1e-9)
+        checked += 1
+    assert checked > 10
+
+
+def test_without_rewards_only_the_ranges_matter():
+    """Then all rivals look alike, and an equal chance for all actions has the smallest range."""
+    policies, rewards = graded()
+    learner = ps.Sieve(policies, ps.Problem(n_actions=5, epsilon=0.05, delta=0.1), rng=0)
+    play(learner, 0 * rewards, 40, 10, seed=1)
+    assert (learner._design.need == 1).all()
+    even, mixed = (design.ranges.max() for design in learner._make(np.full(5, 0.2), (1.0, 0.5)))
+    assert even < mixed
+    assert learner.mixing == 1
 
 
 def test_finds_certifies_and_stops():

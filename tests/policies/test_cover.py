@@ -84,6 +84,18 @@ class TestThresholds:
                 assert (len({tuple(c) for c in found.T.tolist()}) == 2**n) is shattered
             assert Thresholds(k).dimension == k + 1
 
+    @pytest.mark.parametrize(
+        "values",
+        [
+            np.array([10, 200, 250], dtype=np.uint8),
+            np.array([0.3, np.nextafter(0.3, 1), np.nextafter(np.nextafter(0.3, 1), 1)]),
+            np.array([1.2e308, 1.5e308, 1.7e308]),
+        ],
+    )
+    def test_narrow_numbers_and_close_or_huge_ones(self, values):
+        patterns = Thresholds().representatives(values, 2).actions(values)[:, :, 0].T.tolist()
+        assert len({tuple(pattern) for pattern in patterns}) == len(patterns) == 6
+
     def test_too_many(self):
         with pytest.raises(ps.InvalidArgumentError, match="patterns, more than"):
             Thresholds(3).representatives(rows(2000), 10)
@@ -181,6 +193,19 @@ class TestCover:
         )
         assert plain.n_policies == 1
 
+    def test_labels_of_slates_are_sets(self):
+        problem = ps.Problem(n_actions=6, slate_size=3, sparsity=1, epsilon=0.9, delta=0.2)
+        table = ps.PolicyTable([[[0, 1, 2], [3, 4, 5]]], n_actions=6)
+        cover = ps.natarajan_cover(table, np.zeros(400, int), problem, dimension=1)
+        bits = log2(2 / 0.05) + 2 * (log2(800) + 2 * log2(20))
+        assert cover.epsilon0 == pytest.approx(2 * bits / 400)
+
+    def test_an_iterator_is_read_once(self):
+        steps = [Steps(np.random.default_rng(seed)) for seed in range(9)]
+        functions = [step.predict for step in steps]
+        cover = ps.natarajan_cover(iter(functions), rows(60), PROBLEM)
+        assert cover.hypotheses.n_policies == 9
+
     def test_too_few_contexts(self):
         with pytest.raises(ps.InvalidArgumentError, match="contexts are too few") as caught:
             ps.natarajan_cover(Thresholds(), rows(10), PROBLEM)
@@ -197,6 +222,14 @@ class TestCover:
             ps.natarajan_cover(Thresholds(), rows(400), PROBLEM, delta0=0.2)
         with pytest.raises(ps.InvalidArgumentError, match="at least one"):
             ps.natarajan_cover([Steps(np.random.default_rng(0))], rows(0), PROBLEM)
+        for dimension in (0, -5, "a"):
+            with pytest.raises(ps.InvalidArgumentError, match="dimension"):
+                ps.natarajan_cover(Steps, rows(400), PROBLEM, samples=5, dimension=dimension)
+        with pytest.raises(ps.InvalidArgumentError, match="dimension must be left out"):
+            ps.natarajan_cover(Thresholds(), rows(400), PROBLEM, dimension=1)
+        functions = ps.TabularPolicies(n_contexts=2, n_actions=3)
+        with pytest.raises(ps.InvalidArgumentError, match="hypotheses must be"):
+            ps.natarajan_cover(functions, rows(400), PROBLEM)
 
     def test_learners_take_it(self):
         cover = ps.natarajan_cover(Thresholds(), rows(400), PROBLEM)

@@ -1,6 +1,7 @@
 """Tabular and tree classes, listed where they are small."""
 
 import itertools
+import pickle
 
 import numpy as np
 import pytest
@@ -29,6 +30,16 @@ class TestTabular(ImplicitContract):
     def test_bad_contexts(self, contexts):
         with pytest.raises(ps.InvalidArgumentError, match="row numbers"):
             self.policies.best(contexts, [0], [1.0])
+
+    @pytest.mark.parametrize("actions", [["a"], [0.0], [3], [-1]])
+    def test_bad_actions(self, actions):
+        with pytest.raises(ps.InvalidArgumentError, match="actions must be whole numbers"):
+            self.policies.best([0], actions, [1.0])
+
+    def test_policies_stay_frozen_when_they_travel(self):
+        best = pickle.loads(pickle.dumps(self.policies.best([1], [2], [1.0])))
+        with pytest.raises(ValueError, match="read-only"):
+            best.chosen[0] = 1
 
     def test_ties_go_to_the_lower_action(self):
         best = self.policies.best([0, 0, 1], [2, 1, 2], [1.0, 1.0, 0.0])
@@ -111,6 +122,10 @@ class TestStumpPolicies:
     def test_other_features_are_refused(self):
         with pytest.raises(ps.InvalidArgumentError, match="must have 2 features"):
             ps.StumpPolicies(grid(3, 4), n_actions=2).best([[1.0]], [0], [1.0])
+        best = ps.StumpPolicies(grid(3, 4), n_actions=2).best([[0.0, 0.0]], [1], [1.0])
+        for width in (1, 3):
+            with pytest.raises(ps.InvalidArgumentError, match="must have 2 features"):
+                best.actions(np.ones((4, width)))
 
 
 class TestLimits:

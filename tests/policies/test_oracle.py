@@ -95,9 +95,11 @@ class TestBest:
             trees(features=[1, 2])
         with pytest.raises(ps.InvalidArgumentError, match="log_size"):
             trees(log_size=-1.0)
-        nearest = ps.OraclePolicies(KNeighborsClassifier(), n_actions=3)
-        with pytest.raises(ps.InvalidArgumentError, match="must take sample_weight"):
-            nearest.best(rows(30), np.arange(30) % 3, np.ones(30))
+        for estimator in (KNeighborsClassifier(), make_pipeline(KNeighborsClassifier())):
+            with pytest.raises(ps.InvalidArgumentError, match="must take sample_weight"):
+                ps.OraclePolicies(estimator, n_actions=3)
+        with pytest.raises(ps.InvalidArgumentError, match="an object with fit and predict"):
+            ps.OraclePolicies(LogisticRegression, n_actions=3)
 
 
 def told(learner, n, seed=1):
@@ -133,6 +135,33 @@ class TestLearners:
         assert 0 < answer.lower < answer.value
         assert answer.suboptimality_bound == pytest.approx(1 - answer.lower)
         assert "ln|Pi| is at most 30" in answer.guarantee
+
+    def test_a_fit_that_fails_changes_nothing(self):
+        class Moody(LogisticRegression):
+            broken = True
+
+            def fit(self, x, y, sample_weight=None):
+                if Moody.broken:
+                    raise OSError("out of licences")
+                return super().fit(x, y, sample_weight)
+
+        learner = ps.LowVarianceExploration(
+            ps.OraclePolicies(Moody(), n_actions=3),
+            PROBLEM,
+            explore_rounds=200,
+            estimate_rounds=100,
+            rng=0,
+        )
+        told(learner, 100)
+        decisions = learner.ask(rows(100, seed=5))
+        with pytest.raises(OSError, match="licences"):
+            learner.tell(decisions, np.ones(100))
+        assert learner.rounds == learner._explored.rounds == learner._hedge.rounds == 100
+        Moody.broken = False
+        learner.tell(decisions, np.zeros(100))
+        assert learner.design is not None
+        assert learner.rounds == learner._explored.rounds == 200
+        assert len(learner._explored.events.actions) < 100
 
     def test_sizes_must_be_given(self):
         with pytest.raises(ps.InvalidArgumentError, match="explore_rounds and estimate_rounds"):

@@ -12,7 +12,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from policysieve.bench.samples import ONE_ACTION_ONLY, PROVERS, RACERS, picking, proving
+from policysieve.bench.samples import (
+    ONE_ACTION_ONLY,
+    PROVERS,
+    RACERS,
+    picking,
+    proving,
+    rounds_needed,
+)
 from policysieve.bench.tasks import TASKS, Made
 from policysieve.cache import write_atomically
 from policysieve.errors import DatasetUnavailableError, InvalidArgumentError, MissingExtraError
@@ -88,15 +95,22 @@ def race(
     # A fresh process for each worker: forked ones could inherit locks of running threads.
     with ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("spawn")) as pool:
         running = {pool.submit(_measure, cell, made[cell.task], settings): cell for cell in left}
-        for future in as_completed(running):
-            cell = running[future]
-            done[cell] = future.result()
-            _keep(folder, cell, settings, done[cell])
-            progress(len(done), total, cell.name)
+        try:
+            for future in as_completed(running):
+                cell = running[future]
+                done[cell] = future.result()
+                _keep(folder, cell, settings, done[cell])
+                progress(len(done), total, cell.name)
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
     rows: dict[str, list[dict[str, Any]]] = {"picking": [], "proving": []}
     for cell in cells:
         if cell in done:
-            rows[cell.kind].append({"task": cell.task, "learner": cell.learner, **done[cell]})
+            found = {"task": cell.task, "learner": cell.learner, **done[cell]}
+            if cell.kind == "picking":
+                found["needed"] = rounds_needed(found["budgets"], found["right"])
+            rows[cell.kind].append(found)
     return {
         "settings": settings._asdict(),
         "skipped": skipped,
@@ -182,7 +196,6 @@ def _measure(cell: _Cell, made: Made | None, settings: Settings) -> dict[str, An
     gaps = np.array(found["suboptimality"])
     low, high = np.quantile(gaps, _BAND, axis=1)
     return {
-        "needed": found["needed"],
         "budgets": found["budgets"],
         "mean": gaps.mean(axis=1).tolist(),
         "low": low.tolist(),

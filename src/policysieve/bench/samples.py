@@ -32,7 +32,7 @@ SHARE = 0.95  # of the seeds that have to be right
 DELTA = 0.05
 _FIRST, _GROWTH = 20, 1.5  # of the budgets
 _BATCH = 50  # a batch is at most this part of the rounds so far
-_SETTLED = 3  # budgets in a row at which planned learners were right often enough to stop
+_SETTLED = 3  # budgets in a row at which enough seeds have to be right
 _LOOK = 1.05  # growth of the rounds between looks at the evidence of uniform exploration
 
 Array = npt.NDArray[np.float64]
@@ -50,10 +50,13 @@ class Racer:
     planned : bool
         Whether it has to know the number of rounds in advance: then each budget is a run of its
         own. Others are asked for a recommendation on the way.
+    most : int or None
+        Rounds after which it is given up earlier than others, because it is slow.
     """
 
     make: Make
     planned: bool
+    most: int | None = None
 
 
 def _thirds(learner: type) -> Make:
@@ -92,7 +95,7 @@ RACERS = {
         lambda p, q, rounds, seed: PolicyElimination(p, q, rng=seed), planned=False
     ),
     "Uniform": Racer(_given(Uniform), planned=False),
-    "VowpalWabbit": Racer(_vowpal_wabbit, planned=False),
+    "VowpalWabbit": Racer(_vowpal_wabbit, planned=False, most=1000),
 }
 """Who races to be right, by name."""
 
@@ -116,11 +119,10 @@ def picking(
     Returns
     -------
     dict
-        ``budgets``, ``suboptimality`` (one row per budget, one column per seed) and ``needed``, the
-        rounds until 95% of the seeds are within epsilon and stay so; None if that never happens.
+        ``budgets`` and ``suboptimality``, one row per budget, one column per seed.
     """
     racer = RACERS[learner]
-    stops = budgets(most)
+    stops = budgets(min(most, racer.most or most))
     rows: list[list[float]] = []
     if racer.planned:
         right = 0
@@ -132,29 +134,28 @@ def picking(
     else:
         each = [_play(task, racer, made, seed, stops) for seed in range(seeds)]
         rows = [list(row) for row in zip(*each, strict=True)]
-    stops = stops[: len(rows)]
-    shares = [_share(row, task.epsilon) for row in rows]
-    return {
-        "budgets": stops,
-        "suboptimality": rows,
-        "needed": rounds_needed(stops, shares),
-    }
+    return {"budgets": stops[: len(rows)], "suboptimality": rows}
 
 
 def rounds_needed(stops: list[int], shares: list[float]) -> float | None:
-    """Rounds from which on the share of right seeds is at least 95%.
+    """Rounds at which 95% of the seeds are right, at that budget and the next two.
 
-    The share at a budget counts as the smallest from there on, and is interpolated linearly in the
-    logarithm of the rounds.
+    Between budgets the share is interpolated linearly in the logarithm of the rounds.
+
+    Returns
+    -------
+    float or None
+        None if there is no such budget.
     """
-    lasting = np.minimum.accumulate(np.asarray(shares)[::-1])[::-1]
-    enough = np.flatnonzero(lasting >= SHARE)
-    if not len(enough):
+    enough = np.asarray(shares) >= SHARE
+    for first in range(len(stops)):
+        if enough[first : first + _SETTLED].all():
+            break
+    else:
         return None
-    first = int(enough[0])
     if first == 0:
         return float(stops[0])
-    low, high = lasting[first - 1], lasting[first]
+    low, high = shares[first - 1], shares[first]
     part = (SHARE - low) / (high - low)
     return exp(log(stops[first - 1]) + part * (log(stops[first]) - log(stops[first - 1])))
 

@@ -1,7 +1,8 @@
 """``policysieve bench``: measure on this machine."""
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -115,14 +116,16 @@ def samples(
     from policysieve.cli.samples import print_samples
     from policysieve.report import save_samples_figures
 
-    result = race(
-        _names(tasks) or tuple(TASKS),
-        _names(learners) or tuple(RACERS),
-        settings=Settings(seeds=seeds),
-        folder=out,
-        progress=_cells_bar(as_json),
-    )
+    with _cells_bar(as_json) as progress:
+        result = race(
+            _names(tasks) or tuple(TASKS),
+            _names(learners) or tuple(RACERS),
+            settings=Settings(seeds=seeds),
+            folder=out,
+            progress=progress,
+        )
     if out is not None:
+        out.mkdir(parents=True, exist_ok=True)
         write_json(result, out / "samples.json")
         save_samples_figures(result, out)
     if as_json:
@@ -135,24 +138,22 @@ def _names(option: str | None) -> tuple[str, ...]:
     return tuple(name.strip() for name in option.split(",")) if option else ()
 
 
-def _cells_bar(quiet: bool) -> Callable[[int, int, str], None]:
+@contextmanager
+def _cells_bar(quiet: bool) -> Iterator[Callable[[int, int, str], None]]:
     """Say which cell is done on one line of a terminal, or nothing."""
     if quiet or not sys.stderr.isatty():
-        return lambda _done, _total, _name: None
+        yield lambda _done, _total, _name: None
+        return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    bar = Progress(*columns, TimeElapsedColumn(), console=Console(stderr=True), transient=True)
-    task = bar.add_task("racing", total=None)
-    bar.start()
-
-    def advance(done: int, total: int, name: str) -> None:
-        bar.update(task, completed=done, total=total, description=name)
-        if done == total:
-            bar.stop()
-
-    return advance
+    console = Console(stderr=True)
+    with Progress(*columns, TimeElapsedColumn(), console=console, transient=True) as bar:
+        task = bar.add_task("racing", total=None)
+        yield lambda done, total, name: bar.update(
+            task, completed=done, total=total, description=name
+        )
 
 
 def _rounds(value: float | None, most: int) -> str:

@@ -8,7 +8,7 @@ __all__ = ["print_samples"]
 
 
 def print_samples(result: dict[str, Any]) -> None:
-    """Rounds to be right and to a certificate, a row for each task, and the ratios."""
+    """Rounds to be right and to a certificate, a row for each learner, and the ratios."""
     settings, summary = result["settings"], result["summary"]
     _print_grid(
         "Rounds until 95% of the seeds are right within epsilon",

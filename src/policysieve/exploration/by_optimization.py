@@ -146,7 +146,10 @@ class ExplorationByOptimization(WeightedExplorer):
     def average_policy(self, *, last_half: bool = False) -> RandomizedPolicy | MarginalPolicy:
         """Average of the weights over all rounds, or over the second half of the planned ones."""
         if isinstance(self._weights, ImplicitWeights):
-            return MarginalPolicy(self.policies, deepcopy(self._weights.state), self._counted)
+            shared = {id(self.policies): self.policies}  # only the weights will change
+            return MarginalPolicy(
+                self.policies, deepcopy(self._weights.state, shared), self._counted
+            )
         chosen = self._sums[1] if last_half and self._sums[1].any() else self._sums[0]
         return RandomizedPolicy(self.policies, chosen if chosen.any() else self._weights.shares)
 

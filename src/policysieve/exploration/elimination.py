@@ -51,4 +51,4 @@ class PolicyElimination(SiftingExplorer):
     def _redesign(self) -> EpochDesign:
         p_hat = np.zeros(self.policies.n_policies)
         p_hat[self.survivors] = 1 / len(self.survivors)
-        return self._make(p_hat, 1.0)
+        return self._make(p_hat, [1.0])[0]

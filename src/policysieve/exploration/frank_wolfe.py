@@ -1,5 +1,7 @@
 """Designs from weighted fits, for classes that cannot be hedged over."""
 
+from copy import copy
+
 import numpy as np
 import numpy.typing as npt
 
@@ -37,8 +39,15 @@ class FrankWolfe:
 
     def add(self, events: ContextEvents) -> None:
         """Take in the rounds behind these events, rewarded or not."""
-        self._parts.append(events)
+        if len(events.rounds):
+            self._parts.append(events)
         self.rounds += events.n_rounds
+
+    def copy(self) -> "FrankWolfe":
+        """The same rounds; what is added to one is not added to the other."""
+        twin = copy(self)
+        twin._parts = self._parts.copy()
+        return twin
 
     def design(self) -> tuple[FunctionPolicies, Array, Array]:
         """The policies, their shares, and the largest sum of g(r)/W found, shape (1,)."""
@@ -66,6 +75,5 @@ class FrankWolfe:
             + [
                 (part.rewards**2 / (part.propensities * self.policies.n_actions))[:, 0]
                 for part in self._parts
-                if len(part.rounds)
             ]
         )

@@ -24,6 +24,7 @@ from policysieve.exploration.fixed_size import (
     promise_of_class,
     promise_of_size,
 )
+from policysieve.exploration.frank_wolfe import FrankWolfe
 from policysieve.exploration.ledger import Origin
 from policysieve.exploration.mixture import MixedExploration
 from policysieve.exploration.slates import uniform_slates
@@ -193,12 +194,18 @@ class LowVarianceExploration(Explorer):
         explored = rewarded_events(rounds[: min(uniform, missing)], self.policies)
         missing = (self._estimate_rounds or 0) - self._estimated.rounds
         estimated = rewarded_events(rounds[uniform : uniform + missing], self.policies)
+        if self._hedge is not None:
+            self._explore(self._hedge, explored)
         self._explored.add(explored)
         self._estimated.add(estimated)
-        if self._hedge is not None:
-            self._hedge.add(explored)
-            if self._explored.rounds == self.explore_rounds:
-                self._finish_phase_one(self._hedge)
+
+    def _explore(self, hedge: AnyHedge, explored: Any) -> None:
+        last = self._explored.rounds + explored.n_rounds == self.explore_rounds
+        if last and isinstance(hedge, FrankWolfe):
+            hedge = hedge.copy()  # its fits may fail, and then nothing has changed
+        hedge.add(explored)
+        if last:
+            self._finish_phase_one(hedge)
 
     def _finish_phase_one(self, hedge: AnyHedge) -> None:
         largest = self.problem.reward_cap * self.problem.n_actions

@@ -42,7 +42,7 @@ class MixedExploration(ABC):
     mixing : float
     variance_bound : float
         Observed bound on the variance term of every policy's estimate; it holds with probability
-        at least 1 - delta/2.
+        at least 1 - delta/2. For a class whose best policy is searched for, only an estimate.
     """
 
     def __init__(

@@ -20,10 +20,12 @@ __all__ = ["Sieve"]
 Goal = Literal["certify", "best"]
 
 _MIXINGS: dict[str, tuple[float, ...]] = {"certify": (1.0, 0.75, 0.5, 0.35, 0.25), "best": (0.1,)}
-_FIRST_MIXING = 0.25
+_FIRST_MIXING = {"certify": 0.25, "best": 0.1}
 _FIRST_EPOCH = 20
-_GROWTH = 1.1  # of the rounds between designs
-_SPREAD = 0.3  # of the design that follows all survivors alike
+_GROWTH, _COARSE_GROWTH = 1.1, 1.3  # of the rounds between designs
+_LARGE = 10_000  # policies from which designs are made less often
+_SPREAD = 0.3  # share of a design that follows all survivors alike, at least
+_FEW = 30  # rewarded rounds that are too few to rely on
 _DOUBT = 0.5  # standard errors by which a gap is taken to be smaller than it looks
 
 
@@ -31,13 +33,13 @@ class Sieve(SiftingExplorer):
     """Explore by the low-variance principle, and let go of what is proved to be no better.
 
     The exploration stays fixed for an epoch. With some probability, the mixing, it shows actions
-    that surviving policies would show at the context, by need: the closer a policy seems to the
-    leader, the more often what it would show. Else it shows the slate of a policy drawn from a
-    design, made to estimate all survivors with little variance. The first design follows all
-    policies alike. When the rounds have grown by a tenth, everything is made anew from all rewarded
-    rounds so far, with the mixing that promises the earliest certificate (docs/maths.md, "The
-    Sieve"). A betting certificate eliminates policies on the way. Exploration is always fixed
-    before the contexts it is used on, so certificates are valid at any time.
+    that surviving policies would show at the context; to certify, by need: the closer a policy
+    seems to the leader, the more often what it would show. Else it shows the slate of a policy
+    drawn from a design, made to estimate all survivors with little variance. The first design
+    follows all policies alike. When the rounds have grown by a factor, everything is made anew from
+    all rewarded rounds so far, with the mixing that promises the earliest certificate
+    (docs/maths.md, "The Sieve"). A betting certificate eliminates policies on the way. Exploration
+    is always fixed before the contexts it is used on, so certificates are valid at any time.
 
     Parameters
     ----------
@@ -76,10 +78,12 @@ class Sieve(SiftingExplorer):
             problem,
             rounds=rounds,
             first_epoch=_FIRST_EPOCH,
-            first_mixing=_FIRST_MIXING,
+            first_mixing=_FIRST_MIXING[goal],
             growth=_GROWTH,
             rng=rng,
         )
+        if goal == "best" or policies.n_policies >= _LARGE:
+            self._growth = _COARSE_GROWTH
 
     @property
     def finished(self) -> bool:
@@ -98,12 +102,13 @@ class Sieve(SiftingExplorer):
             mixing=float(np.mean(self._mixings)),
             uniform=q.slate_size / min(q.n_actions, q.slate_size * len(survivors)),
         )
-        p_hat = (1 - _SPREAD) * found + _SPREAD * everyone
-        need = self._needs(events)
-        designs = [self._make(p_hat, mixing, need) for mixing in self._mixings]
-        if len(designs) == 1:
-            return designs[0]
-        return min(designs, key=lambda design: self._rounds_needed(design, events))
+        spread = max(_SPREAD, _FEW / (_FEW + len(events.rounds)))
+        p_hat = (1 - spread) * found + spread * everyone
+        if self.goal == "best":
+            return self._make(p_hat, self._mixings)[0]
+        designs = self._make(p_hat, self._mixings, self._needs(events))
+        needed = self._rounds_needed(designs, events)
+        return designs[int(np.argmin(needed))]
 
     def _needs(self, events: Events) -> Array:
         """The survivors' 1/(eps + gap), as a share of the leader's.
@@ -117,20 +122,37 @@ class Sieve(SiftingExplorer):
         gap = np.maximum(mean - _DOUBT * error, 0.0)[self.survivors]
         return np.asarray(epsilon / (epsilon + gap))
 
-    def _rounds_needed(self, design: EpochDesign, events: Events) -> float:
-        """Rounds that this design would still take to certify, by the estimates so far.
+    def _rounds_needed(self, designs: list[EpochDesign], events: Events) -> list[float]:
+        """Rounds that each design would still take to certify, by the estimates so far.
 
         Up to a factor, a rival at distance gap takes 2 V/(eps + gap)^2 + B/(eps + gap) for each
         unit of log-wealth that is missing: V the second moment of Z = R(leader) - R(rival) under
-        the design, reweighted from past rewards, B the rival's range.
+        the design, reweighted from past rewards, B the rival's range. The designs differ in their
+        mixing only.
         """
-        leader = self._certificate.leader
+        leader, epsilon = self._certificate.leader, self.problem.epsilon
         rivals = self.survivors[self.survivors != leader]
         if not len(rivals):
-            return 0.0
+            return [0.0] * len(designs)
+        values = self.evidence.estimates.values
+        room = epsilon + np.maximum(values[leader] - values[rivals], 0.0)
+        wealth = self.evidence.log_wealth(leader)[rivals]
+        missing = np.maximum(self._certificate.log_threshold - wealth, 0.0)
+        included, followed = (self._shown(designs[0], mixing, events) for mixing in (1.0, 0.0))
+        needed = []
+        for design in designs:
+            w = design.mixing * included + (1 - design.mixing) * followed
+            w[w == 0] = 1.0  # shown by no survivor, so it touches none
+            _, square = self._differences(events, events.rewards / np.sqrt(events.propensities * w))
+            cost = 2 * square[rivals] / room**2 + design.ranges[rivals] / room
+            needed.append(float((missing * cost).max()))
+        return needed
+
+    def _shown(self, design: EpochDesign, mixing: float, events: Events) -> Array:
+        """Propensities of the events' items under the design, with another mixing."""
         w = np.empty(events.actions.shape)
         sieve_propensities(
-            design.mixing,
+            mixing,
             self.problem.n_actions,
             events.table,
             events.rows,
@@ -141,15 +163,7 @@ class Sieve(SiftingExplorer):
             events.actions,
             w,
         )
-        w[w == 0] = 1.0  # shown by no survivor, so it touches none
-        _, square = self._differences(events, events.rewards / np.sqrt(events.propensities * w))
-        values = self.evidence.estimates.values
-        room = self.problem.epsilon + np.maximum(values[leader] - values[rivals], 0.0)
-        missing = np.maximum(
-            self._certificate.log_threshold - self.evidence.log_wealth(leader)[rivals], 0.0
-        )
-        cost = 2 * square[rivals] / room**2 + design.ranges[rivals] / room
-        return float((missing * cost).max())
+        return w
 
     def _differences(self, events: Events, gains: Array) -> tuple[Array, Array]:
         """Means over rounds of Z(pi) = R(leader) - R(pi) and of its square, R made of the gains."""

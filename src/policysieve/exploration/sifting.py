@@ -1,6 +1,7 @@
 """Learners that let go of policies on the way: epochs, looks at the evidence, elimination."""
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +24,7 @@ __all__ = ["Array", "EpochDesign", "SiftingExplorer"]
 Array = npt.NDArray[np.float64]
 
 _LOOK = 1.05  # growth of the rounds between looks at the evidence
+_CHEAP = 2_000_000  # slates that may be looked through without further thought
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +86,7 @@ class SiftingExplorer(Explorer):
         self.evidence = Evidence(policies, problem)
         self._certificate = self.evidence.certificate()
         everyone = np.full(policies.n_policies, 1 / policies.n_policies)
-        self._design = self._make(everyone, first_mixing)
+        (self._design,) = self._make(everyone, [first_mixing])
         self._designs: dict[int, EpochDesign] = {}  # by the batch that was asked with it
         self._growth = growth
         self._next_epoch = self._next_look = first_epoch
@@ -185,8 +187,13 @@ class SiftingExplorer(Explorer):
             self._design = self._redesign()
             self._next_epoch = int(self._growth * n) + 1
 
-    def _make(self, p_hat: Array, mixing: float, need: Array | None = None) -> EpochDesign:
-        """The design that follows p_hat, made of survivors, and mixes in their actions by need."""
+    def _make(
+        self, p_hat: Array, mixings: Sequence[float], need: Array | None = None
+    ) -> list[EpochDesign]:
+        """Designs that follow p_hat, made of survivors, and mix in their actions by need.
+
+        One for each mixing.
+        """
         q = self.problem
         survivors = self.survivors.astype(np.int32)
         need = np.ones(len(survivors)) if need is None else need
@@ -194,11 +201,16 @@ class SiftingExplorer(Explorer):
         shares = p_hat[support] / p_hat[support].sum()
         accept, alias = np.empty(len(shares)), np.empty(len(shares), np.int32)
         alias_table(shares, accept, alias)
-        smallest = self._smallest(survivors, need, support, shares, mixing)
-        floor = float(smallest.min())
-        ranges = np.full(self.policies.n_policies, q.reward_cap / floor)
-        ranges[survivors] = q.reward_cap / smallest
-        return EpochDesign(survivors, need, support, shares, accept, alias, mixing, floor, ranges)
+        smallest = self._smallest(survivors, need, support, shares, np.array(mixings))
+        designs = []
+        for mixing, least in zip(mixings, smallest.T, strict=True):
+            floor = float(least.min())
+            ranges = np.full(self.policies.n_policies, q.reward_cap / floor)
+            ranges[survivors] = q.reward_cap / least
+            designs.append(
+                EpochDesign(survivors, need, support, shares, accept, alias, mixing, floor, ranges)
+            )
+        return designs
 
     def _smallest(
         self,
@@ -206,23 +218,27 @@ class SiftingExplorer(Explorer):
         need: Array,
         support: npt.NDArray[np.int32],
         shares: Array,
-        mixing: float,
+        mixings: Array,
     ) -> Array:
         """Bounds from below on the propensities of what each survivor shows, at any context.
 
-        Known before a context is drawn: exactly if the contexts can be listed, else from the needs.
+        One column for each mixing. They are known before a context is drawn: exactly if the
+        contexts can be listed at a cost that the rounds so far have had as well, else from needs.
         """
-        q = self.problem
-        n_contexts = self.policies.n_contexts
-        if n_contexts is None:
-            total = min(q.n_actions * need.max(), q.slate_size * need.sum())
-            followed = np.zeros(self.policies.n_policies)
-            followed[support] = shares
-            included = np.minimum(1.0, q.slate_size * need / total)
-            return np.asarray(mixing * included + (1 - mixing) * followed[survivors])
-        table, rows = self.policies.action_rows(np.arange(n_contexts))
-        out = np.empty(len(survivors))
-        smallest_propensities(
-            mixing, q.n_actions, table[rows], survivors, need, support, shares, out
+        q, n_contexts = self.problem, self.policies.n_contexts
+        out = np.empty((len(survivors), len(mixings)))
+        if n_contexts is not None and (
+            n_contexts <= self.evidence.rounds or n_contexts * len(survivors) <= _CHEAP
+        ):
+            table, rows = self.policies.action_rows(np.arange(n_contexts))
+            smallest_propensities(
+                mixings, q.n_actions, table, rows, survivors, need, support, shares, out
+            )
+            return out
+        total = min(q.n_actions * need.max(), q.slate_size * need.sum())
+        followed = np.zeros(self.policies.n_policies)
+        followed[support] = shares
+        included = q.slate_size * need / total
+        return np.asarray(
+            mixings * included[:, None] + (1 - mixings) * followed[survivors][:, None]
         )
-        return out

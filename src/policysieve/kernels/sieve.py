@@ -2,9 +2,9 @@
 
 Legend: K actions, m items a slate, A(x) the set of actions that any survivor shows at x; survivors
 (S,) and support are policy numbers, need (S,) positive weights. The need v(x, j) of an item is the
-largest of the survivors that show it, and it is included with probability pi(x, j) = min(1, c v),
-c such that these sum to m. Its propensity is W(x, j) = gamma pi(x, j) + (1-gamma) Q(x, j), Q the
-share of the support that shows it.
+largest of the survivors that show it, and it is included with probability pi(x, j) = m v / sum v:
+at most one, as the survivor with the largest need shows m items of that need. Its propensity is
+W(x, j) = gamma pi(x, j) + (1-gamma) Q(x, j), Q the share of the support that shows it.
 """
 
 import numba as nb
@@ -29,21 +29,11 @@ def _inclusion(row, survivors, need, mark, seen, allowed, pi):
                 pi[a] = need[k]
             elif need[k] > pi[a]:
                 pi[a] = need[k]
-    capped = 0  # items that are always included; they are moved to the front
-    while True:
-        total = 0.0
-        for i in range(capped, size):
-            total += pi[allowed[i]]
-        scale = (m - capped) / total if capped < size else 0.0
-        before = capped
-        for i in range(capped, size):
-            if scale * pi[allowed[i]] >= 1.0 - 1e-12:
-                allowed[capped], allowed[i] = allowed[i], allowed[capped]
-                capped += 1
-        if capped == before:
-            break
+    total = 0.0
     for i in range(size):
-        pi[allowed[i]] = 1.0 if i < capped else scale * pi[allowed[i]]
+        total += pi[allowed[i]]
+    for i in range(size):
+        pi[allowed[i]] *= m / total
     return size
 
 
@@ -113,17 +103,18 @@ def sieve_propensities(gamma, K, table, rows, survivors, need, support, shares, 
 
 
 @nb.njit(cache=True, nogil=True)
-def smallest_propensities(gamma, K, table, survivors, need, support, shares, out):
-    """The smallest W of an item that each survivor shows at any row of the table, into out (S,)."""
-    m = table.shape[2]
+def smallest_propensities(gammas, K, table, rows, survivors, need, support, shares, out):
+    """The smallest W of what each survivor shows at any of the rows, into out (S, G), G gammas."""
+    m, G = table.shape[2], len(gammas)
     seen, allowed = np.full(K, -1, np.int64), np.empty(K, np.int64)
     pi, q = np.zeros(K), np.zeros(K)
     out[:] = 1.0
-    for i in range(len(table)):
-        row = table[i]
+    for i in range(len(rows)):
+        row = table[rows[i]]
         _inclusion(row, survivors, need, i, seen, allowed, pi)
         _followed(row, support, shares, q)
         for k in range(len(survivors)):
             for j in range(m):
                 a = row[survivors[k], j]
-                out[k] = min(out[k], gamma * pi[a] + (1.0 - gamma) * q[a])
+                for g in range(G):
+                    out[k, g] = min(out[k, g], gammas[g] * pi[a] + (1.0 - gammas[g]) * q[a])

@@ -1,8 +1,8 @@
 """From a family of hypotheses to finitely many policies that stand for all of it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from math import ceil, log, log2
+from math import ceil, comb, log, log2
 from typing import Any
 
 import numpy as np
@@ -123,7 +123,7 @@ def natarajan_cover(
         How many hypotheses a sampler is asked for.
     dimension : int, optional
         Natarajan dimension of a sampler's family. Without it the cover stands for what was drawn
-        as a finite class, which needs fewer contexts.
+        as a finite class, which needs fewer contexts. `Thresholds` know theirs.
     delta0 : float, optional
         Share of delta for the sample of contexts; a quarter by default.
     rng : seed or numpy Generator
@@ -137,6 +137,12 @@ def natarajan_cover(
     d0 = number(
         "delta0", problem.delta / 4 if delta0 is None else delta0, above=0, below=problem.delta
     )
+    if dimension is not None:
+        dimension = integer("dimension", dimension, low=1)
+        if isinstance(hypotheses, Thresholds):
+            raise InvalidArgumentError(
+                f"dimension must be left out for {hypotheses!r}, which knows it, got {dimension}"
+            )
     listed, told = _listed(hypotheses, contexts, problem, samples, rng)
     listed.check_fits(problem)
     m = len(listed.check_contexts(contexts))
@@ -151,7 +157,8 @@ def natarajan_cover(
 
     def disagreement(size: int) -> float:
         if dimension is not None:
-            return _disagreement(size, dimension, problem.n_actions, d0, unions)
+            slates = comb(problem.n_actions, problem.slate_size)
+            return _disagreement(size, dimension, slates, d0, unions)
         pairs = listed.n_policies * (listed.n_policies - 1) / 2
         return log(pairs / d0) / size if pairs else 0.0
 
@@ -202,6 +209,12 @@ def _listed(
         generator = as_rng(rng)
         count = integer("samples", samples, low=1)
         hypotheses, words = [draw(generator) for _ in range(count)], "drawn hypotheses"
+    if not isinstance(hypotheses, Iterable):
+        raise InvalidArgumentError(
+            "hypotheses must be Thresholds, numbered policies, a sequence of models or functions, "
+            f"or a sampler, got {type(hypotheses).__name__}"
+        )
+    hypotheses = list(hypotheses)
     listed: Policies
     if all(hasattr(one, "predict") for one in hypotheses):
         listed = EstimatorPolicies(hypotheses, problem.n_actions, slate_size=problem.slate_size)

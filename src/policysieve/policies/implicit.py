@@ -112,7 +112,11 @@ class ImplicitPolicies(PolicyClass):
                 f"actions and weights must have shape ({len(x)},), one for each context, got "
                 f"{a.shape} and {w.shape}"
             )
-        if a.dtype.kind not in "iu" or a.min() < 0 or a.max() >= self.n_actions:
+        if a.dtype.kind not in "iu":
+            raise InvalidArgumentError(
+                f"actions must be whole numbers in [0, {self.n_actions - 1}], got dtype {a.dtype}"
+            )
+        if a.min() < 0 or a.max() >= self.n_actions:
             raise InvalidArgumentError(
                 f"actions must be whole numbers in [0, {self.n_actions - 1}], got {a.min()} to "
                 f"{a.max()}"

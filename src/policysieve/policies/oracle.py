@@ -1,6 +1,7 @@
 """Whatever a classifier can be fitted to: a class known only by its weighted fits."""
 
 from dataclasses import dataclass
+from inspect import Parameter, signature
 from typing import Any
 
 import numpy as np
@@ -37,8 +38,8 @@ class OraclePolicies(ImplicitPolicies):
     n_actions : int
         Labels are 0, ..., n_actions - 1.
     log_size : float, optional
-        ln|Pi|, or an upper bound such as d ln(M) + 2 d ln(n_actions) for Natarajan dimension d and
-        M rounds. It cannot be known; without it intervals hold for no policy chosen by data.
+        ln|Pi|, or an upper bound on it, of a finite class fixed before the data that every fit
+        stays in. It cannot be computed; without it intervals hold for no policy chosen by data.
     features : matrix of shape (n_contexts, n_features), optional
         Dense, or sparse as scipy has them. Contexts are then numbers of its rows.
     fits : int
@@ -58,10 +59,15 @@ class OraclePolicies(ImplicitPolicies):
         fits: int = 12,
     ) -> None:
         super().__init__(n_actions=n_actions)
-        if not (hasattr(estimator, "fit") and hasattr(estimator, "predict")):
+        if isinstance(estimator, type) or not (
+            hasattr(estimator, "fit") and hasattr(estimator, "predict")
+        ):
             raise InvalidArgumentError(
-                f"estimator must be a classifier with fit and predict, got "
-                f"{type(estimator).__name__}"
+                f"estimator must be a classifier, an object with fit and predict, got {estimator!r}"
+            )
+        if not _takes_sample_weight(estimator):
+            raise InvalidArgumentError(
+                f"estimator must take sample_weight in fit, {type(estimator).__name__} does not"
             )
         self.estimator = estimator
         self.features = features.tocsr() if hasattr(features, "tocsr") else features
@@ -130,15 +136,8 @@ class OraclePolicies(ImplicitPolicies):
         if hasattr(model, "steps"):
             name = f"{model.steps[-1][0]}__{name}"
         scaled = weights[counts] / weights[counts].mean()
-        x = contexts[counts]
-        try:
-            x = x if self.features is None else self.features[x]
-            model.fit(x, actions[counts], **{name: scaled})
-        except TypeError as error:
-            raise InvalidArgumentError(
-                f"estimator must take sample_weight in fit, {type(self.estimator).__name__} does "
-                f"not ({error})"
-            ) from error
+        x = contexts[counts] if self.features is None else self.features[contexts[counts]]
+        model.fit(x, actions[counts], **{name: scaled})
         return FittedPolicy(model, self.n_actions, self.features)
 
 
@@ -168,3 +167,13 @@ class FittedPolicy(Policy):
 
     def __repr__(self) -> str:
         return f"FittedPolicy({type(self.model).__name__})"
+
+
+def _takes_sample_weight(estimator: Any) -> bool:
+    """Whether fit takes it, in the last step of a Pipeline, as far as its signature tells."""
+    last = estimator.steps[-1][1] if hasattr(estimator, "steps") else estimator
+    if not hasattr(last, "fit"):
+        return False
+    parameters = signature(last.fit).parameters
+    rest = any(one.kind is Parameter.VAR_KEYWORD for one in parameters.values())
+    return rest or "sample_weight" in parameters

@@ -20,7 +20,7 @@ class TabularPolicies(ImplicitPolicies):
 
     Weights on the class are one softmax for each context, exactly (docs/maths.md, "All functions of
     a finite context set"), so an event costs n_actions steps. Memory is 16 n_actions bytes for each
-    context that was ever rewarded.
+    context that was ever rewarded, and 4 for each context.
 
     Parameters
     ----------
@@ -84,6 +84,9 @@ class TabularPolicy(Policy):
 
     def __post_init__(self) -> None:
         self.chosen.flags.writeable = False
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return TabularPolicy, (self.chosen,)  # frozen again on arrival
 
     def actions(self, contexts: Any) -> npt.NDArray[Any]:
         """The action at each context, shape (n, 1)."""

@@ -45,7 +45,7 @@ class Thresholds:
         actions, make all patterns; a pattern that two features can make comes twice.
         """
         rows = _feature_rows(contexts)
-        cuts = [(v[1:] + v[:-1]) / 2 for v in (np.unique(column) for column in rows.T)]
+        cuts = [_between(np.unique(column)) for column in rows.T]
         k, n = self.n_thresholds, n_actions
         total = n + sum(
             comb(len(points), j) * n * (n - 1) ** j for points in cuts for j in range(1, k + 1)
@@ -126,6 +126,13 @@ class ThresholdPolicies(Policies):
         return out
 
 
+def _between(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Thresholds halfway between increasing values, or at the upper one if nothing is between."""
+    low, high = values[:-1], values[1:]
+    middle = low / 2 + high / 2
+    return np.where(middle > low, middle, high)
+
+
 def _different_neighbours(n_actions: int, length: int) -> npt.NDArray[np.int64]:
     """All sequences of actions in which no two neighbours are equal."""
     every = np.arange(n_actions)[:, None]
@@ -137,7 +144,7 @@ def _different_neighbours(n_actions: int, length: int) -> npt.NDArray[np.int64]:
     return every
 
 
-def _feature_rows(contexts: Any) -> npt.NDArray[Any]:
+def _feature_rows(contexts: Any) -> npt.NDArray[np.float64]:
     x = as_contexts(contexts)
     if x.ndim == 1 and x.dtype != object:
         x = x[:, None]
@@ -146,4 +153,4 @@ def _feature_rows(contexts: Any) -> npt.NDArray[Any]:
             f"contexts must be numbers or feature rows of shape (n, n_features), got shape "
             f"{x.shape} of {x.dtype}"
         )
-    return x
+    return x.astype(np.float64)

@@ -45,7 +45,7 @@ class TreeCells:
         return len(self.feature)
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=2)
 def tree_cells(n_bins: tuple[int, ...], depth: int) -> TreeCells:
     """List the cells for features with so many bins each.
 

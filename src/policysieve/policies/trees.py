@@ -93,13 +93,7 @@ class TreePolicies(ImplicitPolicies):
 
     def check_contexts(self, contexts: Any) -> npt.NDArray[Any]:
         """Return the contexts as feature rows, or raise."""
-        x = _feature_rows(contexts)
-        if x.shape[1] != self.n_features:
-            raise InvalidArgumentError(
-                f"contexts must have {self.n_features} features like the rows that the trees were "
-                f"made with, got {x.shape[1]}"
-            )
-        return x
+        return _feature_rows(contexts, self.n_features)
 
     def bins(self, contexts: npt.NDArray[Any]) -> npt.NDArray[np.int16]:
         """Bins of checked contexts: how many edges of each feature are at most its value."""
@@ -200,7 +194,7 @@ class TreePolicy(Policy):
 
     def actions(self, contexts: Any) -> npt.NDArray[Any]:
         """The action at each context, shape (n, 1)."""
-        x = _feature_rows(contexts)
+        x = _feature_rows(contexts, self.n_features)
         feature, edge, left, right, action = (
             np.array(column) for column in zip(*self.nodes, strict=True)
         )
@@ -225,11 +219,16 @@ class TreePolicy(Policy):
         return f"x[{feature}] < {edge:.4g} ? {inner[0]} : {inner[1]}"
 
 
-def _feature_rows(contexts: Any) -> npt.NDArray[Any]:
+def _feature_rows(contexts: Any, n_features: int | None = None) -> npt.NDArray[Any]:
     x = as_contexts(contexts)
     if x.ndim != 2 or x.dtype == object:
         raise InvalidArgumentError(
             f"contexts must be feature rows of shape (n, n_features), got shape {x.shape} of "
             f"{x.dtype}; for one context pass x[None, :]"
+        )
+    if n_features is not None and x.shape[1] != n_features:
+        raise InvalidArgumentError(
+            f"contexts must have {n_features} features like the rows that the trees were made "
+            f"with, got {x.shape[1]}"
         )
     return x

@@ -1,0 +1,276 @@
+"""The race: its tasks, what it asks of learners, and how it counts."""
+
+import sys
+from dataclasses import replace
+from math import log, sqrt
+
+import numpy as np
+import pytest
+
+import policysieve as ps
+from policysieve.bench import samples, tasks
+from policysieve.bench.samples import PROVERS, RACERS, budgets, picking, proving, rounds_needed
+from policysieve.bench.tasks import TASKS, Task
+from policysieve.bench.vowpal import VowpalWabbit
+from tests.datasets import needs_dataset
+
+
+def tiny(seed, slate_size=1):
+    """One good policy of six, which every learner soon finds."""
+    world = ps.worlds.SparseSynthetic(
+        n_actions=4,
+        n_contexts=20,
+        n_policies=6,
+        profile="one_good",
+        slate_size=slate_size,
+        rng=seed,
+    )
+    return world, ps.PolicyTable(world.pool, n_actions=4)
+
+
+TINY = Task("tiny", "six policies", tiny, epsilon=0.2)
+
+
+class TestTasks:
+    @pytest.mark.parametrize("name", [name for name, task in TASKS.items() if not task.fixed])
+    def test_made_up(self, name, monkeypatch):
+        """Policies that fit the world, some within epsilon of the best, and another one by seed."""
+        monkeypatch.setattr(tasks, "N_POLICIES", 40)
+        monkeypatch.setattr(tasks, "_CONTEXTS", 60)
+        task, found = TASKS[name], []
+        for seed in (0, 1):
+            world, policies = task.build(seed)
+            policies.check_fits(world.problem(epsilon=task.epsilon, delta=0.05))
+            values = world.values(policies)
+            right = values >= values.max() - task.epsilon
+            assert 0 < right.sum() < len(values)
+            found.append(values)
+        assert (found[0] != found[1]).any()
+
+    def test_epsilon_grows_with_what_a_round_can_earn(self):
+        assert {name for name, task in TASKS.items() if task.epsilon != 0.05} == {
+            "yeast",
+            "tags_100",
+        }
+
+    def test_names_are_the_keys(self):
+        assert all(task.name == name and task.summary for name, task in TASKS.items())
+
+    def test_a_data_set_is_split_into_training_rows_and_the_world(self, monkeypatch, tmp_path):
+        data = needs_dataset("digits")
+        monkeypatch.setenv("POLICYSIEVE_CACHE", str(tmp_path))
+        monkeypatch.setattr(tasks, "N_POLICIES", 4)
+        monkeypatch.setattr(tasks, "load_dataset", lambda name: data)
+        monkeypatch.setattr(tasks, "_MOST_WORLD_ROWS", 150)
+        world, policies = TASKS["digits"].build(0)
+        assert (policies.n_policies, policies.n_contexts, policies.n_actions) == (4, 150, 10)
+        right = policies.actions(np.arange(150))[:, :, 0] == data.y[600:750, None]
+        np.testing.assert_allclose(world.values(policies), right.mean(axis=0))
+        assert right.mean() > 0.3
+        np.testing.assert_array_equal(TASKS["digits"].build(7)[1].table, policies.table)
+
+    def test_texts_become_numbers_by_the_training_rows_alone(self):
+        few = ["red green", "green blue", "blue red", "red blue green"] * 40
+        texts = np.array(
+            [f"{words} word{i % 110} word{(i + 1) % 110}" for i, words in enumerate(few)] + ["red"],
+            dtype=object,
+        )
+        found = tasks._text_features(texts, 150, 160)
+        assert found.shape == (160, 100)
+        texts[155:] = "purple"
+        np.testing.assert_array_equal(tasks._text_features(texts, 150, 160)[:155], found[:155])
+
+
+class TestRoundsNeeded:
+    @pytest.mark.parametrize(
+        ("shares", "expected"),
+        [
+            ([0.0, 0.5, 0.9], None),
+            ([1.0, 1.0, 1.0], 20),
+            ([0.95, 0.95, 0.95], 20),
+            ([0.5, 1.0, 1.0], 20 * 1.5**0.9),
+            ([0.5, 0.9, 1.0], 30 * sqrt(1.5)),
+            ([0.0, 0.95, 1.0], 30),
+            ([1.0, 0.9, 1.0], 30 * sqrt(1.5)),
+            ([1.0, 0.5, 0.95], 45),
+            ([1.0, 1.0, 0.9], None),
+        ],
+    )
+    def test_by_hand(self, shares, expected):
+        found = rounds_needed([20, 30, 45], shares)
+        assert found == (expected if expected is None else pytest.approx(expected))
+
+    def test_three_budgets_in_a_row_are_enough(self):
+        stops = [20, 30, 45, 68, 101]
+        assert rounds_needed(stops, [1.0, 1.0, 1.0, 0.5, 1.0]) == 20
+        assert rounds_needed(stops, [1.0, 1.0, 0.5, 0.95, 1.0]) == pytest.approx(68)
+
+    def test_nothing_was_measured(self):
+        assert rounds_needed([], []) is None
+
+
+class TestBudgets:
+    def test_grow_by_half(self):
+        assert budgets(10_000)[:5] == [20, 30, 45, 68, 101]
+        assert budgets(10_000)[-1] == round(20 * 1.5 ** int(log(500) / log(1.5)))
+
+    @pytest.mark.parametrize(
+        ("most", "expected"), [(19, []), (20, [20]), (29, [20]), (30, [20, 30]), (45, [20, 30, 45])]
+    )
+    def test_none_is_above_the_most(self, most, expected):
+        assert budgets(most) == expected
+
+
+class Puppet:
+    """Recommends what it is told to, by the number of rounds; counts who made it with what."""
+
+    ask_limit, finished = None, False
+
+    def __init__(self, policies, choose):
+        self.rounds, self.choose = 0, choose
+        self.policies = policies
+        self.batches = []
+
+    def ask(self, contexts):
+        self.batches.append(len(contexts))
+        return ps.Uniform(
+            self.policies,
+            ps.Problem(n_actions=4, epsilon=0.2, delta=0.05),
+            rounds=len(contexts),
+            rng=0,
+        ).ask(contexts)
+
+    def tell(self, decisions, rewards):
+        assert rewards.shape == decisions.actions.shape
+        self.rounds += len(rewards)
+
+    def recommend(self):
+        class Chosen:
+            policy = self.choose(self.rounds)
+
+        return Chosen
+
+
+def puppets(monkeypatch, planned, choose):
+    """A racer that chooses the best or the worst policy by (rounds, seed); and those made."""
+    made = []
+
+    def make(policies, problem, rounds, seed):
+        values = tiny(seed)[0].values(policies)
+        order = np.argsort(values)
+        learner = Puppet(policies, lambda n: int(order[-1] if choose(n, seed) else order[0]))
+        made.append((rounds, seed, learner))
+        return learner
+
+    monkeypatch.setitem(RACERS, "Puppet", samples.Racer(make, planned=planned))
+    return made
+
+
+class TestPicking:
+    def test_an_anytime_learner_is_asked_on_the_way(self, monkeypatch):
+        made = puppets(monkeypatch, False, lambda n, seed: n >= 40)
+        found = picking(TINY, "Puppet", tiny, seeds=3, most=110)
+        assert found["budgets"] == [20, 30, 45, 68, 101]
+        assert [(rounds, seed) for rounds, seed, _ in made] == [(101, 0), (101, 1), (101, 2)]
+        assert all(learner.rounds == 101 for _, _, learner in made)
+        right = np.array(found["suboptimality"]) <= 0.2
+        assert right.tolist() == [[False] * 3] * 2 + [[True] * 3] * 3
+
+    def test_a_planned_learner_is_run_anew_for_each_budget(self, monkeypatch):
+        """And no further when it was right three times in a row."""
+        made = puppets(monkeypatch, True, lambda n, seed: n in (20, 30) or n > 60)
+        found = picking(TINY, "Puppet", tiny, seeds=2, most=10_000)
+        assert found["budgets"] == [20, 30, 45, 68, 101, 152]
+        assert [rounds for rounds, _, _ in made] == [n for n in found["budgets"] for _ in range(2)]
+        assert all(learner.rounds == rounds for rounds, _, learner in made)
+
+    def test_batches_are_a_small_part_of_the_rounds_so_far(self):
+        world, policies = tiny(0)
+        learner = Puppet(policies, None)
+        samples._advance(learner, world, 300, np.random.default_rng(0))
+        ends = np.cumsum(learner.batches)
+        assert ends[-1] == 300
+        assert (learner.batches <= np.maximum(1, (ends - learner.batches) / 50)).all()
+        assert max(learner.batches) == 5
+
+    @pytest.mark.parametrize(
+        ("name", "m"),
+        [
+            (name, m)
+            for name in RACERS
+            for m in (1, 2)
+            if name != "VowpalWabbit" and (m == 1 or name not in samples.ONE_ACTION_ONLY)
+        ],
+    )
+    def test_every_racer_runs(self, name, m):
+        found = picking(TINY, name, lambda seed: tiny(seed, m), seeds=2, most=700)
+        gaps = np.array(found["suboptimality"])
+        assert gaps.shape == (len(found["budgets"]), 2)
+        assert ((gaps >= 0) & (gaps <= 1)).all()
+        assert gaps[-1].mean() < 0.6
+        if not RACERS[name].planned:
+            assert found["budgets"] == budgets(700)
+
+    def test_the_same_again(self):
+        one, two = (picking(TINY, "Sieve", tiny, seeds=2, most=100) for _ in range(2))
+        assert one == two
+
+
+class TestProving:
+    @pytest.mark.parametrize("learner", PROVERS)
+    def test_rounds_to_a_certificate(self, learner):
+        found = proving(TINY, learner, tiny, seeds=3, most=20_000)
+        assert all(20 <= n < 20_000 for n in found["rounds"])
+        assert found["median"] == sorted(found["rounds"])[1]
+        assert found["false"] == 0
+        problem = tiny(0)[0].problem(epsilon=0.2, delta=0.05)
+        assert found["planned"] == ps.plan(problem, 6).total_rounds
+
+    @pytest.mark.parametrize("learner", PROVERS)
+    def test_given_up(self, learner):
+        found = proving(replace(TINY, epsilon=0.001), learner, tiny, seeds=3, most=30)
+        assert (found["rounds"], found["median"], found["false"]) == ([None] * 3, None, 0)
+
+    def test_the_median_counts_those_that_were_given_up(self, monkeypatch):
+        rounds = iter([None, 50, 70, None, 90, 60])
+        monkeypatch.setattr(samples, "_certify", lambda *_: (0, next(rounds)))
+        assert proving(TINY, "Sieve", tiny, seeds=5, most=100)["median"] == 90
+
+    def test_wrong_certificates_are_counted(self, monkeypatch):
+        """Once the best policy was proved, once the worst, once the worst without a proof."""
+        found = [(np.argmax, 50), (np.argmin, 50), (np.argmin, None)]
+
+        def certify(learner, world, policies, problem, seed, most):
+            choose, rounds = found[seed]
+            return int(choose(world.values(policies))), rounds
+
+        monkeypatch.setattr(samples, "_certify", certify)
+        assert proving(TINY, "Sieve", tiny, seeds=3, most=100)["false"] == 1
+
+
+class TestVowpalWabbit:
+    def test_learns_by_votes(self):
+        pytest.importorskip("vowpalwabbit")
+        found = picking(TINY, "VowpalWabbit", tiny, seeds=2, most=500)
+        gaps = np.array(found["suboptimality"])
+        assert gaps.shape == (len(budgets(500)), 2)
+        assert gaps[-1].mean() < gaps[0].mean()
+
+    def test_shows_what_policies_would(self):
+        pytest.importorskip("vowpalwabbit")
+        world, policies = tiny(0)
+        learner = VowpalWabbit(policies, world.problem(epsilon=0.2, delta=0.05), rng=0)
+        shown = learner.ask(np.arange(20))
+        for x in range(20):
+            assert shown.actions[x, 0] in policies.actions([x])[0, :, 0]
+        assert ((shown.propensities > 0) & (shown.propensities <= 1)).all()
+        learner.tell(shown, np.zeros((20, 1)))
+        assert learner.rounds == 20
+        table = learner.recommend().policy
+        assert (table.n_policies, table.n_contexts, table.n_actions) == (1, 20, 4)
+
+    def test_missing(self, monkeypatch):
+        monkeypatch.setitem(sys.modules, "vowpalwabbit", None)
+        world, policies = tiny(0)
+        with pytest.raises(ps.MissingExtraError, match=r"policysieve\[peers\]"):
+            VowpalWabbit(policies, world.problem(epsilon=0.2, delta=0.05))
