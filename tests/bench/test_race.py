@@ -243,6 +243,7 @@ class TestSummary:
             "b": {"best_other": "Uniform", "ratio": 2.0},
         }
         assert found["right_mean"] == pytest.approx(1.0)
+        assert found["right_means"] == pytest.approx({"Exp4": 0.25, "Uniform": 1.0})
         assert (found["proved"], found["proved_mean"]) == ({}, {})
 
     def test_peers_from_outside_do_not_count(self):
@@ -256,6 +257,15 @@ class TestSummary:
         assert found["right"]["a"]["ratio"] == 0.1
         found = summary(right("a", Sieve=100, Exp4=None, Uniform=900), [], self.SETTINGS)
         assert found["right"]["a"] == {"best_other": "Uniform", "ratio": pytest.approx(1 / 9)}
+
+    def test_given_up_at_the_last_budget(self):
+        """What lies between it and the most was never looked at."""
+        rows = right("a", Sieve=100, Uniform=None, VowpalWabbit=None)
+        for row, last in zip(rows, (800, 800, 400), strict=True):
+            row["budgets"] = [20, last]
+        found = summary(rows, [], self.SETTINGS)
+        assert found["right"]["a"]["ratio"] == 0.125
+        assert found["right_means"] == pytest.approx({"Uniform": 0.125, "VowpalWabbit": 0.25})
 
     def test_no_mean_without_the_sieve(self):
         """Where it was given up itself there is no ratio, and so no mean of them all."""
@@ -368,7 +378,8 @@ class TestCommand:
 
     def test_what_was_given_up_or_not_run(self, capsys):
         """Beyond the most, not measured, and no ratio."""
-        rows = right("a", Sieve=None, Exp4=12_345.6) + right("b", Sieve=7)
+        rows = right("a", Sieve=None, Exp4=12_345.6, VowpalWabbit=None) + right("b", Sieve=7)
+        rows[2]["budgets"] = [20, 769]
         settings = Settings(most=10_000)
         print_samples(
             {
@@ -387,6 +398,7 @@ class TestCommand:
         }
         assert cells["Sieve"] == [">10,000", "7"]
         assert cells["Exp4"] == ["12,346", "-"]
+        assert cells["VowpalWabbit"] == [">769", "-"]
         assert cells["a"] == ["Exp4", "unknown"]
         assert "Geometric mean: unknown." in lines
         assert not any("certif" in line for line in lines)

@@ -52,7 +52,8 @@ class TestDemo:
     def test_tells_the_story(self, result, out):
         assert result.exit_code == 0, result.output
         assert "Leaders of 30 classifiers after" in result.output
-        assert "in truth the best is" in result.output
+        assert "(0.05 was asked for)" in result.output
+        assert "in truth it is the best" in result.output
         assert "Uniformly random guesses prove" in result.output
         assert (out / "report.html").is_file()
 

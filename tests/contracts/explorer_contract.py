@@ -65,6 +65,12 @@ class ExplorerContract:
             ahead.propensities.tolist(),
         )
 
+    # --- arguments -----------------------------------------------------------------------------
+
+    def test_a_problem_that_is_none(self):
+        with pytest.raises(ps.InvalidArgumentError, match="problem must be a Problem"):
+            self.make(self.policies(), 0.1, 0)
+
     # --- ask -----------------------------------------------------------------------------------
 
     def test_ask(self, m):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import policysieve as ps
-from policysieve.evidence.betting import _LEVEL, Betting
+from policysieve.evidence.betting import _LEVEL, Betting, stakes_for
 from policysieve.evidence.record import Record, merge_blocks
 from tests.oracles import betting as oracle
 from tests.statistics import assert_at_most
@@ -441,3 +441,12 @@ def test_rounds_one_at_a_time_are_read_together(functions):
     for _ in range(3):
         nothing.add(log[:0], floor=0.2)
     assert merge_blocks(nothing.blocks)[0].events.n_rounds == 0
+
+
+@pytest.mark.parametrize("epsilon", [0.2, 0.4, 0.6, 0.9])
+def test_stakes_also_where_epsilon_exceeds_what_a_round_can_earn(epsilon):
+    problem = ps.Problem(n_actions=3, sparsity=0.3, epsilon=epsilon, delta=0.1)
+    stakes = stakes_for(problem)
+    assert stakes[0] == pytest.approx(min(epsilon / 0.6, 0.5))
+    assert stakes[-1] == pytest.approx(0.9)
+    assert (np.diff(stakes) > 0).all()

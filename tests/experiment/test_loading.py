@@ -84,7 +84,8 @@ def test_learners_of_one_kind_are_told_apart():
         ({"learner__0__rng": 1}, "learner[0].rng: unknown key"),
         ({"learner__0__kind": "Seive"}, "learner[0].kind: unknown 'Seive', did you mean Sieve?"),
         ({"learner__0__kind": None}, "learner[0].kind: missing"),
-        ({"learner__0__kind": "Uniform"}, "learner[1]: the same as learner[0]"),
+        ({"learner__0__kind": "Uniform"}, "learner[1]: the same as learner[0]; remove it or"),
+        ({"world__dataset": "digits"}, "world.kind: a world is either made up or of a data set"),
         ({"world__kind": "Classification"}, "world.kind: unknown 'Classification', known: Hidden"),
         ({"world__kind": "FiniteWorld"}, "world.kind: unknown 'FiniteWorld'"),
         ({"world__n_actions": None}, "world.n_actions: missing"),
@@ -214,6 +215,7 @@ class TestDataSets:
         [
             ({"training_rows": 60}, r"^policies: training_rows must be .* \[2, 59\], got 60"),
             ({"n": 0}, "^policies: n must be a whole number >= 1"),
+            ({"seed": -1}, "^policies: seed must be a whole number >= 0, got -1"),
             ({"training": 3}, r"^policies\.training: unknown key, did you mean training_rows"),
         ],
     )
@@ -223,6 +225,13 @@ class TestDataSets:
         changed = {"policies": {**self.CONFIGURATION["policies"], **change}}
         with pytest.raises(ps.InvalidArgumentError, match=message):
             make_experiment({**self.CONFIGURATION, **changed})
+
+    @pytest.mark.parametrize("key", ["slate_size", "sparsity"])
+    def test_one_label_makes_no_slates(self, use, key):
+        use(made_up_dataset())
+        changed = {**self.CONFIGURATION, "world": {"dataset": "digits", key: 2}}
+        with pytest.raises(ps.InvalidArgumentError, match=rf"^world\.{key}: only for data with"):
+            make_experiment(changed)
 
     def test_text_needs_a_table(self, use):
         use(made_up_dataset(X=np.array(["word"] * 60, dtype=object)))

@@ -38,7 +38,7 @@ class TestArguments:
     @pytest.mark.parametrize(
         ("values", "message"),
         [
-            ({}, "here.size: missing"),
+            ({}, "here.size: missing; give a whole number"),
             ({"sise": 3}, "here.sise: unknown key, did you mean size?"),
             ({"size": 3, "shar": 0.1}, "here.shar: unknown key, did you mean share?"),
             ({"size": 3, "zzz": 1}, "here.zzz: unknown key, known: size, share, kind"),
@@ -75,7 +75,8 @@ def test_tables_within_tables():
     assert [table.key("x") for table in file.tables("b")] == ["b[0].x", "b[1].x"]
     assert file.table("e", optional=True).values == {}
     for call, message in [
-        (lambda: file.table("e"), "e: missing"),
+        (lambda: file.table("e"), "e: missing; add [e]"),
+        (lambda: file.tables("e"), "e: missing; add one or more tables, each headed [[e]]"),
         (lambda: file.table("c"), "c: must be a table [c], got 3"),
         (lambda: file.tables("a"), "a: must be one or more tables, each headed [[a]]"),
         (lambda: file.tables("d"), "d: must be one or more tables"),
@@ -93,6 +94,7 @@ def test_choices():
         ("kind", "world.kind: unknown 'Bule', did you mean Blue?"),
         ("size", r"world.size: unknown \[1\], known: Blue, Red"),
         ("knd", "world.knd: missing; is world.kind it?"),
+        ("colour", "world.colour: missing; known: Blue, Red"),
     ]:
         with pytest.raises(InvalidArgumentError, match=message.replace("?", r"\?")):
             table.choice(key, {"Blue": 1, "Red": 2})

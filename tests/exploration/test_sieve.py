@@ -306,3 +306,29 @@ def test_bad_arguments(arguments, message):
     world, policies = one_good()
     with pytest.raises(ps.InvalidArgumentError, match=message):
         ps.Sieve(policies, world.problem(epsilon=0.1, delta=0.1), **arguments)
+
+
+@pytest.mark.parametrize("step", ["certificate", "_redesign"])
+def test_a_look_that_fails_counts_no_round_twice(monkeypatch, step):
+    policies, rewards = graded()
+    problem = ps.Problem(n_actions=5, epsilon=0.05, delta=0.1)
+    learner, twin = (ps.Sieve(policies, problem, rng=0) for _ in range(2))
+    for one in (learner, twin):
+        play(one, rewards, 60, 10, seed=1)
+    contexts = np.random.default_rng(5).integers(0, 100, 100)
+    decisions, same = learner.ask(contexts), twin.ask(contexts)
+    told = rewards[contexts[:, None], decisions.actions]
+
+    def interrupted(*_args, **_kwargs):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(learner.evidence if step == "certificate" else learner, step, interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            learner.tell(decisions, told)
+    assert (learner.rounds, learner.evidence.rounds) == (60, 60)
+    for one, batch in ((learner, decisions), (twin, same)):
+        one.tell(batch, told)
+    assert learner.evidence.rounds == 160
+    assert learner.recommend() == twin.recommend()
+    assert learner.ask(contexts).propensities.tolist() == twin.ask(contexts).propensities.tolist()

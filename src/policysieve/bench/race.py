@@ -124,10 +124,13 @@ def summary(
 ) -> dict[str, Any]:
     """Ratios of the Sieve's rounds to those of others, and their geometric means.
 
-    A learner that was given up counts with the rounds at which it was: a ratio to it is at most the
-    one shown. Where the Sieve was given up itself there is no ratio.
+    A learner that was given up counts with the rounds at which it was, its last budget: a ratio to
+    it is at most the one shown. Where the Sieve was given up itself there is no ratio.
     """
     right = _by_task(picking, "needed")
+    tried = {
+        (row["task"], row["learner"]): row.get("budgets", [settings.most])[-1] for row in picking
+    }
     others = {
         task: {name: n for name, n in rounds.items() if name not in ("Sieve", "VowpalWabbit")}
         for task, rounds in right.items()
@@ -138,8 +141,19 @@ def summary(
             name = min(rounds, key=lambda one: rounds[one] or np.inf)
             best[task] = {
                 "best_other": name,
-                "ratio": _ratio(right[task]["Sieve"], rounds[name], settings.most),
+                "ratio": _ratio(right[task]["Sieve"], rounds[name], tried[task, name]),
             }
+    rivals = dict.fromkeys(row["learner"] for row in picking if row["learner"] != "Sieve")
+    against = {
+        name: _geometric(
+            [
+                _ratio(rounds["Sieve"], rounds[name], tried[task, name])
+                for task, rounds in right.items()
+                if "Sieve" in rounds and name in rounds
+            ]
+        )
+        for name in rivals
+    }
     proofs = _by_task(proving, "median")
     planned = {row["task"]: row["planned"] for row in proving}
     ratios: dict[str, dict[str, float | None]] = {}
@@ -155,6 +169,7 @@ def summary(
     return {
         "right": best,
         "right_mean": _geometric([row["ratio"] for row in best.values()]),
+        "right_means": against,
         "proved": ratios,
         "proved_mean": {
             name: _geometric([row[name] for row in ratios.values() if name in row])

@@ -59,13 +59,18 @@ class Racer:
     most: int | None = None
 
 
-def _thirds(learner: type) -> Make:
+def _thirds(learner: type, **settings: float) -> Make:
     """A learner of two phases: a third of the rounds to find its design, the rest to use it."""
 
     def make(policies: PolicyTable, problem: Problem, rounds: int, seed: int) -> Any:
         explore = max(1, rounds // 3)
         return learner(
-            policies, problem, explore_rounds=explore, estimate_rounds=rounds - explore, rng=seed
+            policies,
+            problem,
+            explore_rounds=explore,
+            estimate_rounds=rounds - explore,
+            rng=seed,
+            **settings,
         )
 
     return make
@@ -89,7 +94,7 @@ RACERS = {
     "ExplorationByOptimization": Racer(_given(ExplorationByOptimization), planned=True),
     "Exp4": Racer(_given(Exp4), planned=True),
     "EpsilonGreedy": Racer(_given(EpsilonGreedy), planned=False),
-    "LogBarrier": Racer(_thirds(LogBarrier), planned=True),
+    "LogBarrier": Racer(_thirds(LogBarrier, mixing=0.1), planned=True),
     "ListWeights": Racer(_thirds(ListWeights), planned=True),
     "PolicyElimination": Racer(
         lambda p, q, rounds, seed: PolicyElimination(p, q, rng=seed), planned=False

@@ -13,9 +13,9 @@ from policysieve.cli.output import print_json, print_table, write_json
 __all__ = ["bench"]
 
 
-@click.group(short_help="Measure speed and certificates here.")
+@click.group(short_help="Measure speed, certificates and learners here.")
 def bench() -> None:
-    """Measure on this machine: speed as ratios within one run, certificates by counting."""
+    """Measure on this machine: speed as ratios within one run, the rest by counting."""
 
 
 @bench.command()

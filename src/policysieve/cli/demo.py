@@ -102,13 +102,14 @@ def _print_result(result: "ExperimentResult") -> None:
             for leader in result.leaders(result.learners[0])
         ],
     )
-    proved = "proved within" if proof.certified else "bounded by"
+    asked = "" if proof.certified else f" ({problem.epsilon:g} was asked for)"
+    gap = sieve.result.suboptimality
+    truth = f"the best is {gap:.3f} better" if gap else "it is the best"
     print_text(
-        f"Classifier {best.policy} is {proved} {proof.suboptimality_bound:.3f} of the best one, "
-        f"with probability {1 - problem.delta:g}; in truth the best is "
-        f"{sieve.result.suboptimality:.3f} better. {proof.survivors} of {n_policies} classifiers "
-        "are still in the race. (The proof compares classifiers directly and is tighter than the "
-        "intervals.)"
+        f"Classifier {best.policy} is proved within {proof.suboptimality_bound:.3f} of the best "
+        f"one{asked}, with probability {1 - problem.delta:g}; in truth {truth}. {proof.survivors} "
+        f"of {n_policies} classifiers are still in the race. (The proof compares classifiers "
+        "directly and is tighter than the intervals.)"
     )
     end, needed = uniform.proofs[-1], uniform.certified_rounds
     bound = f"{end.suboptimality_bound:.3f}" if needed is None else f"{problem.epsilon:g}"

@@ -32,6 +32,8 @@ def print_samples(result: dict[str, Any]) -> None:
             ],
         )
         print_text(f"Geometric mean: {_ratio(summary['right_mean'])}.")
+    for name, mean in summary["right_means"].items():
+        print_text(f"To be right, against {name}: {_ratio(mean)} in the geometric mean.")
     for name, mean in summary["proved_mean"].items():
         print_text(f"To certify, against {name}: {_ratio(mean)} in the geometric mean.")
     for name, reason in result["skipped"].items():
@@ -42,21 +44,22 @@ def _print_grid(title: str, rows: list[dict[str, Any]], key: str, most: int) -> 
     if not rows:
         return
     learners = list(dict.fromkeys(row["learner"] for row in rows))
-    cells = {(row["task"], row["learner"]): row[key] for row in rows}
+    cells = {(row["task"], row["learner"]): _rounds(row, key, most) for row in rows}
     tasks = dict.fromkeys(row["task"] for row in rows)
     print_table(
         title,
         ["learner", *tasks],
-        [(name, *(_rounds(cells, (task, name), most) for task in tasks)) for name in learners],
+        [(name, *(cells.get((task, name), "-") for task in tasks)) for name in learners],
     )
 
 
-def _rounds(cells: dict[tuple[str, str], float | None], cell: tuple[str, str], most: int) -> str:
-    if cell not in cells:
-        return "-"
-    value = cells[cell]
-    return f">{most:,}" if value is None else f"{value:,.0f}"
+def _rounds(row: dict[str, Any], key: str, most: int) -> str:
+    """The rounds under a key, or how many were tried: the last budget, where there are budgets."""
+    tried = row.get("budgets", [most])[-1]
+    return f">{tried:,}" if row[key] is None else f"{row[key]:,.0f}"
 
 
 def _ratio(value: float | None) -> str:
-    return "unknown" if value is None else f"{value:.2f}"
+    if value is None:
+        return "unknown"
+    return f"{value:.2f}" if value >= 0.1 else f"{value:.2g}"

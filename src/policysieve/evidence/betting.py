@@ -23,7 +23,7 @@ TOLERANCE = 1e-3  # of the bound, relative
 
 def stakes_for(problem: Problem) -> Array:
     """Bets as shares of what a policy's range allows: fixed before the data, and for good."""
-    low = problem.epsilon / (2 * problem.reward_cap)
+    low = min(problem.epsilon / problem.reward_cap, 1.0) / 2
     odds = np.geomspace(low / (1 - low), _BOLDEST / (1 - _BOLDEST), _BETS)
     return np.asarray(odds / (1 + odds))
 

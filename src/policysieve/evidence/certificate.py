@@ -1,6 +1,7 @@
 """Evidence: rounds in, a certificate out."""
 
 from collections.abc import Callable
+from copy import deepcopy
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from math import log
@@ -202,6 +203,17 @@ class Evidence:
         cap = self.record.problem.reward_cap
         lower = np.nan_to_num(limits.lower, nan=0.0)
         return ValueIntervals(self.estimates.values, lower, np.nan_to_num(limits.upper, nan=cap))
+
+    def mark(self) -> tuple[Any, ...]:
+        """Where the evidence stands, for `return_to`."""
+        blocks, rounds = len(self.record.blocks), self.record.rounds
+        return blocks, rounds, deepcopy(self.estimates), self._eliminated.copy()
+
+    def return_to(self, mark: tuple[Any, ...]) -> None:
+        """Forget what was added and eliminated since the mark was taken."""
+        blocks, self.record.rounds, self.estimates, self._eliminated = mark
+        del self.record.blocks[blocks:]
+        self._betting = Betting(self.record)
 
     def log_wealth(self, leader: int) -> npt.NDArray[np.float64]:
         """Ln E(pi) of every policy at the problem's epsilon, by betting: what is proved so far."""

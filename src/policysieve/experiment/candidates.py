@@ -57,6 +57,11 @@ def candidates(world: Table, policies: Table, folder: Path, track: Track) -> Can
     """What the tables ``[world]`` and ``[policies]`` describe; paths are relative to `folder`."""
     kind = policies.choice("kind", _KINDS)
     if "dataset" in world:
+        if "kind" in world:
+            raise InvalidArgumentError(
+                f"{world.key('kind')}: a world is either made up or of a data set; remove it or "
+                f"{world.key('dataset')}"
+            )
         return _in_dataset(world, policies, kind, folder, track)
     if kind == "pool":
         raise InvalidArgumentError(
@@ -100,6 +105,7 @@ def _trained_pool(
         high=dataset.n_rows - 1,
         hint="the other rows are the world",
     )
+    seed = integer("seed", seed, low=0)
     features, labels = dataset.X[:training_rows], dataset.y[:training_rows]
     pool = make_pool(features, labels, n, seed, track=track)
     models = EstimatorPolicies(pool, n_actions=dataset.n_classes, slate_size=slate_size)
@@ -117,6 +123,12 @@ def _in_dataset(world: Table, policies: Table, kind: str, folder: Path, track: T
         )
     dataset = load_dataset(world.choice("dataset", {name: name for name in CATALOGUE}))
     make = Multilabel if dataset.is_multilabel else Classification
+    for name in ("slate_size", "sparsity"):
+        if name in world and not dataset.is_multilabel:
+            raise InvalidArgumentError(
+                f"{world.key(name)}: only for data with several labels per row, and "
+                f"{dataset.name} has one; remove it"
+            )
     shape = world.arguments(make, "X", "y", "Y", "n_actions", "contexts", beside=["dataset"])
 
     def world_of(labels: npt.NDArray[Any]) -> FiniteWorld:

@@ -124,7 +124,9 @@ def _learners(tables: list[Table], rounds: int) -> tuple[LearnerSetting, ...]:
             name += f"({', '.join(f'{key}={value!r}' for key, value in parameters.items())})"
         for other in settings:
             if other.name == name:
-                raise InvalidArgumentError(f"{table.name}: the same as {other.table}")
+                raise InvalidArgumentError(
+                    f"{table.name}: the same as {other.table}; remove it or change a parameter"
+                )
         if "rounds" in signature(kind).parameters:
             parameters.setdefault("rounds", rounds)
         settings.append(

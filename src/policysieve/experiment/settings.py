@@ -75,14 +75,14 @@ class Table:
 
     def table(self, name: str, *, optional: bool = False) -> "Table":
         """The table of that name; an empty one if it may be missing."""
-        value = self.values.get(name, {}) if optional else self._required(name)
+        value = self.values.get(name, {}) if optional else self._required(name, f"add [{name}]")
         if not isinstance(value, Mapping):
             raise InvalidArgumentError(f"{self.key(name)}: must be a table [{name}], got {value!r}")
         return Table(self.key(name), value)
 
     def tables(self, name: str) -> list["Table"]:
         """The tables of a list ``[[name]]``, at least one."""
-        value = self._required(name)
+        value = self._required(name, f"add one or more tables, each headed [[{name}]]")
         if not isinstance(value, list) or not value or not all(isinstance(v, dict) for v in value):
             raise InvalidArgumentError(
                 f"{self.key(name)}: must be one or more tables, each headed [[{name}]]"
@@ -91,7 +91,7 @@ class Table:
 
     def choice(self, name: str, choices: Mapping[str, T]) -> T:
         """What the value of a key stands for."""
-        value = self._required(name)
+        value = self._required(name, f"known: {', '.join(choices)}")
         if isinstance(value, str) and value in choices:
             return choices[value]
         raise InvalidArgumentError(
@@ -135,15 +135,15 @@ class Table:
                     f"{self.key(name)}: must be {_words(_hint(parameter))}, got {arguments[name]!r}"
                 )
             if name not in arguments and parameter.default is parameter.empty:
-                self._required(name)
+                self._required(name, f"give {_words(_hint(parameter))}")
         return arguments
 
-    def _required(self, name: str) -> Any:
+    def _required(self, name: str, advice: str) -> Any:
         if name not in self.values:
             close = get_close_matches(name, self.values, n=1)
-            raise InvalidArgumentError(
-                f"{self.key(name)}: missing" + (f"; is {self.key(close[0])} it?" if close else "")
-            )
+            if close:
+                advice = f"is {self.key(close[0])} it?"
+            raise InvalidArgumentError(f"{self.key(name)}: missing; {advice}")
         return self.values[name]
 
 

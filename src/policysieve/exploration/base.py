@@ -49,6 +49,11 @@ class Explorer(ABC):
 
     def __init__(self, policies: AnyPolicies, problem: Problem, *, rng: Any = None) -> None:
         self._check_class(policies)
+        if not isinstance(problem, Problem):
+            raise InvalidArgumentError(
+                f"problem must be a Problem, got {problem!r}; for instance "
+                "Problem(n_actions=100, epsilon=0.05, delta=0.05)"
+            )
         policies.check_fits(problem)
         self.policies = policies
         self.problem = problem

@@ -42,11 +42,12 @@ class PolicyElimination(SiftingExplorer):
             policies,
             problem,
             rounds=rounds,
-            first_epoch=max(20, problem.n_actions // problem.slate_size),
             first_mixing=1.0,
             growth=_GROWTH,
             rng=rng,
         )
+        first = max(self._next_look, problem.n_actions // problem.slate_size)
+        self._next_epoch = self._next_look = first
 
     def _redesign(self) -> EpochDesign:
         p_hat = np.zeros(self.policies.n_policies)

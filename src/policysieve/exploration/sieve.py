@@ -21,7 +21,6 @@ Goal = Literal["certify", "best"]
 
 _MIXINGS: dict[str, tuple[float, ...]] = {"certify": (1.0, 0.75, 0.5, 0.35, 0.25), "best": (0.1,)}
 _FIRST_MIXING = {"certify": 0.25, "best": 0.1}
-_FIRST_EPOCH = 20
 _GROWTH, _COARSE_GROWTH = 1.1, 1.3  # of the rounds between designs
 _LARGE = 10_000  # policies from which designs are made less often
 _SPREAD = 0.3  # share of a design that follows all survivors alike, at least
@@ -53,8 +52,8 @@ class Sieve(SiftingExplorer):
         Rounds after which to stop, certified or not. Without them a Sieve for the best never stops
         by itself.
     mixing : float, optional
-        Share of uniform exploration after the first epoch. By default chosen at each redesign to
-        certify, and 0.1 for the best.
+        Share of exploration among all that survivors show, after the first epoch. By default chosen
+        at each redesign to certify, and 0.1 for the best.
     """
 
     def __init__(
@@ -77,7 +76,6 @@ class Sieve(SiftingExplorer):
             policies,
             problem,
             rounds=rounds,
-            first_epoch=_FIRST_EPOCH,
             first_mixing=_FIRST_MIXING[goal],
             growth=_GROWTH,
             rng=rng,

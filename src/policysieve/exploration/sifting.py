@@ -24,6 +24,7 @@ __all__ = ["Array", "EpochDesign", "SiftingExplorer"]
 Array = npt.NDArray[np.float64]
 
 _LOOK = 1.05  # growth of the rounds between looks at the evidence
+_FIRST_EPOCH = 20  # rounds
 _CHEAP = 2_000_000  # slates that may be looked through without further thought
 
 
@@ -62,10 +63,8 @@ class SiftingExplorer(Explorer):
         As for every learner; at least two policies.
     rounds : int or None
         Rounds after which to stop, certified or not.
-    first_epoch : int
-        Rounds of the first epoch.
     first_mixing : float
-        Its share of uniform exploration; the rest follows all policies alike.
+        Share of uniform exploration in the first epoch; the rest follows all policies alike.
     growth : float
         Factor by which the rounds grow from one design to the next.
     """
@@ -76,7 +75,6 @@ class SiftingExplorer(Explorer):
         problem: Problem,
         *,
         rounds: int | None,
-        first_epoch: int,
         first_mixing: float,
         growth: float,
         rng: Any,
@@ -89,7 +87,7 @@ class SiftingExplorer(Explorer):
         (self._design,) = self._make(everyone, [first_mixing])
         self._designs: dict[int, EpochDesign] = {}  # by the batch that was asked with it
         self._growth = growth
-        self._next_epoch = self._next_look = first_epoch
+        self._next_epoch = self._next_look = _FIRST_EPOCH
 
     @property
     def finished(self) -> bool:
@@ -174,18 +172,28 @@ class SiftingExplorer(Explorer):
         edges = np.flatnonzero(np.diff(origin.batches)) + 1
         if len(edges):
             rewarded_events(rounds, self.policies)  # a policy that fails must do so before any part
-        for start, end in zip([0, *edges], [*edges, len(rounds)], strict=True):
-            design = self._designs[int(origin.batches[start])]
-            self.evidence.add(rounds[start:end], floor=design.floor, ranges=design.ranges)
-        for batch in [b for b in self._designs if b < self._ledger.oldest_batch]:
-            del self._designs[batch]
-        n = self.evidence.rounds
+        n = self.evidence.rounds + len(rounds)
+        due = n >= min(self._next_look, self._next_epoch)
+        before = (self.evidence.mark(), self._certificate) if due else None
+        try:
+            for start, end in zip([0, *edges], [*edges, len(rounds)], strict=True):
+                design = self._designs[int(origin.batches[start])]
+                self.evidence.add(rounds[start:end], floor=design.floor, ranges=design.ranges)
+            if n >= self._next_look:
+                self._certificate = self.evidence.certificate()
+            if n >= self._next_epoch:
+                self._design = self._redesign()
+        except BaseException:  # rounds that were not learnt must not count twice later
+            if before is not None:
+                mark, self._certificate = before
+                self.evidence.return_to(mark)
+            raise
         if n >= self._next_look:
-            self._certificate = self.evidence.certificate()
             self._next_look = int(_LOOK * n) + 1
         if n >= self._next_epoch:
-            self._design = self._redesign()
             self._next_epoch = int(self._growth * n) + 1
+        for batch in [b for b in self._designs if b < self._ledger.oldest_batch]:
+            del self._designs[batch]
 
     def _make(
         self, p_hat: Array, mixings: Sequence[float], need: Array | None = None

@@ -74,7 +74,8 @@ def _add_proofs(page: Page, result: "ExperimentResult") -> None:
         f"of each learner prove with probability {1 - result.problem.delta:g}, whenever one looks, "
         "provided that no propensity could be below the smallest one so far. "
         + ("Lines are medians over seeds, bands hold all of them. " if many else "")
-        + "A diamond marks the first checkpoint at which epsilon was proved.",
+        + "A diamond marks the first checkpoint at which epsilon was proved. Bounds below a tenth "
+        "of epsilon are drawn there.",
     )
     known = result.learners[0].median_suboptimality is not None
     page.table(
@@ -98,7 +99,8 @@ def _add_proofs(page: Page, result: "ExperimentResult") -> None:
         ],
         "Side by side: the rounds after which epsilon was proved, what was proved at the end"
         + (", and how far the recommended policy truly is from the best one" if known else "")
-        + (". Medians over seeds; the recommendation is that of the first." if many else "."),
+        + (". Medians over seeds; the recommendation is that of the first." if many else ".")
+        + " Some learners stop once epsilon is proved, others play on.",
     )
 
 

@@ -34,7 +34,8 @@ def rounds_by_task(rows: list[dict[str, Any]], key: str, most: int) -> Figure:
     Parameters
     ----------
     rows : list of dict
-        With ``task``, ``learner`` and the rounds under `key`, None beyond `most`.
+        With ``task``, ``learner`` and the rounds under `key`, None beyond the last of ``budgets``,
+        or beyond `most` without them.
     key : str
     most : int
     """
@@ -46,7 +47,10 @@ def rounds_by_task(rows: list[dict[str, Any]], key: str, most: int) -> Figure:
             mine = [row for row in rows if row["learner"] == learner]
             at = [tasks.index(row["task"]) for row in mine]
             known = [row[key] is not None for row in mine]
-            rounds = [row[key] if row[key] is not None else most for row in mine]
+            tried = [row.get("budgets", [most])[-1] for row in mine]
+            rounds = [
+                n if row[key] is None else row[key] for n, row in zip(tried, mine, strict=True)
+            ]
             drawn += rounds
             front = learner == "Sieve"
             for done in (True, False):
@@ -83,10 +87,11 @@ def suboptimality_by_task(rows: list[dict[str, Any]]) -> Figure:
     The band holds eight of ten seeds.
     """
     tasks, learners = _unique(rows, "task"), _unique(rows, "learner")
-    lines = -(-len(tasks) // _COLUMNS)
+    columns = min(_COLUMNS, len(tasks))
+    lines = -(-len(tasks) // columns)
     with look():
         figure = Figure(figsize=(8.4, 0.6 + 2.1 * lines), layout="constrained")
-        panels = figure.subplots(lines, _COLUMNS, squeeze=False).ravel()
+        panels = figure.subplots(lines, columns, squeeze=False).ravel()
         for panel in panels[len(tasks) :]:
             panel.set_visible(False)
         for axes, task in zip(panels, tasks, strict=False):
