@@ -6,6 +6,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from math import sqrt
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -402,3 +403,29 @@ class TestCommand:
         assert cells["a"] == ["Exp4", "unknown"]
         assert "Geometric mean: unknown." in lines
         assert not any("certif" in line for line in lines)
+
+
+class TestDocumentation:
+    """The page shows what was measured."""
+
+    ROOT = Path(__file__).parents[2]
+    PAGE = (ROOT / "docs" / "race.md").read_text()
+    RESULT = json.loads((ROOT / "benchmarks" / "samples" / "samples.json").read_text())
+
+    @pytest.mark.parametrize("kind", ["picking", "proving"])
+    def test_tables(self, kind):
+        key = "needed" if kind == "picking" else "median"
+        lines = self.PAGE.splitlines()
+        for row in self.RESULT[kind]:
+            shown = [line for line in lines if line.startswith(f"| {row['task']} |")]
+            number = "over" if row[key] is None else f" {row[key]:,.0f} "
+            assert any(number in line for line in shown), (row["task"], row["learner"])
+
+    def test_means(self):
+        summary = self.RESULT["summary"]
+        assert f"The geometric mean is {summary['right_mean']:.2f}:" in self.PAGE
+        for name, mean in summary["right_means"].items():
+            if name != "VowpalWabbit":
+                assert f"| {name} | {mean:.2f} |\n" in self.PAGE
+        for name in ("Uniform", "PolicyElimination"):
+            assert f" {summary['proved_mean'][name]:.2f} of " in self.PAGE
