@@ -182,7 +182,7 @@ class ExplorerContract:
         learner.discard(decisions[[0, 3]])
         learner.tell(decisions[[1, 2, 4, 5, 6, 7, 8, 9]], np.zeros(8))
         assert (learner.rounds, learner.pending) == (8, 0)
-        with pytest.raises(ps.DecisionsError, match="told before"):
+        with pytest.raises(ps.DecisionsError, match="told or given up before"):
             learner.discard(decisions[:1])
 
     @pytest.mark.parametrize(
@@ -227,11 +227,11 @@ class ExplorerContract:
             learner.tell("decisions", np.zeros(5))
         learner.tell(mine, np.zeros(5))
         before = self.snapshot(learner)
-        with pytest.raises(ps.DecisionsError, match="told before"):
+        with pytest.raises(ps.DecisionsError, match="told or given up before"):
             learner.tell(mine, np.zeros(5))
         part = learner.ask(self.contexts(5))
         learner.tell(part[1:3], np.zeros(2))
-        with pytest.raises(ps.DecisionsError, match="told before"):
+        with pytest.raises(ps.DecisionsError, match="told or given up before"):
             learner.tell(part, np.zeros(5))
         with pytest.raises(ps.DecisionsError, match="twice"):
             learner.tell(part[[0, 0]], np.zeros(2))

@@ -66,6 +66,7 @@ class TestPolicyTable(PoliciesContract):
     @pytest.mark.parametrize(
         ("actions", "message"),
         [
+            ([[0, 1], [1]], "one action of each policy for each context"),
             ([[0, 3]], r"got 3 for policy 1 at context 0"),
             ([[0, -1]], r"got -1 for policy 1"),
             ([[0.5, 1.0]], "whole numbers"),

@@ -86,7 +86,7 @@ class Selection:
         if proof.method == "none":
             return (
                 f"Nothing is proved: {self.policy_name} has the largest estimate that was found, "
-                "but the best of this class is searched for, not known, or its size is not known."
+                "but the best of this class can only be searched for, or its size is not known."
             )
         if proof.suboptimality_bound >= problem.reward_cap and not proof.certified:
             return (

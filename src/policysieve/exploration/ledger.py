@@ -146,7 +146,9 @@ class Ledger:
             )
         batch = self._batches.get(decisions.batch)
         if batch is None:
-            raise DecisionsError(f"decisions of batch {decisions.batch} were told before")
+            raise DecisionsError(
+                f"decisions of batch {decisions.batch} were told or given up before"
+            )
         rows = decisions.rows
         mine = decisions is batch.decisions
         if not mine and not np.array_equal(batch.decisions.actions[rows], decisions.actions):
@@ -161,8 +163,8 @@ class Ledger:
         settled = batch.state[rows] != _PENDING
         if settled.any():
             raise DecisionsError(
-                f"decisions of batch {decisions.batch} were told before, for instance row "
-                f"{rows[settled][0]}"
+                f"decisions of batch {decisions.batch} were told or given up before, for instance "
+                f"row {rows[settled][0]}"
             )
         return batch
 

@@ -35,7 +35,12 @@ class PolicyTable(Policies):
     """
 
     def __init__(self, actions: Any, n_actions: int) -> None:
-        table = np.asanyarray(actions)
+        try:
+            table = np.asanyarray(actions)
+        except ValueError as error:
+            raise InvalidArgumentError(
+                f"actions must have one action of each policy for each context ({error})"
+            ) from error
         if table.ndim == 2:
             table = table[:, :, None]
         if table.ndim != 3:
