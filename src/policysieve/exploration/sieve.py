@@ -102,11 +102,11 @@ class Sieve(SiftingExplorer):
         )
         spread = max(_SPREAD, _FEW / (_FEW + len(events.rounds)))
         p_hat = (1 - spread) * found + spread * everyone
-        if self.goal == "best":
-            return self._make(p_hat, self._mixings)[0]
-        designs = self._make(p_hat, self._mixings, self._needs(events))
-        needed = self._rounds_needed(designs, events)
-        return designs[int(np.argmin(needed))]
+        need = self._needs(events) if self.goal == "certify" else None
+        designs = self._make(p_hat, self._mixings, need)
+        if len(designs) == 1:
+            return designs[0]
+        return designs[int(np.argmin(self._rounds_needed(designs, events)))]
 
     def _needs(self, events: Events) -> Array:
         """The survivors' 1/(eps + gap), as a share of the leader's.

@@ -173,8 +173,9 @@ class SiftingExplorer(Explorer):
         if len(edges):
             rewarded_events(rounds, self.policies)  # a policy that fails must do so before any part
         n = self.evidence.rounds + len(rounds)
-        due = n >= min(self._next_look, self._next_epoch)
-        before = (self.evidence.mark(), self._certificate) if due else None
+        # Only what may fail after a part of it is done needs a way back.
+        risky = len(edges) > 0 or n >= min(self._next_look, self._next_epoch)
+        before = (self.evidence.mark(), self._certificate) if risky else None
         try:
             for start, end in zip([0, *edges], [*edges, len(rounds)], strict=True):
                 design = self._designs[int(origin.batches[start])]
