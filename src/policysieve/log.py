@@ -1,24 +1,18 @@
 """What was seen: a growing columnar store of rounds."""
 
-import json
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from policysieve.checks import as_actions, as_contexts, as_propensities, as_rewards
-from policysieve.errors import FileFormatError, InvalidArgumentError
-
-if TYPE_CHECKING:
-    import pyarrow as pa
+from policysieve.errors import InvalidArgumentError
+from policysieve.log_file import Columns, as_table, read_columns, read_schema
 
 __all__ = ["Log", "LogFile"]
-
-_SCHEMA_KEY = b"policysieve.log"
-_SCHEMA_VERSION = 1
 
 
 class Log:
@@ -161,7 +155,7 @@ class Log:
         target = Path(path)
         partial = target.with_name(target.name + ".partial")
         try:
-            pq.write_table(self._to_arrow(), partial)
+            pq.write_table(as_table(Columns(*self._views())), partial)
             os.replace(partial, target)
         finally:
             partial.unlink(missing_ok=True)
@@ -183,32 +177,6 @@ class Log:
     def pieces(self) -> Iterator[Self]:
         """The log itself, as one piece; a `LogFile` has several."""
         yield self
-
-    def _to_arrow(self) -> "pa.Table":
-        import pyarrow as pa
-
-        contexts, actions, propensities, rewards = self._views()
-        m = self.slate_size
-        flat = contexts.reshape(-1)
-        values = (
-            pa.array(flat.tolist(), type=pa.string()) if flat.dtype == object else pa.array(flat)
-        )
-        if contexts.ndim > 1:
-            values = pa.FixedSizeListArray.from_arrays(values, int(np.prod(contexts.shape[1:])))
-        columns = {"context": values}
-        for name, column in [
-            ("actions", actions),
-            ("propensities", propensities),
-            ("rewards", rewards),
-        ]:
-            columns[name] = pa.FixedSizeListArray.from_arrays(pa.array(column.reshape(-1)), m)
-        header = {
-            "version": _SCHEMA_VERSION,
-            "context_shape": contexts.shape[1:],
-            "context_dtype": contexts.dtype.str,
-            "slate_size": m,
-        }
-        return pa.table(columns).replace_schema_metadata({_SCHEMA_KEY: json.dumps(header)})
 
     def _extend(self, new: tuple[npt.NDArray[Any], ...]) -> None:
         for name, mine, theirs in zip(("contexts", "actions"), self._columns, new, strict=False):
@@ -276,65 +244,24 @@ class LogFile:
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
-        self._path = os.fspath(path)
-        if not Path(path).is_file():
-            raise FileNotFoundError(f"no log at {self._path}")
-        try:
-            meta = pq.read_metadata(path)
-            header = (pq.read_schema(path).metadata or {}).get(_SCHEMA_KEY)
-        except (pa.ArrowException, OSError) as error:
-            raise FileFormatError(
-                f"{self._path} is not a readable Parquet file ({error}); it may be truncated"
-            ) from error
-        if header is None:
-            raise FileFormatError(
-                f"{self._path} is Parquet, but not a PolicySieve log; make one with "
-                "Log(contexts=, actions=, propensities=, rewards=).save(path)"
-            )
-        self._header = json.loads(header)
-        if self._header.get("version") != _SCHEMA_VERSION:
-            raise FileFormatError(
-                f"{self._path} is a log of version {self._header.get('version')}, this release "
-                f"reads version {_SCHEMA_VERSION}"
-            )
-        self._length: int = meta.num_rows
-        self.slate_size: int = self._header["slate_size"]
+        self._path = path
+        self._schema = read_schema(path)
+        self.slate_size: int = self._schema.slate_size
 
     def __len__(self) -> int:
-        return self._length
+        return self._schema.n_rounds
 
     @property
     def empty_contexts(self) -> npt.NDArray[Any]:
         """No contexts, of the file's shape and dtype."""
-        shape = tuple(self._header["context_shape"])
-        return np.empty((0, *shape), dtype=np.dtype(self._header["context_dtype"]))
+        return np.empty((0, *self._schema.context_shape), dtype=self._schema.context_dtype)
 
     def pieces(self, rows: int = 1 << 18) -> Iterator[Log]:
         """The rounds in order, at most `rows` at a time."""
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
-        shape = tuple(self._header["context_shape"])
-        try:
-            with pq.ParquetFile(self._path) as file:
-                for batch in file.iter_batches(batch_size=rows):
-                    n = batch.num_rows
-                    yield Log(
-                        contexts=_from_arrow(batch["context"]).reshape(-1, *shape),
-                        actions=_from_arrow(batch["actions"]).reshape(n, -1),
-                        propensities=_from_arrow(batch["propensities"]).reshape(n, -1),
-                        rewards=_from_arrow(batch["rewards"]).reshape(n, -1),
-                    )
-        except (pa.ArrowException, OSError, KeyError) as error:
-            raise FileFormatError(
-                f"{self._path} is not a readable log ({error}); it may be truncated"
-            ) from error
-
-
-def _from_arrow(values: Any) -> npt.NDArray[Any]:
-    while hasattr(values.type, "list_size"):
-        values = values.flatten()
-    return np.asarray(values.to_numpy(zero_copy_only=False))
+        for columns in read_columns(self._path, self._schema, rows):
+            yield Log(
+                contexts=columns.contexts,
+                actions=columns.actions,
+                propensities=columns.propensities,
+                rewards=columns.rewards,
+            )

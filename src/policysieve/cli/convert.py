@@ -1,0 +1,79 @@
+"""``policysieve convert``: a log from one format to another."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import click
+
+from policysieve.cli.output import print_json, print_text
+from policysieve.cli.progress import with_progress
+
+__all__ = ["convert"]
+
+
+@click.command(short_help="Convert a log from one format to another.")
+@click.argument("source", metavar="IN", type=click.Path(dir_okay=False))
+@click.argument("target", metavar="OUT", type=click.Path(dir_okay=False))
+@click.option("--from", "from_format", metavar="FORMAT", help="Format of IN, if not by its suffix.")
+@click.option("--to", "to_format", metavar="FORMAT", help="Format of OUT, if not by its suffix.")
+@click.option(
+    "--reward-range",
+    nargs=2,
+    type=float,
+    metavar="LOW HIGH",
+    help="Range of the rewards in IN, mapped to [0, 1]; costs count as minus rewards.",
+)
+@click.option(
+    "--actions",
+    type=click.IntRange(1),
+    help="Number of actions; by default the largest seen plus one.",
+)
+@click.option(
+    "--skip-bad", is_flag=True, help="Leave bad rows out, and write them to OUT.skipped.jsonl."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+def convert(
+    source: str,
+    target: str,
+    from_format: str | None,
+    to_format: str | None,
+    reward_range: tuple[float, float] | None,
+    actions: int | None,
+    skip_bad: bool,
+    as_json: bool,
+) -> None:
+    """Convert the log IN to OUT, and say what the new format cannot hold.
+
+    Formats are parquet, csv, jsonl, vw, vw-adf, dsjson and obp-csv. Files are read in pieces, so
+    they may be larger than memory; text is compressed if its name ends in .gz. OUT appears when all
+    is written; a bad row stops everything, unless it is to be skipped.
+    """
+    from policysieve.formats import convert as convert_file
+
+    def track(batches: Iterable[Any], total: int) -> Iterable[Any]:
+        return with_progress(batches, "Converting", total=total, quiet=as_json)
+
+    done = convert_file(
+        source,
+        target,
+        from_format=from_format,
+        to_format=to_format,
+        reward_range=reward_range,
+        n_actions=actions,
+        skip_bad=skip_bad,
+        track=track,
+    )
+    if as_json:
+        print_json(done.to_dict())
+        return
+    click.echo(f"{target}  ({done.target_format})")
+    slates = f", slates of {done.slate_size}" if done.slate_size > 1 else ""
+    click.echo(f"  rounds               {done.rounds:,}{slates}")
+    click.echo(f"  contexts             {done.contexts}")
+    click.echo(f"  actions seen         {done.actions_seen:,}")
+    click.echo(f"  mean reward          {done.mean_reward:.6g}")
+    click.echo(f"  smallest propensity  {done.smallest_propensity:.6g}")
+    if done.skipped_file is not None:
+        click.echo(f"  skipped              {done.skipped:,}, see {done.skipped_file}")
+    for phrase in done.not_held:
+        print_text(f"Not held by {done.target_format}: {phrase}.")

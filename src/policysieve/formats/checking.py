@@ -1,0 +1,90 @@
+"""The rules that every round keeps to, whatever file it comes from."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from policysieve.checks import repeated_items
+from policysieve.formats.format import Rules
+from policysieve.formats.rounds import Rounds
+
+__all__ = ["check_rounds"]
+
+_FIRST_SECOND, _LAST_SECOND = -62_135_596_800.0, 253_402_300_799.0  # years 1 and 9999
+
+
+def check_rounds(rounds: Rounds, rules: Rules) -> tuple[Rounds, dict[int, str]]:
+    """Rounds with rewards in [0, 1], and a reason for each row that breaks a rule.
+
+    A reward r of the range [low, high] becomes (r - low) / (high - low). Rows that break a rule
+    are left out of the rounds.
+    """
+    low, high = rules.reward_range or (0.0, 1.0)
+    n, raw = len(rounds), rounds.rewards
+    scaled = (raw - low) / (high - low)
+    outside = ~np.isnan(raw) & ~((raw >= low) & (raw <= high))
+    limit = np.iinfo(np.int32).max if rules.n_actions is None else rules.n_actions - 1
+    misnumbered = (rounds.actions < 0) | (rounds.actions > limit)
+    improbable = ~((rounds.propensities > 0) & (rounds.propensities <= 1))
+    found: list[tuple[Any, Callable[[int], str]]] = [
+        (_infinite(rounds.contexts), lambda _: "the context must be finite, got NaN or infinity"),
+        (
+            misnumbered.any(axis=1),
+            lambda i: (
+                f"an action must be a number from 0 to {limit}, got "
+                f"{rounds.actions[i][misnumbered[i]][0]}"
+            ),
+        ),
+        (
+            repeated_items(rounds.actions),
+            lambda i: f"actions of one slate must be different, got {rounds.actions[i].tolist()}",
+        ),
+        (
+            improbable.any(axis=1),
+            lambda i: (
+                f"a propensity must lie in (0, 1], got {rounds.propensities[i][improbable[i]][0]:g}"
+            ),
+        ),
+        (outside.any(axis=1), lambda i: _out_of_range(raw[i][outside[i]][0], rules)),
+    ]
+    if not rules.missing_rewards:
+        found.append((np.isnan(raw).any(axis=1), lambda _: "the reward is missing"))
+    if rounds.times is not None:
+        in_time = (rounds.times >= _FIRST_SECOND) & (rounds.times <= _LAST_SECOND)
+        found.append((~in_time & ~np.isnan(rounds.times), lambda i: _out_of_time(rounds, i)))
+    reasons: dict[int, str] = {}
+    for mask, reason in found:
+        for i in np.flatnonzero(mask).tolist():
+            reasons.setdefault(i, reason(i))
+    good = np.ones(n, dtype=np.bool_)
+    good[list(reasons)] = False
+    kept = replace(rounds, rewards=scaled, actions=rounds.actions.astype(np.int32))
+    return (kept.where(good) if reasons else kept), dict(sorted(reasons.items()))
+
+
+def _infinite(contexts: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+    if contexts.dtype.kind != "f":
+        return np.zeros(len(contexts), dtype=np.bool_)
+    finite = np.isfinite(contexts).all(axis=tuple(range(1, contexts.ndim)))
+    return np.asarray(~finite)
+
+
+def _out_of_range(reward: float, rules: Rules) -> str:
+    if rules.reward_range is None:
+        return (
+            f"the reward {reward:g} is outside [0, 1]; declare the range of the rewards "
+            "(--reward-range LOW HIGH, or reward_range=(low, high)), where costs count as minus "
+            "rewards"
+        )
+    low, high = rules.reward_range
+    return f"the reward {reward:g} is outside the declared range [{low:g}, {high:g}]"
+
+
+def _out_of_time(rounds: Rounds, i: int) -> str:
+    assert rounds.times is not None
+    return (
+        f"a time must be in seconds since 1970, within the years 1 to 9999, got {rounds.times[i]:g}"
+    )

@@ -1,0 +1,202 @@
+"""Vowpal Wabbit's decision-service JSON: an object for each round, one a line."""
+
+import json
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from policysieve.errors import FileFormatError, InvalidArgumentError
+from policysieve.formats.cells import as_timestamp, as_whole
+from policysieve.formats.contexts import JsonValues, plain_contexts
+from policysieve.formats.files import write_text
+from policysieve.formats.format import Format, Report, Rules, refuse_slates, refuse_text_rows
+from policysieve.formats.json_lines import (
+    line_records,
+    number_in,
+    object_in,
+    optional_text,
+    optional_time,
+)
+from policysieve.formats.rounds import Layout, Rounds
+from policysieve.formats.text_source import Record, TextRow, TextSource
+
+__all__ = ["FORMAT"]
+
+_TITLE = "Vowpal Wabbit's dsjson"
+
+
+class _DsjsonReader:
+    def __init__(self) -> None:
+        self.contexts = _DsjsonContexts()
+
+    def records(self, lines: Iterator[str]) -> Iterator[Record]:
+        """Lines that are not blank."""
+        return line_records(lines)
+
+    def row(self, record: Record) -> TextRow:
+        """Understand one line; without ``_label_cost`` the reward is missing."""
+        data = object_in(record.parts)
+        context = data.get("c")
+        if not isinstance(context, dict):
+            raise FileFormatError("no object c: an observation without its decision, or no dsjson")
+        if data.get("pdrop"):
+            raise FileFormatError("pdrop is above 0: rounds were left out at random before")
+        cost = data.get("_label_cost")
+        return TextRow(
+            context=context,
+            actions=[_action(data)],
+            propensities=[number_in("_label_probability", _probability(data))],
+            rewards=[np.nan if cost is None else 0.0 - number_in("_label_cost", cost)],
+            id=optional_text("EventId", data.get("EventId")),
+            time=optional_time("Timestamp", data.get("Timestamp")),
+        )
+
+
+def _action(data: dict[str, Any]) -> int:
+    """The shown action from 0: ``_labelIndex``, else ``_label_Action`` or ``a``, from 1 there."""
+    told = []
+    if "_labelIndex" in data:
+        told.append(number_in("_labelIndex", data["_labelIndex"], int))
+    if "_label_Action" in data:
+        told.append(number_in("_label_Action", data["_label_Action"], int) - 1)
+    if not told and isinstance(data.get("a"), list) and data["a"]:
+        told.append(number_in("a", data["a"][0], int) - 1)
+    if not told:
+        raise FileFormatError(
+            "none of _labelIndex, _label_Action and a says which action was shown"
+        )
+    if len(set(told)) > 1:
+        raise FileFormatError(
+            f"_labelIndex {told[0]} and _label_Action {told[1] + 1} are different actions"
+        )
+    return int(told[0])
+
+
+def _probability(data: dict[str, Any]) -> Any:
+    if "_label_probability" in data:
+        return data["_label_probability"]
+    if isinstance(data.get("p"), list) and data["p"]:
+        return data["p"][0]
+    raise FileFormatError("neither _label_probability nor p says how probable the action was")
+
+
+class _DsjsonContexts(JsonValues):
+    """Features, a row number or a string as we write them; other objects are kept as JSON text.
+
+    All contexts of a file are text if one is not of ours.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._all_ours = True
+
+    def see(self, context: dict[str, Any]) -> None:
+        """Take one object into account."""
+        ours = _ours(context)
+        if ours is None:
+            self._all_ours, self.shape, self.dtype = False, (), np.dtype(object)
+        elif self._all_ours:
+            super().see(ours)
+
+    def value(self, context: dict[str, Any]) -> Any:
+        """The features, the row number or the string."""
+        ours = _ours(context)
+        if self._all_ours or isinstance(ours, str):
+            return super().value(ours)
+        return super().value(json.dumps(context, ensure_ascii=False))
+
+
+def _ours(context: dict[str, Any]) -> Any:
+    """What we wrote as this object; None if we did not."""
+    actions = context.get("_multi")
+    if not isinstance(actions, list) or actions != _own_actions(len(actions)):
+        return None
+    match [(key, value) for key, value in context.items() if key != "_multi"]:
+        case [("features", list(features))]:
+            return features
+        case [("row", str(row))]:
+            return as_whole(row)
+        case [("text", str(text))]:
+            return text
+    return None
+
+
+def _own_actions(n_actions: int) -> list[dict[str, str]]:
+    return [{"a": str(action)} for action in range(n_actions)]
+
+
+def _as_object(context: Any, actions: list[dict[str, str]]) -> dict[str, Any]:
+    """The object of a context; a string that is such an object is taken for it."""
+    if isinstance(context, str):
+        with suppress(FileFormatError):
+            known = object_in(context)
+            if isinstance(known.get("_multi"), list):
+                return known
+        return {"text": context, "_multi": actions}
+    if isinstance(context, int):
+        return {"row": str(context), "_multi": actions}
+    return {"features": context if isinstance(context, list) else [context], "_multi": actions}
+
+
+def _write(
+    path: Path, layout: Layout, batches: Iterator[Rounds], n_actions: int, compressed: bool
+) -> None:
+    write_text(path, _pieces(batches, n_actions), compressed=compressed)
+
+
+def _pieces(batches: Iterator[Rounds], n_actions: int) -> Iterator[str]:
+    own = _own_actions(n_actions)
+    for rounds in batches:
+        columns = (
+            plain_contexts(rounds, flat=False),
+            rounds.actions[:, 0].tolist(),
+            rounds.rewards[:, 0].tolist(),
+            rounds.propensities[:, 0].tolist(),
+        )
+        for i, (context, action, reward, propensity) in enumerate(zip(*columns, strict=True)):
+            shown = _as_object(context, own)
+            if action >= len(shown["_multi"]):
+                raise InvalidArgumentError(
+                    f"action {action} was shown where the context has {len(shown['_multi'])}"
+                )
+            data: dict[str, Any] = {
+                "_label_cost": 0.0 - reward,
+                "_label_probability": propensity,
+                "_label_Action": action + 1,
+                "_labelIndex": action,
+            }
+            if rounds.ids is not None and rounds.ids[i]:
+                data["EventId"] = rounds.ids[i]
+            if rounds.times is not None and not np.isnan(rounds.times[i]):
+                data["Timestamp"] = as_timestamp(float(rounds.times[i]))
+            data.update(a=[action + 1], p=[propensity], c=shown)
+            yield json.dumps(data, ensure_ascii=False) + "\n"
+
+
+def _not_held(layout: Layout) -> tuple[str, ...]:
+    refuse_slates(layout, _TITLE)
+    refuse_text_rows(layout, _TITLE)
+    notes = []
+    if layout.has_times:
+        notes.append("parts of a microsecond of the times")
+    if not layout.context_shape and layout.context_dtype.kind == "f":
+        notes.append("that a context is one number: it is a row of one feature")
+    return tuple(notes)
+
+
+def _open(path: Path, rules: Rules, report: Report | None) -> TextSource:
+    return TextSource(path, _DsjsonReader(), rules, report)
+
+
+FORMAT = Format(
+    name="dsjson",
+    title=_TITLE,
+    suffixes=(".dsjson",),
+    open=_open,
+    write=_write,
+    not_held=_not_held,
+    needs_actions=True,
+)

@@ -1,0 +1,180 @@
+"""Open Bandit Pipeline's CSV: one shown item, its position and its click a line."""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from policysieve.errors import FileFormatError
+from policysieve.formats.cells import as_number, as_timestamp, finite, finite_row, seconds, whole
+from policysieve.formats.contexts import plain_contexts
+from policysieve.formats.csv_file import as_cells, csv_text, read_header, table_records
+from policysieve.formats.files import write_text
+from policysieve.formats.format import Format, Report, Rules, refuse_slates, refuse_text_rows
+from policysieve.formats.rounds import Layout, Rounds
+from policysieve.formats.text_source import Record, TextRow, TextSource
+
+__all__ = ["FORMAT", "is_open_bandit"]
+
+_TITLE = "Open Bandit Pipeline's CSV"
+_NEEDED = ("item_id", "position", "click", "propensity_score")
+_FEATURES = ("user_feature_", "user-item_affinity_")
+
+
+def is_open_bandit(names: list[str]) -> bool:
+    """Whether a CSV file with these columns is Open Bandit Pipeline's."""
+    return set(_NEEDED) <= set(names)
+
+
+class _OpenBanditReader:
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._columns: dict[str, int] = {}
+
+    def records(self, lines: Iterator[str]) -> Iterator[Record]:
+        """Rows after the header."""
+        records = table_records(lines)
+        names = read_header(self._path, records)
+        missing = [name for name in _NEEDED if name not in names]
+        if missing:
+            raise FileFormatError(
+                f"{self._path} has no column {missing[0]!r}; {_TITLE} has {', '.join(_NEEDED)}"
+            )
+        if not self._columns:
+            self._columns = {name: index for index, name in enumerate(names)}
+            features = [name for name in names if name.startswith(_FEATURES)]
+            self._features = [self._columns[name] for name in features]
+            self.contexts = _CodedCells(features)
+        return records
+
+    def row(self, record: Record) -> TextRow:
+        """Understand one row."""
+        cells = as_cells(record, len(self._columns))
+        item, position, click, propensity = (cells[self._columns[name]] for name in _NEEDED)
+        time = cells[self._columns["timestamp"]] if "timestamp" in self._columns else ""
+        return TextRow(
+            context=[*(cells[i] for i in self._features), str(whole("position", position))],
+            actions=[whole("item_id", item)],
+            propensities=[finite("propensity_score", propensity)],
+            rewards=[finite("click", click) if click else np.nan],
+            time=seconds("timestamp", time) if time else np.nan,
+        )
+
+
+class _CodedCells:
+    """Features as numbers, and the position as the last of them if there are several positions.
+
+    A column whose first cell is not a number is coded: a cell becomes its place among the
+    different cells of the column in alphabetical order. Positions are numbered from 0 in their
+    own order.
+    """
+
+    dtype = np.dtype(np.float64)
+
+    def __init__(self, names: list[str]) -> None:
+        self._names = names
+        self._seen: dict[int, set[str]] | None = None
+        self._positions: set[int] = set()
+        self._codes: dict[int, dict[str, str]] | None = None
+
+    @property
+    def _with_position(self) -> bool:
+        return len(self._positions) > 1 or not self._names
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Number of features, and one more for the position."""
+        return (len(self._names) + self._with_position,)
+
+    def see(self, context: list[str]) -> None:
+        """Take one row of cells into account."""
+        if self._seen is None:
+            text = [i for i, cell in enumerate(context[:-1]) if as_number(cell) is None]
+            self._seen = {i: set() for i in text}
+        for i, cells in self._seen.items():
+            cells.add(context[i])
+        self._positions.add(int(context[-1]))
+
+    def value(self, context: list[str]) -> list[float]:
+        """The row as numbers."""
+        if self._codes is None:
+            self._codes = {i: _codes(sorted(cells)) for i, cells in (self._seen or {}).items()}
+            self._codes[len(self._names)] = _codes(map(str, sorted(self._positions)))
+        coded = [
+            self._codes[i][cell] if i in self._codes else cell for i, cell in enumerate(context)
+        ]
+        row = finite_row([*self._names, "position"], coded)
+        return row if self._with_position else row[:-1]
+
+
+def _codes(cells: Iterable[str]) -> dict[str, str]:
+    return {cell: str(code) for code, cell in enumerate(cells)}
+
+
+def _write(
+    path: Path, layout: Layout, batches: Iterator[Rounds], n_actions: int, compressed: bool
+) -> None:
+    write_text(path, _pieces(layout, batches), compressed=compressed)
+
+
+def _pieces(layout: Layout, batches: Iterator[Rounds]) -> Iterator[str]:
+    features = [f"user_feature_{i}" for i in range(layout.width)]
+    yield csv_text([["", "timestamp", *_NEEDED, *features]])
+    first = 0
+    for rounds in batches:
+        contexts = plain_contexts(rounds, flat=True)
+        columns = (
+            contexts if layout.context_shape else [[context] for context in contexts],
+            rounds.actions[:, 0].tolist(),
+            rounds.rewards[:, 0].tolist(),
+            rounds.propensities[:, 0].tolist(),
+            _timestamps(rounds, first),
+        )
+        yield csv_text(
+            [
+                [first + i, time, action, 1, int(r) if r.is_integer() else r, propensity, *context]
+                for i, (context, action, r, propensity, time) in enumerate(
+                    zip(*columns, strict=True)
+                )
+            ]
+        )
+        first += len(rounds)
+
+
+def _timestamps(rounds: Rounds, first: int) -> list[Any]:
+    """Times, or numbers of the rounds where there are none: Open Bandit Pipeline sorts by them."""
+    if rounds.times is None:
+        return list(range(first, first + len(rounds)))
+    return ["" if np.isnan(time) else as_timestamp(time) for time in rounds.times.tolist()]
+
+
+def _not_held(layout: Layout) -> tuple[str, ...]:
+    refuse_slates(layout, _TITLE)
+    refuse_text_rows(layout, _TITLE)
+    notes = ["positions: all rounds are at position 1"]
+    if layout.has_ids:
+        notes.append("ids")
+    if layout.has_times:
+        notes.append("parts of a microsecond of the times")
+    else:
+        notes.append("that there are no times: the rounds' numbers stand for them")
+    if layout.has_text:
+        notes.append("strings: read again, they are codes in alphabetical order")
+    elif len(layout.context_shape) != 1:
+        notes.append(f"the shape of the contexts: they are rows of {layout.width} features")
+    return tuple(notes)
+
+
+def _open(path: Path, rules: Rules, report: Report | None) -> TextSource:
+    return TextSource(path, _OpenBanditReader(path), rules, report)
+
+
+FORMAT = Format(
+    name="obp-csv",
+    title=_TITLE,
+    suffixes=(),
+    open=_open,
+    write=_write,
+    not_held=_not_held,
+)

@@ -1,0 +1,77 @@
+"""Rounds of all kinds to send through files, and what comes back."""
+
+import numpy as np
+from hypothesis import strategies as st
+
+from policysieve.formats import FORMATS, Rounds, open_rounds
+from policysieve.formats.rounds import Layout
+
+PLAIN = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
+MICROSECONDS = st.integers(-(10**15), 10**15).map(lambda count: count / 10**6)
+PROPENSITIES = st.floats(0, 1, exclude_min=True)
+REWARDS = st.floats(0, 1).map(abs)  # -0.0 is 0
+
+
+@st.composite
+def some_rounds(draw, *, kinds, slates=True, ids=True, times=True):
+    """Rounds with contexts of the given kinds: "row", "number", "text", or a shape."""
+    n, m = draw(st.integers(1, 6)), draw(st.integers(1, 3)) if slates else 1
+    kind = draw(st.sampled_from(kinds))
+    columns = {
+        "row": st.integers(-(2**62), 2**62),
+        "number": st.floats(allow_nan=False, allow_infinity=False),
+        "text": PLAIN.map(lambda text: "w" + text),
+    }
+
+    def column(values, size=n):
+        return draw(st.lists(values, min_size=size, max_size=size))
+
+    if isinstance(kind, str):
+        dtype = {"row": np.int64, "number": np.float64, "text": object}[kind]
+        contexts = np.array(column(columns[kind]), dtype=dtype)
+    else:
+        flat = column(columns["number"], n * int(np.prod(kind)))
+        contexts = np.array(flat).reshape(n, *kind)
+    slate = st.permutations(range(5)).map(lambda order: order[:m])
+    return Rounds(
+        contexts,
+        np.array(column(slate), dtype=np.int32),
+        np.array(column(PROPENSITIES, n * m)).reshape(n, m),
+        np.array(column(REWARDS, n * m)).reshape(n, m),
+        np.array(column(PLAIN), dtype=object) if ids and draw(st.booleans()) else None,
+        np.array(column(MICROSECONDS)) if times and draw(st.booleans()) else None,
+    )
+
+
+def layout_of(rounds):
+    return Layout(
+        rounds.contexts.shape[1:],
+        rounds.contexts.dtype,
+        rounds.actions.shape[1],
+        rounds.ids is not None,
+        rounds.times is not None,
+    )
+
+
+def write(path, format, *batches, n_actions=5):
+    FORMATS[format].write(
+        path, layout_of(batches[0]), iter(batches), n_actions, path.suffix == ".gz"
+    )
+
+
+def read(path, format=None, **options):
+    """All rounds of a small file."""
+    (rounds,) = open_rounds(path, format, **options)
+    return rounds
+
+
+def assert_same(got, expected):
+    for name in ("contexts", "actions", "propensities", "rewards", "times"):
+        mine, theirs = getattr(got, name), getattr(expected, name)
+        assert (mine is None) == (theirs is None), name
+        if mine is not None:
+            np.testing.assert_array_equal(mine, theirs, err_msg=name, strict=True)
+    if expected.ids is None or not any(expected.ids):
+        assert got.ids is None or not any(got.ids)
+    else:
+        assert got.ids.tolist() == expected.ids.tolist()
