@@ -98,7 +98,7 @@ def test_what_is_refused(case):
 
     with pytest.raises(ps.InvalidArgumentError, match="did not explore"):
         ps.select(changed(propensities=np.ones((4000, 1))), policies, problem)
-    with pytest.raises(ps.InvalidArgumentError, match="too small to be probabilities"):
+    with pytest.raises(ps.InvalidArgumentError, match=r"too small to be .*policysieve check"):
         ps.select(changed(propensities=np.full((4000, 1), 0.01)), policies, problem)
     with pytest.raises(ps.InvalidArgumentError, match="at least one round"):
         ps.select(log[:0], policies, problem)
@@ -140,12 +140,15 @@ class TestCommand:
         return CliRunner().invoke(main, command)
 
     def test_table_and_report(self, case, files):
-        result = self.invoke(files, "--actions", 8, "--report", files / "report.html")
+        written = ("--report", files / "report.html", "--figures", files / "figures")
+        result = self.invoke(files, "--actions", 8, *written)
         assert result.exit_code == 0, result.output
         assert "Leaders of 25 policies after 4,000 logged rounds" in result.output
         assert "no policy is better than policy" in result.output
         html = (files / "report.html").read_text()
         assert "The log selects policy" in html
+        assert "<code>policysieve select " in html
+        assert (files / "figures" / "leaders.png").is_file()
         assert "<svg" in html
 
     def test_json_is_the_selection(self, case, files):
@@ -221,7 +224,7 @@ def test_a_log_that_hardly_ever_shows_an_action_is_refused():
         propensities=np.where(actions == 1, share, 1 - share),
         rewards=(actions == contexts).astype(float),
     )
-    with pytest.raises(ps.InvalidArgumentError, match="does not cover all actions"):
+    with pytest.raises(ps.InvalidArgumentError, match=r"not cover all actions.*policysieve check"):
         ps.select(log, policies, ps.Problem(n_actions=2, epsilon=0.05, delta=0.05))
 
 

@@ -171,8 +171,11 @@ def test_bad_files(case, tmp_path):
     ps.design(uniform_log(policies, problem, rewards, 30), policies, problem).save(path)
     whole = path.read_bytes()
     fewer = ps.PolicyTable(policies.table[:, :4], n_actions=6)
-    with pytest.raises(ps.InvalidArgumentError, match="the 9 that the design was made for, got 4"):
+    with pytest.raises(ps.InvalidArgumentError, match=r"made for, .*n_policies=9.* got .*=4"):
         ps.Exploration.load(path, fewer)
+    others = ps.PolicyTable(policies.table[:, ::-1], n_actions=6)
+    with pytest.raises(ps.InvalidArgumentError, match="make a new design for other policies"):
+        ps.Exploration.load(path, others)
     for broken in (whole[:-40], whole[:20], b"", b"hello"):
         path.write_bytes(broken)
         with pytest.raises(ps.FileFormatError, match="not a readable design"):

@@ -270,3 +270,30 @@ class TestEstimatorPolicies(PoliciesContract):
         names = GaussianNB().fit(data[0], np.array(list("abcd"))[data[1]])
         with pytest.raises(ps.PolicyFailureError, match="whole numbers"):
             ps.EstimatorPolicies([names], n_actions=5).actions(contexts)
+
+
+class TestFingerprint:
+    def test_numbers_tell_policies_apart(self):
+        table = np.random.default_rng(0).integers(0, 5, (6, 4))
+        one = ps.PolicyTable(table, n_actions=5)
+        assert one.fingerprint() == ps.PolicyTable(table.copy(), n_actions=5).fingerprint()
+        table[5, 3] = (table[5, 3] + 1) % 5
+        assert one.fingerprint() != ps.PolicyTable(table, n_actions=5).fingerprint()
+        weights = np.ones((4, 5, 2))
+        two = ps.LinearPolicies(weights.copy())
+        assert two.fingerprint() == ps.LinearPolicies(weights).fingerprint()
+        weights[0, 0, 0] += 1e-12
+        assert two.fingerprint() != ps.LinearPolicies(weights).fingerprint()
+
+    def test_large_tables_are_hashed_in_blocks(self, monkeypatch, tmp_path):
+        policies = ps.PolicyTable(np.arange(60).reshape(20, 3) % 7, n_actions=7)
+        whole = policies.fingerprint()
+        policies.save(tmp_path / "table.npy")
+        monkeypatch.setattr("policysieve.policies.base._HASH_BYTES", 10)
+        assert ps.PolicyTable.load(tmp_path / "table.npy", 7).fingerprint() == whole
+
+    def test_functions_have_kind_and_size_only(self):
+        one, two = (
+            ps.FunctionPolicies([lambda x: x, lambda x, k=k: x * k], n_actions=5) for k in (0, 1)
+        )
+        assert one.fingerprint() == two.fingerprint() == repr(one)

@@ -1,14 +1,17 @@
 """What a log proves: importance-weighted estimates and the bounds around them."""
 
+from policysieve.evidence.accuracy import Accuracy, accuracy_from
 from policysieve.evidence.certificate import Certificate, Evidence
 from policysieve.evidence.estimates import Estimates
 from policysieve.evidence.events import ContextEvents, Events, rewarded_events
+from policysieve.evidence.health import LogHealth, check_log
 from policysieve.evidence.implicit import ImplicitEstimates, LeaderIntervals, estimates_of
 from policysieve.evidence.implicit_evidence import ImplicitEvidence
 from policysieve.evidence.intervals import ValueIntervals, empirical_bernstein
 from policysieve.evidence.selecting import Selection, select
 
 __all__ = [
+    "Accuracy",
     "Certificate",
     "ContextEvents",
     "Estimates",
@@ -17,8 +20,11 @@ __all__ = [
     "ImplicitEstimates",
     "ImplicitEvidence",
     "LeaderIntervals",
+    "LogHealth",
     "Selection",
     "ValueIntervals",
+    "accuracy_from",
+    "check_log",
     "empirical_bernstein",
     "estimates_of",
     "rewarded_events",

@@ -13,13 +13,15 @@ from policysieve.errors import InvalidArgumentError
 from policysieve.evidence.certificate import Certificate, Evidence, Method
 from policysieve.evidence.implicit_evidence import ImplicitEvidence
 from policysieve.evidence.intervals import ValueIntervals
+from policysieve.evidence.weights import Mass
 from policysieve.log import Log, LogFile
 from policysieve.policies import AnyPolicies, Policies, Policy
 from policysieve.problem import Problem
 
 __all__ = ["Selection", "select"]
 
-_ERRORS = 6.0  # standard errors by which the mean importance weight may differ from one
+_SURE = 1e-6  # probability of refusing a log whose propensities are right
+_ADVICE = "run policysieve check on the log to see more"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -109,11 +111,21 @@ class Selection:
         """The policies with the largest estimates, with their limits."""
         return self.intervals.leaders(count)
 
-    def report(self, path: str | os.PathLike[str], *, title: str | None = None) -> None:
-        """Write a self-contained HTML page with tables and plots."""
+    def report(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        title: str | None = None,
+        figures: str | os.PathLike[str] | None = None,
+        command: str | None = None,
+    ) -> None:
+        """Write a self-contained HTML page with tables and plots.
+
+        Parameters are those of `policysieve.report.save_selection_report`.
+        """
         from policysieve.report import save_selection_report
 
-        save_selection_report(self, path, title=title)
+        save_selection_report(self, path, title=title, figures=figures, command=command)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
@@ -199,37 +211,30 @@ def select(
 def _check_propensities(log: Log | LogFile, policies: AnyPolicies) -> float:
     """The smallest propensity, if together they can be probabilities of being shown.
 
-    Over rounds, the sum of 1/W over the shown items has a mean of K, because each item that can be
-    shown adds one in expectation.
+    The cheap part of `check_log`: the mean importance weight over all rounds.
     """
-    smallest, n = 1.0, 0
-    total = square = 0.0
+    mass = Mass(policies.slate_size)
     for piece in log.pieces():
-        smallest = min(smallest, float(piece.propensities.min()))
-        mass = (1 / piece.propensities).sum(axis=1) / policies.n_actions
-        n, total, square = n + len(mass), total + mass.sum(), square + (mass**2).sum()
-    if smallest == 1.0 and policies.slate_size < policies.n_actions:
+        mass.add(piece.propensities)
+    if mass.smallest == 1.0 and policies.slate_size < policies.n_actions:
         raise InvalidArgumentError(
             "propensities are all 1: the log did not explore, so nothing can be concluded about "
             "policies that disagree with it; log some rounds with randomised actions"
         )
-    mean = total / n
-    # As if one more round of the largest kind could have been missed.
-    largest = policies.slate_size / (smallest * policies.n_actions)
-    spread = max(square / n - mean**2, 0.0) + largest**2 / n
-    tolerance = _ERRORS * np.sqrt(spread / n)
-    if mean > 1 + tolerance:
+    weight = mass.mean(policies.n_actions, _SURE)
+    found = f"{mass.total / mass.rounds:.3g}"
+    if weight.lower[0] > 1:
         raise InvalidArgumentError(
             "propensities are too small to be probabilities of being shown: over the log, the sum "
             f"of 1/propensity over the shown items should be at most {policies.n_actions} on "
-            f"average, got {mean * policies.n_actions:.3g}; for slates, give the probability that "
-            "each item is in the slate, not that of the whole slate"
+            f"average, got {found}; for slates, give the probability that each item is in the "
+            f"slate, not that of the whole slate; {_ADVICE}"
         )
-    if mean < 1 - tolerance:
+    if weight.upper[0] < 1:
         raise InvalidArgumentError(
             "the log does not cover all actions: over the log, the sum of 1/propensity over the "
-            f"shown items should be {policies.n_actions} on average, got "
-            f"{mean * policies.n_actions:.3g}; policies that show what the log never or hardly "
-            "ever shows cannot be compared with others"
+            f"shown items should be {policies.n_actions} on average, got {found}; policies that "
+            "show what the log never or hardly ever shows cannot be compared with others; "
+            f"{_ADVICE}"
         )
-    return smallest
+    return mass.smallest

@@ -16,7 +16,7 @@ from policysieve.exploration.implicit_hedge import ImplicitHedge
 from policysieve.exploration.marginal_mixture import MarginalExploration
 from policysieve.exploration.mixture import Exploration, MixedExploration
 from policysieve.log import Log
-from policysieve.planning import plan
+from policysieve.planning import estimation_rounds, plan
 from policysieve.policies import AnyPolicies, ImplicitPolicies, Policies
 from policysieve.problem import Problem
 
@@ -26,6 +26,7 @@ __all__ = [
     "from_hedge",
     "known_log_size",
     "observable_variance",
+    "rounds_needed",
     "start_hedge",
 ]
 
@@ -117,6 +118,21 @@ def design(
 def known_log_size(policies: AnyPolicies) -> float:
     """ln|Pi| for sizes, or 0 for a class that cannot say: what is sized so guarantees nothing."""
     return 0.0 if policies.log_size is None else policies.log_size
+
+
+def rounds_needed(exploration: MixedExploration, policies: AnyPolicies) -> int:
+    """Rounds of a design after which the best estimate is within epsilon, with 1 - delta.
+
+    By the variance that was observed while it was made, which holds with 1 - delta/2
+    (docs/maths.md, "Explicit sizes"), for the class that it was made for.
+    """
+    problem = exploration.problem
+    return estimation_rounds(
+        problem,
+        exploration.variance_bound,
+        exploration.largest_gain,
+        known_log_size(policies) + ln(2 / problem.delta),
+    )
 
 
 def start_hedge(

@@ -1,6 +1,5 @@
 """The paper's Algorithms 2 and 3: low-variance exploration with Hedge."""
 
-from math import log
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,13 @@ from policysieve.evidence import (
 )
 from policysieve.exploration.base import Explorer
 from policysieve.exploration.decisions import Recommendation
-from policysieve.exploration.designing import AnyHedge, from_hedge, known_log_size, start_hedge
+from policysieve.exploration.designing import (
+    AnyHedge,
+    from_hedge,
+    known_log_size,
+    rounds_needed,
+    start_hedge,
+)
 from policysieve.exploration.fixed_size import (
     fixed_size_recommendation,
     promise_of_class,
@@ -29,7 +34,7 @@ from policysieve.exploration.ledger import Origin
 from policysieve.exploration.mixture import MixedExploration
 from policysieve.exploration.slates import uniform_slates
 from policysieve.log import Log
-from policysieve.planning import estimation_rounds, plan
+from policysieve.planning import plan
 from policysieve.policies import AnyPolicies
 from policysieve.problem import Problem
 
@@ -221,12 +226,7 @@ class LowVarianceExploration(Explorer):
         self._hedge = None  # its state is as large as the class
         self._first_designed_batch = self._ledger.batches_issued
         if self._estimate_rounds is None:
-            self._estimate_rounds = estimation_rounds(
-                self.problem,
-                self.design.variance_bound,
-                self.design.largest_gain,
-                known_log_size(self.policies) + log(2 / self.problem.delta),
-            )
+            self._estimate_rounds = rounds_needed(self.design, self.policies)
 
     @property
     def _guaranteed(self) -> bool:

@@ -1,20 +1,16 @@
 """The exploration that phase 1 finds: follow p_hat, mixed with uniform slates."""
 
-import json
 import os
 import uuid
 from abc import ABC, abstractmethod
-from dataclasses import asdict
-from pathlib import Path
 from typing import Any, Self
-from zipfile import BadZipFile
 
 import numpy as np
 import numpy.typing as npt
 
 from policysieve.checks import as_rng
-from policysieve.errors import FileFormatError, InvalidArgumentError
 from policysieve.exploration.decisions import Decisions
+from policysieve.exploration.design_file import DesignFile
 from policysieve.exploration.marginals import Marginals
 from policysieve.kernels.subsets import (
     alias_table,
@@ -28,7 +24,6 @@ from policysieve.problem import Problem
 
 __all__ = ["Exploration", "MixedExploration"]
 
-_VERSION = 1
 _STREAM = 2  # of random numbers: others than those of worlds and learners
 
 
@@ -191,61 +186,35 @@ class Exploration(MixedExploration):
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the design as one file; an existing one is replaced only when all is written."""
-        header = {
-            "version": _VERSION,
-            "problem": asdict(self.problem),
-            "n_policies": self.policies.n_policies,
-            "mixing": self.mixing,
-            "variance_bound": self.variance_bound,
-        }
-        target = Path(path)
-        partial = target.with_name(target.name + ".partial")
-        try:
-            with open(partial, "wb") as file:
-                np.savez_compressed(
-                    file, header=json.dumps(header), support=self.support, shares=self.shares
-                )
-            os.replace(partial, target)
-        finally:
-            partial.unlink(missing_ok=True)
+        DesignFile(
+            problem=self.problem,
+            fingerprint=self.policies.fingerprint(),
+            mixing=self.mixing,
+            variance_bound=self.variance_bound,
+            support=self.support,
+            shares=self.shares,
+        ).write(path)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], policies: Policies, *, rng: Any = None) -> Self:
-        """Read a design written by `save`, for the policies that it was made for."""
-        if not Path(path).is_file():
-            raise FileNotFoundError(f"no design at {os.fspath(path)}")
-        try:
-            with open(path, "rb") as raw, np.load(raw, allow_pickle=False) as file:
-                header = json.loads(str(file["header"]))
-                support, shares = file["support"], file["shares"]
-            if header["version"] != _VERSION:
-                raise FileFormatError(
-                    f"{os.fspath(path)} is a design of version {header['version']}, this release "
-                    f"reads version {_VERSION}"
-                )
-            problem = Problem(**header["problem"])
-            n_policies, mixing = header["n_policies"], header["mixing"]
-            variance_bound = header["variance_bound"]
-        except (KeyError, TypeError, ValueError, OSError, EOFError, BadZipFile) as error:
-            if isinstance(error, FileFormatError):
-                raise
-            raise FileFormatError(
-                f"{os.fspath(path)} is not a readable design ({error}); designs are written by "
-                "Exploration.save"
-            ) from error
-        policies.check_fits(problem)
-        if n_policies != policies.n_policies:
-            raise InvalidArgumentError(
-                f"policies must be the {n_policies} that the design was made for, got "
-                f"{policies.n_policies}"
-            )
+        """Read a design written by `save`, for the policies that it was made for.
+
+        Raises
+        ------
+        FileFormatError
+            If the file is not a design of this version.
+        InvalidArgumentError
+            If the policies are others, as far as their `fingerprint` tells.
+        """
+        file = DesignFile.read(path)
+        file.check_policies(policies)
         return cls(
             policies,
-            problem,
-            support=support,
-            shares=shares,
-            mixing=mixing,
-            variance_bound=variance_bound,
+            file.problem,
+            support=file.support,
+            shares=file.shares,
+            mixing=file.mixing,
+            variance_bound=file.variance_bound,
             rng=rng,
         )
 

@@ -1,5 +1,6 @@
 """The one small protocol through which exploration and evidence consult a policy class."""
 
+import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from math import log
@@ -13,6 +14,8 @@ from policysieve.errors import InvalidArgumentError, PolicyFailureError
 from policysieve.problem import Problem
 
 __all__ = ["Policies", "PolicyClass", "action_dtype"]
+
+_HASH_BYTES = 1 << 26  # hashed in one go, so that a memory-mapped table stays on disk
 
 
 def action_dtype(n_actions: int) -> np.dtype[Any]:
@@ -66,7 +69,8 @@ class PolicyClass(ABC):
 class Policies(PolicyClass):
     """A finite class of policies, numbered from 0, each a map from a context to a slate.
 
-    A new class implements `_evaluate`, and `check_contexts` if its contexts are special.
+    A new class implements `_evaluate`, `check_contexts` if its contexts are special, and `_numbers`
+    if it is made of arrays.
 
     Attributes
     ----------
@@ -127,6 +131,23 @@ class Policies(PolicyClass):
     def same_as(self, policy: int, others: npt.NDArray[np.intp]) -> npt.NDArray[np.bool_]:
         """Which of the others are known to be the same map as `policy`, at every context."""
         return np.zeros(len(others), dtype=np.bool_)
+
+    def fingerprint(self) -> str:
+        """What tells these policies from others in a file: kind and sizes, and a hash of numbers.
+
+        Functions and fitted models have no such numbers: others of the same number pass for them.
+        """
+        digest = hashlib.blake2b(digest_size=8)
+        for array in self._numbers():
+            block = max(1, _HASH_BYTES * len(array) // max(1, array.nbytes))
+            for start in range(0, len(array), block):
+                digest.update(np.ascontiguousarray(array[start : start + block]).data)
+        code = f" {digest.hexdigest()}" if self._numbers() else ""
+        return f"{self!r}{code}"
+
+    def _numbers(self) -> tuple[npt.NDArray[Any], ...]:
+        """The arrays that the policies are made of, if they are."""
+        return ()
 
     @abstractmethod
     def _evaluate(

@@ -69,6 +69,9 @@ class LinearPolicies(Policies):
             )
         return x.astype(np.float64, copy=False)
 
+    def _numbers(self) -> tuple[npt.NDArray[Any], ...]:
+        return (self.weights,)
+
     def _evaluate(
         self, contexts: npt.NDArray[Any], which: npt.NDArray[np.intp] | None
     ) -> npt.NDArray[Any]:

@@ -114,6 +114,9 @@ class PolicyTable(Policies):
             start, step = start + step, min(2 * step, 1024)  # most differ within a few rows
         return same
 
+    def _numbers(self) -> tuple[npt.NDArray[Any], ...]:
+        return (self.table,)
+
     def _evaluate(
         self, contexts: npt.NDArray[Any], which: npt.NDArray[np.intp] | None
     ) -> npt.NDArray[Any]:

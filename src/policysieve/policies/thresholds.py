@@ -109,6 +109,9 @@ class ThresholdPolicies(Policies):
             )
         return x
 
+    def _numbers(self) -> tuple[npt.NDArray[Any], ...]:
+        return (self.features, self.thresholds, self.pieces)
+
     def _evaluate(
         self, contexts: npt.NDArray[Any], which: npt.NDArray[np.intp] | None
     ) -> npt.NDArray[Any]:

@@ -1,0 +1,144 @@
+"""``policysieve decide``: what to show at new contexts, according to a design."""
+
+from collections.abc import Iterator
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from policysieve.cli.output import print_json, print_text
+
+if TYPE_CHECKING:
+    from policysieve.exploration import Exploration
+    from policysieve.formats import Rounds
+
+__all__ = ["decide"]
+
+_FORMATS = ("parquet", "csv")
+_BATCH = 1 << 16  # contexts decided at once
+
+
+@click.command(short_help="Decide what to show at new contexts.")
+@click.argument("design", type=click.Path(dir_okay=False))
+@click.option(
+    "--policies",
+    required=True,
+    help="The policies that the design was made for, as design took them.",
+)
+@click.option(
+    "--contexts",
+    required=True,
+    type=click.Path(dir_okay=False),
+    help="A .npy array, or a log of any format, whose contexts are taken.",
+)
+@click.option(
+    "--out",
+    required=True,
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write the decisions here: .parquet or .csv.",
+)
+@click.option(
+    "--seed",
+    type=click.IntRange(0),
+    help="For the same decisions again; take another one for each batch of contexts.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+def decide(
+    design: str, policies: str, contexts: str, out: Path, seed: int | None, as_json: bool
+) -> None:
+    """Draw actions for contexts as DESIGN says, and write them with their propensities.
+
+    The file is a log whose rewards are missing: fill them in, and it is one that select takes.
+    Contexts are read in pieces, so there may be more than fit into memory.
+    """
+    from policysieve.cli.loading import load_policies
+    from policysieve.exploration import Exploration
+    from policysieve.exploration.design_file import DesignFile
+
+    problem = DesignFile.read(design).problem
+    candidates = load_policies(policies, problem.n_actions, problem.slate_size)
+    exploration = Exploration.load(design, candidates, rng=seed)
+    rounds, smallest = _write(exploration, contexts, out)
+    if as_json:
+        print_json({"rounds": rounds, "smallest_propensity": smallest, "out": str(out)})
+        return
+    print_text(
+        f"{rounds:,} decisions, none with a propensity below {smallest:.3g}. Their rewards are "
+        "missing: fill them in before you select."
+    )
+    click.echo(f"Decisions: {out}")
+
+
+def _write(exploration: "Exploration", contexts: str, out: Path) -> tuple[int, float]:
+    """Write the decisions; returns how many there are, and their smallest propensity."""
+    from policysieve.errors import InvalidArgumentError
+    from policysieve.formats.files import whole_or_nothing
+    from policysieve.formats.registry import find_format
+    from policysieve.formats.rounds import Layout
+
+    format = find_format(out, None)
+    if format.name not in _FORMATS:
+        raise InvalidArgumentError(f"--out must end in .parquet or .csv, got {out}")
+    count, smallest = 0, 1.0
+
+    def counted(batches: Iterator["Rounds"]) -> Iterator["Rounds"]:
+        nonlocal count, smallest
+        for rounds in batches:
+            count += len(rounds)
+            smallest = min(smallest, float(rounds.propensities.min()))
+            yield rounds
+
+    batches = _decisions(exploration, contexts)
+    first = next(batches, None)
+    if first is None:
+        raise InvalidArgumentError(f"--contexts must hold at least one, {contexts} is empty")
+    shown = first.contexts
+    layout = Layout(shown.shape[1:], shown.dtype, first.actions.shape[1], False, False)
+    format.not_held(layout)
+    with whole_or_nothing(out) as partial:
+        every = counted(chain([first], batches))
+        format.write(partial, layout, every, exploration.problem.n_actions, False)
+    return count, smallest
+
+
+def _decisions(exploration: "Exploration", source: str) -> Iterator["Rounds"]:
+    import numpy as np
+
+    from policysieve.formats import Rounds
+
+    for contexts in _contexts(source):
+        made = exploration.ask(contexts)
+        rewards = np.full(made.actions.shape, np.nan)
+        yield Rounds(made.contexts, made.actions, made.propensities, rewards)
+
+
+def _contexts(source: str) -> Iterator[Any]:
+    """Contexts of a .npy array or of a log, in pieces."""
+    from policysieve.formats import open_rounds
+
+    if not source.endswith(".npy"):
+        for rounds in open_rounds(source):
+            yield rounds.contexts
+        return
+    array = _array(source)
+    for start in range(0, len(array), _BATCH):
+        yield array[start : start + _BATCH]
+
+
+def _array(path: str) -> Any:
+    import numpy as np
+
+    from policysieve.errors import FileFormatError
+
+    if not Path(path).is_file():
+        raise FileNotFoundError(f"no contexts at {path}")
+    try:
+        array = np.load(path, mmap_mode="r", allow_pickle=False)
+        if not array.ndim:
+            raise ValueError("it has no rows")
+    except (ValueError, EOFError, OSError, AttributeError) as error:
+        raise FileFormatError(
+            f"{path} is not a readable .npy array with a row for each context ({error})"
+        ) from error
+    return array

@@ -1,0 +1,160 @@
+"""Whether a log can be what it says it is: the first thing to ask of any log."""
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from policysieve.checks import integer, number
+from policysieve.errors import InvalidArgumentError
+from policysieve.evidence.findings import Finding, Verdict, findings
+from policysieve.evidence.health_sums import Batch, LogSums
+from policysieve.evidence.health_tests import WeightTests
+from policysieve.log import Log, LogFile
+
+__all__ = ["LogHealth", "check_log"]
+
+_NOT_SEEN = (
+    "A check of propensities cannot see rewards that were joined to the wrong rounds, or rounds "
+    "that were left out because of what they earned."
+)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class LogHealth:
+    """What was found in a log.
+
+    Attributes
+    ----------
+    rounds, n_actions, slate_size : int
+    delta : float
+        A healthy log is called broken because of its propensities with at most this probability.
+    findings : tuple of Finding
+    tests : WeightTests
+        The mean importance weights, with limits, behind the findings.
+    """
+
+    rounds: int
+    n_actions: int
+    slate_size: int
+    delta: float
+    findings: tuple[Finding, ...] = field(repr=False)
+    tests: WeightTests = field(repr=False)
+
+    @property
+    def worst(self) -> Verdict:
+        """The worst verdict of all findings."""
+        found = {finding.verdict for finding in self.findings}
+        return "broken" if "broken" in found else "warning" if "warning" in found else "ok"
+
+    @property
+    def broken(self) -> bool:
+        """Whether conclusions from this log would be wrong."""
+        return self.worst == "broken"
+
+    @property
+    def verdict(self) -> str:
+        """All findings in two sentences."""
+        names = ", ".join(one.name for one in self.findings if one.verdict == self.worst)
+        if self.worst == "broken":
+            return f"This log is broken ({names}): mend it before you conclude anything from it."
+        if self.worst == "warning":
+            return f"Nothing in this log is broken, but look at: {names}. {_NOT_SEEN}"
+        return f"Nothing speaks against this log. {_NOT_SEEN}"
+
+    def plot(self) -> Any:
+        """Draw mean importance weights with their limits, as a matplotlib figure."""
+        from policysieve.report import mean_weights
+
+        return mean_weights(self)
+
+    def report(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        title: str | None = None,
+        figures: str | os.PathLike[str] | None = None,
+        command: str | None = None,
+    ) -> None:
+        """Write a self-contained HTML page with the findings and a plot.
+
+        Parameters are those of `policysieve.report.save_health_report`.
+        """
+        from policysieve.report import save_health_report
+
+        save_health_report(self, path, title=title, figures=figures, command=command)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {
+            "rounds": self.rounds,
+            "n_actions": self.n_actions,
+            "slate_size": self.slate_size,
+            "delta": self.delta,
+            "broken": self.broken,
+            "verdict": self.verdict,
+            "findings": [finding.to_dict() for finding in self.findings],
+        }
+
+
+def check_log(
+    log: "Log | LogFile | Iterable[Batch]", *, n_actions: int | None = None, delta: float = 0.05
+) -> LogHealth:
+    """Check whether a log's propensities can be right, and what else may be wrong with it.
+
+    Every action that can be shown has an importance weight, 1/W where it is shown and 0 where it is
+    not, with a mean of one, whatever explored (docs/maths.md, "Health of a log"). That is tested
+    for the whole log, over time, for each action, and for each action in groups of contexts.
+
+    Parameters
+    ----------
+    log : Log, LogFile or batches of rounds
+        Rounds in the order of their decisions. Batches have the attributes contexts, actions,
+        propensities and rewards, NaN where a reward is missing, and may have ids and times. They
+        are read once; only ids, if there are any, take memory for each round (eight bytes).
+    n_actions : int, optional
+        Number of actions; by default the largest in the log plus one.
+    delta : float
+        Probability with which a healthy log may be called broken, provided that no propensity
+        could be less than half the smallest one in the log.
+
+    Raises
+    ------
+    InvalidArgumentError
+        If there are no rounds, or a value cannot be what it says, such as a propensity above 1.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> log = Log(
+    ...     contexts=np.zeros(500, int),
+    ...     actions=rng.integers(0, 4, 500),
+    ...     propensities=np.full(500, 0.25),
+    ...     rewards=rng.integers(0, 2, 500),
+    ... )
+    >>> check_log(log).worst
+    'ok'
+    """
+    level = number("delta", delta, above=0, below=1)
+    sums: LogSums | None = None
+    for batch in log.pieces() if isinstance(log, Log | LogFile) else log:
+        if sums is None:
+            shape = np.shape(batch.actions)
+            sums = LogSums(shape[1] if len(shape) == 2 else 1)
+        sums.add(batch)
+    if sums is None or not sums.rounds:
+        raise InvalidArgumentError("log must have at least one round, got none")
+    least = max(sums.n_actions, sums.mass.slate_size)
+    hint = f"the log shows action {sums.n_actions - 1}"
+    count = least if n_actions is None else integer("n_actions", n_actions, low=least, hint=hint)
+    tests = WeightTests(sums, count, level)
+    return LogHealth(
+        rounds=sums.rounds,
+        n_actions=count,
+        slate_size=sums.mass.slate_size,
+        delta=level,
+        findings=tuple(findings(tests)),
+        tests=tests,
+    )

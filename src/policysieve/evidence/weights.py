@@ -1,0 +1,133 @@
+"""Limits on mean importance weights: whether propensities can be probabilities of being shown."""
+
+from dataclasses import dataclass
+from math import log
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["Mass", "MeanWeights", "exact_weights", "inverse", "mean_weights"]
+
+Array = npt.NDArray[np.float64]
+
+_STAKES = 0.5 ** np.arange(1, 21)  # bets of which the best counts
+_LARGEST = 1e100  # weights above are as good as infinite, and their squares are still numbers
+_MISSED = 2.0  # the smallest propensity possible may be this much below the smallest that was met
+
+
+@dataclass(frozen=True, eq=False)
+class MeanWeights:
+    """Means of importance weights that should be one, and limits on what they estimate."""
+
+    mean: Array
+    lower: Array
+    upper: Array
+
+    @property
+    def wrong(self) -> npt.NDArray[np.bool_]:
+        """Which of them cannot estimate one."""
+        return (self.lower > 1) | (self.upper < 1)
+
+    @property
+    def suspects(self) -> npt.NDArray[np.intp]:
+        """All of them, the one that is furthest beyond its limits first, in widths of these."""
+        beyond = np.maximum(self.lower - 1, 1 - self.upper) / (self.upper - self.lower)
+        return np.argsort(-np.nan_to_num(beyond, nan=-np.inf), axis=None, kind="stable")
+
+    @property
+    def worst(self) -> int:
+        """The first of the suspects, counted along rows if there are several axes."""
+        return int(self.suspects[0])
+
+
+def inverse(propensities: npt.ArrayLike) -> Array:
+    """Importance weights 1/W."""
+    return np.minimum(1 / np.maximum(propensities, 1 / _LARGEST), _LARGEST)
+
+
+def mean_weights(
+    rounds: npt.ArrayLike, total: Array, square: Array, *, largest: float, delta: float
+) -> MeanWeights:
+    """Means of weights Y >= 0 with limits that all hold with probability 1 - delta, at any time.
+
+    From sums over rounds of Y and Y^2 (docs/maths.md, "Health of a log"): with
+    V = mean (Y - 1)^2, psi(l) = -ln(1-l) - l and d the share of delta for one limit and one bet l,
+
+        from  mean - min over l of (psi(l)/l V + ln(1/d)/(n l))
+        to    mean + min over l of (psi(l)/(l c) V + c ln(1/d)/(n l)),   c = largest - 1.
+
+    Only the upper one counts on Y being at most `largest`. Without rounds all are NaN.
+    """
+    n = np.where(np.asarray(rounds) > 0, rounds, np.nan)
+    mean = total / n
+    variance = np.maximum(square / n - 2 * mean + 1, 0.0)
+    log_term = log(2 * np.size(total) * len(_STAKES) / delta)
+    cost = (-np.log1p(-_STAKES) - _STAKES) / _STAKES
+    scale = max(largest - 1, 1.0)
+    below, above = np.full((2, *np.shape(mean)), np.inf)
+    for stake, price in zip(_STAKES, cost, strict=True):
+        chance = log_term / (n * stake)
+        below = np.minimum(below, price * variance + chance)
+        above = np.minimum(above, price * variance / scale + scale * chance)
+    return MeanWeights(mean, mean - below, mean + above)
+
+
+def exact_weights(
+    rounds: int, shown: npt.NDArray[Any], propensities: Array, *, delta: float
+) -> MeanWeights:
+    """Limits for actions that have had the same propensity in every round: Clopper-Pearson.
+
+    They all hold with probability 1 - delta at a number of rounds fixed in advance.
+    """
+    from scipy.special import betaincinv
+
+    tail = delta / (2 * len(shown))
+    missed = rounds - shown
+    lower = np.where(shown > 0, betaincinv(np.maximum(shown, 1), missed + 1, tail), 0.0)
+    upper = np.where(missed > 0, betaincinv(shown + 1, np.maximum(missed, 1), 1 - tail), 1.0)
+    return MeanWeights(shown / rounds / propensities, lower / propensities, upper / propensities)
+
+
+@dataclass
+class Mass:
+    """Sums over rounds of M, the sum of 1/W over the shown items: what a single pass needs.
+
+    Over rounds M/K has a mean of one, because each of the K items that can be shown adds 1/K in
+    expectation.
+    """
+
+    slate_size: int
+    rounds: int = 0
+    total: float = 0.0
+    square: float = 0.0
+    smallest: float = 1.0
+
+    def add(self, propensities: Array) -> Array:
+        """Take in rounds by the propensities (n, m) of what they showed; returns their M."""
+        mass: Array = inverse(propensities).sum(axis=1)
+        self.rounds += len(mass)
+        self.total += float(mass.sum())
+        self.square += float((mass**2).sum())
+        self.smallest = min(self.smallest, float(propensities.min(initial=1.0)))
+        return mass
+
+    @property
+    def largest_weight(self) -> float:
+        """Bound on one item's weight, if no propensity could be below half the smallest met."""
+        return _MISSED * float(inverse(self.smallest))
+
+    @property
+    def effective_rounds(self) -> float:
+        """(sum M)^2 / sum M^2: the rounds of equal weight that would be worth as much."""
+        return self.total / self.square * self.total if self.rounds else 0.0
+
+    def mean(self, n_actions: int, delta: float) -> MeanWeights:
+        """The mean of M/K over all rounds, with limits."""
+        return mean_weights(
+            [self.rounds],
+            np.array([self.total / n_actions]),
+            np.array([self.square / n_actions**2]),
+            largest=self.largest_weight * self.slate_size / n_actions,
+            delta=delta,
+        )

@@ -1,0 +1,91 @@
+import json
+
+import numpy as np
+import pytest
+
+import policysieve as ps
+from tests.cli.test_cli import invoke
+from tests.evidence import logs
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder, rng = tmp_path_factory.mktemp("check"), np.random.default_rng(0)
+    contexts, shares, actions = logs.uniform(rng)
+    logs.log_of(contexts, actions, logs.shown(shares, actions)).save(folder / "good.parquet")
+    broken = logs.log_of(*logs.filtered(rng, contexts, shares, actions))
+    broken.save(folder / "bad.parquet")
+    return folder
+
+
+def test_a_healthy_log(folder):
+    result = invoke("check", folder / "good.parquet")
+    assert result.exit_code == 0, result.output
+    assert "1,500 rounds, 6 actions (the largest one plus one)" in result.output
+    assert "Nothing speaks against this log." in result.output
+    for finding in ps.check_log(ps.LogFile(folder / "good.parquet")).findings:
+        assert finding.name in result.output
+
+
+def test_a_broken_log(folder, tmp_path):
+    report, plot = tmp_path / "report.html", tmp_path / "plot.svg"
+    result = invoke("check", folder / "bad.parquet", "--report", report, "--plot", plot)
+    assert result.exit_code == 1
+    assert "This log is broken (frequency of actions" in result.output
+    assert "Traceback" not in result.output
+    assert "This log is broken" in report.read_text()
+    assert "<svg" in plot.read_text()
+
+
+def test_figures_are_those_of_a_report(folder, tmp_path):
+    report, figures = tmp_path / "report.html", tmp_path / "figures"
+    refused = invoke("check", folder / "good.parquet", "--figures", figures)
+    assert refused.exit_code == 2
+    assert "--figures needs --report" in refused.output
+    assert not figures.exists()
+    invoke("check", folder / "good.parquet", "--report", report, "--figures", figures)
+    assert sorted(path.name for path in figures.iterdir()) == ["weights.png", "weights.svg"]
+    assert "<code>policysieve check " in report.read_text(encoding="utf-8")
+
+
+def test_json_is_the_health(folder):
+    result = invoke("check", folder / "bad.parquet", "--delta", 0.01, "--actions", 6, "--json")
+    assert result.exit_code == 1
+    log = ps.LogFile(folder / "bad.parquet")
+    assert json.loads(result.stdout) == ps.check_log(log, n_actions=6, delta=0.01).to_dict()
+
+
+def test_other_formats_with_ids_times_and_missing_rewards(tmp_path):
+    lines = ["id,time,context,action,propensity,reward"]
+    lines += [f"r{i},{i},{i % 3},{i % 2},0.5,{3 * (i % 5 == 0)}" for i in range(400)]
+    lines += ["r7,2,0,1,0.5,"]
+    path = tmp_path / "log.csv"
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    result = invoke("check", path, "--reward-range", 0, 3, "--json")
+    numbers = {one["name"]: one["numbers"] for one in json.loads(result.stdout)["findings"]}
+    assert numbers["ids"]["repeated"] == 1
+    assert numbers["time order"]["backwards"] == 1
+    assert numbers["rewards"] == {"rewarded": 80, "rounds": 401, "missing": 1}
+    assert invoke("check", path, "--reward-range", 0, 3, "--from", "csv").exit_code == 1
+    outside = invoke("check", path)
+    assert "--reward-range" in outside.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--plot", "weights.txt"), "--plot must end in"),
+        (("--actions", 3), "n_actions must be"),
+        (("--delta", 2), "delta"),
+        (("--from", "magic"), "format must be one of"),
+    ],
+)
+def test_errors(folder, arguments, message):
+    result = invoke("check", folder / "good.parquet", *arguments)
+    assert result.exit_code == 1
+    assert message in result.output
+    assert "Traceback" not in result.output
+
+
+def test_missing_file(tmp_path):
+    assert "no log at" in invoke("check", tmp_path / "none.parquet").output

@@ -1,0 +1,211 @@
+"""Design, collect, select as files."""
+
+import json
+from copy import deepcopy
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import policysieve as ps
+from policysieve.exploration.designing import rounds_needed
+from policysieve.formats import open_rounds
+from tests.cli.test_cli import invoke
+
+
+@pytest.fixture(scope="module", params=[1, 2])
+def case(request, tmp_path_factory):
+    """A learner after phase 1, its log and its policies as files, and what contexts earn."""
+    folder, m = tmp_path_factory.mktemp("design"), request.param
+    rng = np.random.default_rng(m)
+    policies = ps.PolicyTable(
+        rng.random((20, 15, 6)).argsort(axis=-1)[..., :m].astype(np.uint8), n_actions=6
+    )
+    rewards = np.eye(6)[rng.integers(0, 6, 20)]
+    problem = ps.Problem(n_actions=6, slate_size=m, epsilon=0.25, delta=0.1)
+    learner = ps.LowVarianceExploration(policies, problem, rng=5)
+    while learner.design is None:
+        decisions = learner.ask(rng.integers(0, 20, min(200, learner.ask_limit)))
+        learner.tell(decisions, rewards[decisions.contexts[:, None], decisions.actions])
+    assert len(learner.log) == learner.plan.explore_rounds
+    learner.log.save(folder / "explored.parquet")
+    policies.save(folder / "table.npy")
+    return folder, learner, rewards
+
+
+def make_design(folder, *arguments, policies="table.npy"):
+    return invoke(
+        "design",
+        folder / "explored.parquet",
+        "--policies",
+        folder / policies,
+        "--actions",
+        6,
+        "--epsilon",
+        0.25,
+        "--delta",
+        0.1,
+        "--out",
+        folder / "design.npz",
+        *arguments,
+    )
+
+
+def decide(folder, contexts, out, *arguments, policies="table.npy"):
+    return invoke(
+        "decide",
+        folder / "design.npz",
+        "--policies",
+        folder / policies,
+        "--contexts",
+        contexts,
+        "--out",
+        out,
+        *arguments,
+    )
+
+
+def test_the_files_reproduce_the_learner(case, tmp_path):
+    folder, learner, rewards = case
+    assert make_design(folder).exit_code == 0
+    again = ps.Exploration.load(folder / "design.npz", learner.policies, rng=deepcopy(learner._rng))
+    np.testing.assert_array_equal(again.support, learner.design.support)
+    np.testing.assert_allclose(again.shares, learner.design.shares, rtol=1e-12)
+    assert again.mixing == learner.design.mixing
+    assert again.variance_bound == pytest.approx(learner.design.variance_bound, rel=1e-12)
+    every = np.arange(20)
+    np.testing.assert_allclose(
+        again.propensities(every), learner.design.propensities(every), rtol=1e-12
+    )
+
+    learner = deepcopy(learner)
+    contexts = np.random.default_rng(8).integers(0, 20, learner.ask_limit)
+    theirs, ours = learner.ask(contexts), again.ask(contexts)
+    np.testing.assert_array_equal(ours.actions, theirs.actions)
+    np.testing.assert_allclose(ours.propensities, theirs.propensities, rtol=1e-12)
+    earned = rewards[contexts[:, None], ours.actions]
+    learner.tell(theirs, earned)
+    assert learner.finished
+    log = ps.Log(
+        contexts=contexts, actions=ours.actions, propensities=ours.propensities, rewards=earned
+    )
+    log.save(tmp_path / "log.parquet")
+    result = invoke(
+        "select",
+        tmp_path / "log.parquet",
+        "--policies",
+        folder / "table.npy",
+        "--actions",
+        6,
+        "--epsilon",
+        0.25,
+        "--delta",
+        0.1,
+        "--json",
+    )
+    best, found = learner.recommend(), json.loads(result.stdout)
+    assert found["policy"] == best.policy
+    assert found["value"] == pytest.approx(best.value, rel=1e-12)
+    values = ps.select(log, learner.policies, learner.problem).values
+    np.testing.assert_allclose(values, learner.intervals().values, rtol=1e-12)
+
+
+def test_design_says_what_it_made(case):
+    folder, learner, _ = case
+    result = make_design(folder, "--json")
+    made = json.loads(result.stdout)
+    assert made["rounds"] == len(learner.log)
+    assert made["support"] == len(learner.design.support)
+    assert made["mixing"] == learner.mixing
+    assert made["rounds_needed"] == rounds_needed(learner.design, learner.policies)
+    spoken = make_design(folder, "--mixing", 0.5, "--sparsity", "unknown").output
+    assert "uniform slates in 50% of the rounds" in spoken
+    assert "of 15 policies" in spoken
+
+
+def test_decisions_become_a_log(case, tmp_path):
+    folder, learner, rewards = case
+    make_design(folder)
+    contexts = np.random.default_rng(3).integers(0, 20, 500)
+    np.save(tmp_path / "contexts.npy", contexts)
+    out = tmp_path / "decisions.parquet"
+    result = decide(folder, tmp_path / "contexts.npy", out, "--seed", 4)
+    assert result.exit_code == 0, result.output
+    assert "500 decisions" in result.output
+    (made,) = open_rounds(out)
+    np.testing.assert_array_equal(made.contexts, contexts)
+    assert np.isnan(made.rewards).all()
+    every = learner.design.propensities(contexts)
+    np.testing.assert_allclose(
+        made.propensities, np.take_along_axis(every, made.actions, axis=1), rtol=1e-12
+    )
+    log = replace(made, rewards=rewards[contexts[:, None], made.actions]).to_log()
+    log.save(tmp_path / "log.parquet")
+    assert invoke("check", tmp_path / "log.parquet", "--actions", 6).exit_code == 0
+    assert "All rewards are missing" in invoke("check", out).output
+
+    decide(folder, tmp_path / "log.parquet", tmp_path / "again.parquet", "--seed", 4)
+    (again,) = open_rounds(tmp_path / "again.parquet")
+    np.testing.assert_array_equal(again.actions, made.actions)
+    other = decide(folder, tmp_path / "contexts.npy", out, "--seed", 5, "--json")
+    assert json.loads(other.stdout)["rounds"] == 500
+    (others,) = open_rounds(out)
+    assert (others.actions != made.actions).any()
+
+
+def test_pieces_do_not_matter(case, tmp_path, monkeypatch):
+    folder, *_ = case
+    make_design(folder)
+    np.save(tmp_path / "contexts.npy", np.arange(20).repeat(10))
+    found = []
+    for batch in (1 << 16, 33):
+        monkeypatch.setattr("policysieve.cli.decide._BATCH", batch)
+        decide(folder, tmp_path / "contexts.npy", tmp_path / "out.parquet", "--seed", 0)
+        (made,) = open_rounds(tmp_path / "out.parquet")
+        found.append(made)
+    np.testing.assert_array_equal(found[0].actions, found[1].actions)
+    np.testing.assert_array_equal(found[0].propensities, found[1].propensities)
+
+
+def test_a_table_of_cells_can_be_filled_in(case, tmp_path):
+    folder, *_ = case
+    make_design(folder)
+    np.save(tmp_path / "contexts.npy", np.arange(20))
+    assert decide(folder, tmp_path / "contexts.npy", tmp_path / "decisions.csv").exit_code == 0
+    head, *rows = (tmp_path / "decisions.csv").read_text().splitlines()
+    names, count = head.split(","), head.count("reward")
+    assert names[-count:] == [name for name in names if name.startswith("reward")]
+    filled = [",".join([*row.split(",")[:-count], *["0.5"] * count]) for row in rows]
+    (tmp_path / "filled.csv").write_text("\n".join([head, *filled]) + "\n", encoding="utf-8")
+    done = invoke("convert", tmp_path / "filled.csv", tmp_path / "log.parquet")
+    assert done.exit_code == 0, done.output
+    assert (ps.Log.load(tmp_path / "log.parquet").rewards == 0.5).all()
+
+
+def test_what_is_refused(case, tmp_path):
+    folder, learner, _ = case
+    make_design(folder)
+    np.save(tmp_path / "contexts.npy", np.arange(20))
+    np.save(tmp_path / "none.npy", np.arange(0))
+    np.save(tmp_path / "outside.npy", np.arange(30))
+    np.save(tmp_path / "number.npy", 3)
+    (tmp_path / "broken.npy").write_bytes(b"hello")
+    out = tmp_path / "out.parquet"
+    others = ps.PolicyTable(learner.policies.table[:, ::-1], n_actions=6)
+    others.save(folder / "others.npy")
+    for contexts, target, policies, message in [
+        ("contexts.npy", out, "others.npy", "those that the design was made for"),
+        ("contexts.npy", tmp_path / "out.vw", "table.npy", "--out must end in .parquet or .csv"),
+        ("none.npy", out, "table.npy", "--contexts must hold at least one"),
+        ("outside.npy", out, "table.npy", "contexts"),
+        ("number.npy", out, "table.npy", "it has no rows"),
+        ("broken.npy", out, "table.npy", "not a readable .npy array"),
+        ("missing.npy", out, "table.npy", "no contexts at"),
+        ("missing.parquet", out, "table.npy", "no log at"),
+    ]:
+        result = decide(folder, tmp_path / contexts, target, policies=policies)
+        assert result.exit_code == 1, contexts
+        assert message in result.output
+        assert "Traceback" not in result.output
+        assert not target.exists()
+    assert "mixing" in make_design(folder, "--mixing", 2).output

@@ -1,0 +1,225 @@
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import policysieve as ps
+from policysieve.formats import Rounds
+from tests.evidence import logs
+from tests.oracles import health as oracle
+from tests.statistics import assert_at_most
+
+
+def rounds_of(log, **others):
+    return Rounds(log.contexts, log.actions, log.propensities, log.rewards, **others)
+
+
+def found(health, name):
+    (one,) = [finding for finding in health.findings if finding.name == name]
+    return one
+
+
+@pytest.fixture(scope="module")
+def log():
+    contexts, shares, actions = logs.follower(np.random.default_rng(3))
+    return logs.log_of(contexts, actions, logs.shown(shares, actions))
+
+
+@pytest.mark.parametrize("make", logs.HEALTHY, ids=lambda make: make.__name__)
+def test_healthy_logs_are_seldom_called_broken(make):
+    runs, delta, alarms = 60, 0.2, 0
+    for seed in range(runs):
+        contexts, shares, actions = make(np.random.default_rng(seed))
+        log = logs.log_of(contexts, actions, logs.shown(shares, actions))
+        for part in (log, log[: len(log) // 8]):
+            alarms += ps.check_log(part, n_actions=shares.shape[1], delta=delta).broken
+    assert_at_most(alarms, 2 * runs, delta)
+
+
+@pytest.mark.parametrize("m", [1, 2])
+def test_logs_of_learners_are_seldom_called_broken(m):
+    runs, delta, alarms = 20, 0.2, 0
+    for seed in range(runs):
+        rng = np.random.default_rng(seed)
+        table = rng.random((10, 12, 8)).argsort(axis=-1)[..., :m]
+        policies = ps.PolicyTable(table, n_actions=8)
+        problem = ps.Problem(n_actions=8, slate_size=m, epsilon=0.2, delta=0.1)
+        learner = ps.LowVarianceExploration(
+            policies, problem, explore_rounds=300, estimate_rounds=900, rng=seed
+        )
+        while not learner.finished:
+            decisions = learner.ask(rng.integers(0, 10, min(100, learner.ask_limit)))
+            good = decisions.actions == decisions.contexts[:, None] % 8
+            learner.tell(decisions, good)
+        alarms += ps.check_log(learner.log, n_actions=8, delta=delta).broken
+    assert_at_most(alarms, runs, delta)
+
+
+@pytest.mark.parametrize(("make", "breakage"), logs.BROKEN, ids=lambda function: function.__name__)
+def test_what_breaks_in_practice_is_found(make, breakage):
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        contexts, shares, actions = make(rng, n=12_000)
+        broken = logs.log_of(*breakage(rng, contexts, shares, actions))
+        assert ps.check_log(broken, n_actions=shares.shape[1]).broken, seed
+
+
+def test_rewards_of_other_rounds_go_unseen(log):
+    """They change nothing about propensities; the verdict says so."""
+    moved = replace(rounds_of(log), rewards=np.roll(log.rewards, 3))
+    health = ps.check_log([moved])
+    assert not health.broken
+    assert "rewards that were joined to the wrong rounds" in health.verdict
+
+
+def test_means_and_limits_equal_the_slow_way(log):
+    health = ps.check_log(log[:500], n_actions=7, delta=0.1)
+    slates, shown = log.actions[:500].tolist(), log.propensities[:500].tolist()
+    largest, level = 2 / log.propensities[:500].min(), 0.1 / 6
+    tests = health.tests
+    for action in range(7):
+        weights = oracle.weights_of_action(action, slates, shown)
+        part = tests.by_action
+        assert (part.mean[action], part.lower[action], part.upper[action]) == pytest.approx(
+            oracle.limits(weights, largest, level, 7)
+        )
+    rounds = oracle.weights_of_rounds(shown, 7)
+    part, n = tests.over_time, len(tests.over_time.mean)
+    for i in range(n):
+        expected = oracle.limits(rounds[32 * i : 32 * i + 32], largest / 7, level, n)
+        assert (part.mean[i], part.lower[i], part.upper[i]) == pytest.approx(expected)
+    for group in range(8):
+        assert tests.sums.groups[group] > 0
+    np.testing.assert_allclose(
+        np.average(tests.by_context.mean, axis=0, weights=tests.sums.groups), tests.by_action.mean
+    )
+
+
+def test_equal_contexts_are_in_one_group():
+    for contexts in (
+        np.arange(40) % 2,
+        np.array(["left", "right"] * 20),
+        np.array([[0.0, 1.5], [-0.0, 2.5]] * 20),
+    ):
+        always = np.tile([0, 1], 20)
+        log = logs.log_of(contexts, always, np.full(40, 0.5))
+        sums = ps.check_log(log).tests.sums
+        assert sorted(sums.groups[sums.groups > 0]) in ([20, 20], [40])
+        assert (sums.weights > 0).sum() == 2
+
+
+def test_propensities_of_other_rounds_show_within_contexts_only():
+    """Every action is shown as often as the others, and the weights are those of the log."""
+    n, rng = 20_000, np.random.default_rng(0)
+    contexts = rng.integers(0, 4, n)
+    shares = np.full((n, 4), 0.1)
+    shares[np.arange(n), contexts] = 0.7
+    actions = logs.drawn(rng, shares)
+    health = ps.check_log(logs.log_of(*logs.of_other_rounds(rng, contexts, shares, actions)))
+    broken = {one.name for one in health.findings if one.verdict == "broken"}
+    assert broken == {"frequency by context"}
+
+
+def test_batches_do_not_matter(log, tmp_path):
+    whole = ps.check_log(log).to_dict()
+    pieces = [rounds_of(log[start : start + 700]) for start in range(0, len(log), 700)]
+    other = ps.check_log([pieces[0].where(np.zeros(700, bool)), *pieces]).to_dict()
+    for one, two in zip(whole.pop("findings"), other.pop("findings"), strict=True):
+        assert one["numbers"] == pytest.approx(two["numbers"])
+        assert one["sentence"] == two["sentence"]
+    assert whole == other
+    log.save(tmp_path / "log.parquet")
+    assert (
+        ps.check_log(ps.LogFile(tmp_path / "log.parquet")).to_dict()["verdict"] == whole["verdict"]
+    )
+
+
+def test_a_fixed_design_has_exact_limits():
+    contexts, shares, actions = logs.two_arms(np.random.default_rng(0))
+    log = logs.log_of(contexts, actions, logs.shown(shares, actions))
+    assert found(ps.check_log(log), "frequency of actions").numbers["limits"] == "exact binomial"
+    more = ps.check_log(log, n_actions=4)
+    assert found(more, "frequency of actions").numbers["limits"] == "empirical Bernstein"
+    assert found(more, "coverage").verdict == "warning"
+    assert "1 of 4 actions were never shown (3)" in found(more, "coverage").sentence
+
+
+def test_an_action_that_is_never_shown_is_found(log):
+    health = ps.check_log(log, n_actions=7)
+    assert health.broken
+    one = found(health, "frequency of actions")
+    assert (one.numbers["action"], one.numbers["shown"], one.numbers["mean"]) == (6, 0, 0)
+    assert "not every action could be shown" in one.sentence
+
+
+def test_rounds_without_exploration():
+    health = ps.check_log(logs.log_of(np.zeros(40, int), np.arange(40) % 2, np.ones(40)))
+    assert "40 of 40 rounds have propensities of 1 only" in found(health, "exploration").sentence
+    everything = logs.log_of(np.zeros(40, int), np.tile([0, 1], (40, 1)), np.ones((40, 2)))
+    assert not ps.check_log(everything).broken
+
+
+def test_ids_times_and_missing_rewards(log):
+    n = len(log)
+    ids = np.array([f"round {i}" for i in range(n)], dtype=object)
+    times = np.arange(n, dtype=float)
+    fine = ps.check_log([rounds_of(log, ids=ids, times=times)])
+    assert (fine.worst, found(fine, "ids").numbers) == ("ok", {"with_id": n, "repeated": 0})
+    ids[5], ids[9], ids[11], ids[12] = ids[0], ids[0], "", ""
+    times[7], times[20] = np.nan, 3.0
+    rewards = log.rewards.copy()
+    rewards[2], rewards[n - 1] = np.nan, np.nan
+    batch = replace(rounds_of(log, ids=ids, times=times), rewards=rewards)
+    rows = np.arange(n)
+    health = ps.check_log([batch.where(rows < 8), batch.where(rows >= 8)])
+    assert found(health, "ids").numbers == {"with_id": n - 2, "repeated": 2}
+    assert found(health, "ids").verdict == "broken"
+    assert found(health, "time order").numbers == {"with_time": n - 1, "backwards": 1}
+    assert found(health, "time order").verdict == "warning"
+    assert found(health, "rewards").numbers["missing"] == 2
+    assert found(health, "rewards").verdict == "warning"
+    missing = replace(batch, rewards=np.full((n, 1), np.nan))
+    assert found(ps.check_log([missing]), "rewards").verdict == "broken"
+    nothing = replace(batch, rewards=np.zeros((n, 1)))
+    assert "nothing can be compared" in found(ps.check_log([nothing]), "rewards").sentence
+
+
+def test_small_logs_and_heavy_rounds():
+    few = ps.check_log(logs.log_of(np.zeros(20, int), np.arange(20) % 4, np.full(20, 0.25)))
+    assert found(few, "effective rounds").verdict == "warning"
+    assert few.worst == "warning"
+    assert "look at: effective rounds" in few.verdict
+    propensities = np.full(300, 0.5)
+    propensities[7] = 0.005
+    heavy = ps.check_log(logs.log_of(np.zeros(300, int), np.arange(300) % 2, propensities))
+    assert "estimates hang on single rounds" in found(heavy, "smallest propensity").sentence
+
+
+def test_plain_values(log):
+    health = ps.check_log(log)
+    again = json.loads(json.dumps(health.to_dict(), allow_nan=False))
+    assert again["broken"] is False
+    assert again["rounds"] == len(log)
+    assert [one["name"] for one in again["findings"]] == [one.name for one in health.findings]
+
+
+def test_what_is_refused(log):
+    with pytest.raises(ps.InvalidArgumentError, match="at least one round"):
+        ps.check_log(log[:0])
+    with pytest.raises(ps.InvalidArgumentError, match="at least one round"):
+        ps.check_log([])
+    with pytest.raises(ps.InvalidArgumentError, match=r"n_actions .* >= 6, got 5; .* action 5"):
+        ps.check_log(log, n_actions=5)
+    with pytest.raises(ps.InvalidArgumentError, match="delta"):
+        ps.check_log(log, delta=1)
+    batch = rounds_of(log[:3])
+    with pytest.raises(ps.InvalidArgumentError, match="propensities must lie in"):
+        ps.check_log([replace(batch, propensities=np.full((3, 1), 1.5))])
+    with pytest.raises(ps.InvalidArgumentError, match="number them from 0 without gaps"):
+        ps.check_log([replace(batch, actions=np.full((3, 1), 10**7))])
+    with pytest.raises(ps.InvalidArgumentError, match="rewards must lie in"):
+        ps.check_log([replace(batch, rewards=np.full((3, 1), 2.0))])
+    slates = logs.log_of(np.zeros(2, int), [[0, 1], [1, 0]], np.ones((2, 2)))
+    with pytest.raises(ps.InvalidArgumentError, match="slates of 1 items"):
+        ps.check_log([batch, rounds_of(slates)])
