@@ -12,6 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 import policysieve as ps
+from policysieve.bench import cells
 from policysieve.bench import race as running
 from policysieve.bench.race import Settings, race, summary
 from policysieve.bench.samples import (
@@ -55,9 +56,9 @@ def measured(monkeypatch):
         return measure_and_count
 
     monkeypatch.setattr(
-        running, "ProcessPoolExecutor", lambda _workers, mp_context: ThreadPoolExecutor(1)
+        cells, "ProcessPoolExecutor", lambda _workers, mp_context: ThreadPoolExecutor(1)
     )
-    monkeypatch.setattr(running, "as_completed", list)
+    monkeypatch.setattr(cells, "as_completed", list)
     monkeypatch.setattr(running, "picking", counted(picking))
     monkeypatch.setattr(running, "proving", counted(proving))
     monkeypatch.setitem(TASKS, "tiny", Task("tiny", "six policies", tiny, epsilon=0.2))
@@ -333,7 +334,9 @@ class TestCommand:
         for name in ("right.svg", "curves.svg", "certified.svg"):
             assert (tmp_path / "new" / name).read_text().startswith("<?xml")
         cells = len(quick)
-        machine = self.invoke("--json", "--out", str(tmp_path / "new"))
+        report = tmp_path / "report.html"
+        machine = self.invoke("--json", "--out", str(tmp_path / "new"), "--report", str(report))
+        assert "gone could not be downloaded" in report.read_text(encoding="utf-8")
         assert json.loads(machine.stdout) == saved
         assert len(quick) == cells == 5
 

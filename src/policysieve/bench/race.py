@@ -1,17 +1,14 @@
 """Run the race: cells on all cores, each kept when it is done, and what they add up to."""
 
-import json
-import os
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from collections.abc import Iterator, Sequence
 from importlib.util import find_spec
 from math import exp, log
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from policysieve.bench import cells as keeping
 from policysieve.bench.samples import (
     ONE_ACTION_ONLY,
     PROVERS,
@@ -21,15 +18,12 @@ from policysieve.bench.samples import (
     rounds_needed,
 )
 from policysieve.bench.tasks import TASKS, Made
-from policysieve.cache import write_atomically
 from policysieve.errors import DatasetUnavailableError, InvalidArgumentError, MissingExtraError
 
 __all__ = ["Settings", "race", "summary"]
 
 _SLATES = ("yeast", "tags_100")
 _BAND = (0.1, 0.9)  # quantiles over seeds
-
-Progress = Callable[[int, int, str], None]
 
 
 class Settings(NamedTuple):
@@ -65,7 +59,7 @@ def race(
     *,
     settings: Settings | None = None,
     folder: Path | None = None,
-    progress: Progress = lambda _done, _all, _name: None,
+    progress: keeping.Progress = lambda _done, _all, _name: None,
 ) -> dict[str, Any]:
     """Measure every task and learner; cells that `folder` holds already are not run again.
 
@@ -83,31 +77,24 @@ def race(
         skipped["VowpalWabbit"] = str(MissingExtraError("VowpalWabbit", "vowpalwabbit", "peers"))
         learners = [name for name in learners if name != "VowpalWabbit"]
     cells = list(_cells(tasks, learners))
-    done = {cell: kept for cell in cells if (kept := _kept(folder, cell, settings)) is not None}
+    used = settings._asdict()
+    missing = [cell for cell in cells if keeping.kept_cell(folder, cell.name, used) is None]
     made: dict[str, Made | None] = {}
-    for task in dict.fromkeys(cell.task for cell in cells if cell not in done):
+    for task in dict.fromkeys(cell.task for cell in missing):
         try:
             made[task] = TASKS[task].build(0) if TASKS[task].fixed else None
         except DatasetUnavailableError as error:
             skipped[task] = str(error)
-    left = [cell for cell in cells if cell not in done and cell.task in made]
-    total = len(done) + len(left)
-    # A fresh process for each worker: forked ones could inherit locks of running threads.
-    with ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("spawn")) as pool:
-        running = {pool.submit(_measure, cell, made[cell.task], settings): cell for cell in left}
-        try:
-            for future in as_completed(running):
-                cell = running[future]
-                done[cell] = future.result()
-                _keep(folder, cell, settings, done[cell])
-                progress(len(done), total, cell.name)
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
+    jobs = [
+        keeping.Cell(cell.name, used, _measure, (cell, made.get(cell.task), settings))
+        for cell in cells
+        if cell not in missing or cell.task in made
+    ]
+    done = keeping.run_cells(jobs, folder=folder, progress=progress)
     rows: dict[str, list[dict[str, Any]]] = {"picking": [], "proving": []}
     for cell in cells:
-        if cell in done:
-            found = {"task": cell.task, "learner": cell.learner, **done[cell]}
+        if cell.name in done:
+            found = {"task": cell.task, "learner": cell.learner, **done[cell.name]}
             if cell.kind == "picking":
                 found["needed"] = rounds_needed(found["budgets"], found["right"])
             rows[cell.kind].append(found)
@@ -217,26 +204,6 @@ def _measure(cell: _Cell, made: Made | None, settings: Settings) -> dict[str, An
         "high": high.tolist(),
         "right": (gaps <= task.epsilon + 1e-12).mean(axis=1).tolist(),
     }
-
-
-def _kept(folder: Path | None, cell: _Cell, settings: Settings) -> dict[str, Any] | None:
-    """A finished cell of the same settings, or None."""
-    if folder is None:
-        return None
-    try:
-        saved = json.loads((folder / "cells" / f"{cell.name}.json").read_text())
-    except (OSError, ValueError):
-        return None
-    if saved.get("settings") != settings._asdict():
-        return None
-    kept: dict[str, Any] = saved["found"]
-    return kept
-
-
-def _keep(folder: Path | None, cell: _Cell, settings: Settings, found: dict[str, Any]) -> None:
-    if folder is not None:
-        text = json.dumps({"settings": settings._asdict(), "found": found})
-        write_atomically(folder / "cells" / f"{cell.name}.json", text.encode())
 
 
 def _by_task(rows: list[dict[str, Any]], key: str) -> dict[str, dict[str, float | None]]:

@@ -1,16 +1,70 @@
-"""The figure of docs/exploration-by-optimization.md: what theory allows, and what is proved."""
+"""Figures of what theory allows, and of what is proved."""
+
+from dataclasses import replace
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter, FuncFormatter, LogLocator, NullFormatter
 
-from policysieve.report.style import colours, legend, look, new_figure
-from policysieve.theory import closed_form_bound, dec, dec_bound
+from policysieve.problem import Problem
+from policysieve.report.panels import log_axes, new_panels
+from policysieve.report.style import INK, colours, legend, look, new_figure
+from policysieve.theory import BOUNDS, closed_form_bound, dec, dec_bound
 
-__all__ = ["dec_figure"]
+__all__ = ["bounds_figure", "dec_figure"]
 
 _ACTIONS = 10
 _SPARSITY = 1.0
+_EPSILONS = 30  # drawn
+
+
+def bounds_figure(problem: Problem, log_n_policies: float) -> Figure:
+    """Draw every bound of `theory.BOUNDS` that applies against epsilon.
+
+    Guarantees are on the left, rates on the right; lower bounds are dashed. The thin line on the
+    right is eps = s m/K, where the two terms of the paper's rate are equal.
+    """
+    widest = 0.45 * problem.reward_cap
+    last = max(problem.epsilon, min(widest, 10 * problem.epsilon))
+    problems = [
+        replace(problem, epsilon=float(eps))
+        for eps in np.geomspace(problem.epsilon / 100, last, _EPSILONS)
+    ]
+    with look():
+        figure, (left, right) = new_panels(2, columns=2, height=3.6)
+        for axes, constants in ((left, "explicit"), (right, "rate")):
+            _draw_bounds(axes, constants, problems, log_n_policies)
+        left.set_title("guaranteed, with constants", loc="left", fontsize=9.5)
+        right.set_title("rates, with constant 1", loc="left", fontsize=9.5)
+        left.set_ylabel("rounds")
+        if problem.sparsity is not None:
+            crossover = problem.sparsity * problem.slate_size / problem.n_actions
+            if problems[0].epsilon < crossover < problems[-1].epsilon:
+                right.axvline(crossover, color=INK, lw=0.6)
+    return figure
+
+
+def _draw_bounds(
+    axes: Axes, constants: str, problems: list[Problem], log_n_policies: float
+) -> None:
+    """Upper bounds coloured, the later ones thinner, so that equal ones show; lower ones dashed."""
+    seen = {"upper": 0, "lower": 0}
+    for bound in (bound for bound in BOUNDS if bound.constants == constants):
+        points = [(one.epsilon, bound.rounds(one, log_n_policies)) for one in problems]
+        drawn = [(eps, rounds) for eps, rounds in points if rounds is not None]
+        if not drawn:
+            continue
+        number = seen[bound.kind]
+        seen[bound.kind] += 1
+        if bound.kind == "lower":
+            colour, width, dashes = INK, 1.0, ("--", ":")[number]
+        else:
+            colour, width = colours(number + 1)[-1], 3.2 - 0.5 * number
+            dashes = "-" if number < 4 else "-."
+        axes.plot(*zip(*drawn, strict=True), c=colour, lw=width, ls=dashes, label=bound.name)
+    log_axes(axes, "epsilon: distance to the best policy")
+    axes.legend(loc="lower left", bbox_to_anchor=(0, 1.1), ncols=2, borderaxespad=0)
 
 
 def dec_figure() -> Figure:

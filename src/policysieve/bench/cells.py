@@ -1,0 +1,91 @@
+"""Measurements in cells, each kept in a file of its own when it is done."""
+
+import json
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from policysieve.cache import write_atomically
+
+__all__ = ["Cell", "Progress", "keep_cell", "kept_cell", "run_cells"]
+
+Progress = Callable[[int, int, str], None]
+
+
+class Cell(NamedTuple):
+    """One measurement.
+
+    Attributes
+    ----------
+    name : str
+        Of its file, too.
+    settings : dict
+        What it was measured with, as JSON has it: a kept cell of other settings is run anew.
+    measure : callable
+        A function of a module, because another process calls it.
+    arguments : tuple
+    """
+
+    name: str
+    settings: dict[str, Any]
+    measure: Callable[..., dict[str, Any]]
+    arguments: tuple[Any, ...]
+
+
+def kept_cell(folder: Path | None, name: str, settings: dict[str, Any]) -> dict[str, Any] | None:
+    """What was found by a finished cell of the same settings, or None."""
+    if folder is None:
+        return None
+    try:
+        saved = json.loads(_path(folder, name).read_text())
+    except (OSError, ValueError):
+        return None
+    if saved.get("settings") != settings:
+        return None
+    found: dict[str, Any] = saved["found"]
+    return found
+
+
+def keep_cell(
+    folder: Path | None, name: str, settings: dict[str, Any], found: dict[str, Any]
+) -> None:
+    """Write what a cell found, if there is a folder."""
+    if folder is not None:
+        text = json.dumps({"settings": settings, "found": found})
+        write_atomically(_path(folder, name), text.encode())
+
+
+def run_cells(
+    cells: Sequence[Cell], *, folder: Path | None, progress: Progress
+) -> dict[str, dict[str, Any]]:
+    """Run cells on all cores; those that `folder` holds already are not run again.
+
+    Returns what every cell found, by name.
+    `progress` hears of each cell that was run: how many are done, of how many, and its name.
+    """
+    done = {
+        cell.name: found
+        for cell in cells
+        if (found := kept_cell(folder, cell.name, cell.settings)) is not None
+    }
+    left = [cell for cell in cells if cell.name not in done]
+    # A fresh process for each worker: forked ones could inherit locks of running threads.
+    with ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("spawn")) as pool:
+        running = {pool.submit(cell.measure, *cell.arguments): cell for cell in left}
+        try:
+            for future in as_completed(running):
+                cell = running[future]
+                done[cell.name] = future.result()
+                keep_cell(folder, cell.name, cell.settings, done[cell.name])
+                progress(len(done), len(cells), cell.name)
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+    return done
+
+
+def _path(folder: Path, name: str) -> Path:
+    return folder / "cells" / f"{name}.json"
