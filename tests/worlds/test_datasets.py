@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 
 import policysieve as ps
+from policysieve.formats import open_rounds
 from policysieve.worlds import datasets, readers
-from policysieve.worlds.catalogue import CATALOGUE, Entry
-from policysieve.worlds.datasets import dataset_files, is_cached, load_dataset
-from tests.datasets import needs_dataset
+from policysieve.worlds.catalogue import CATALOGUE, LOGS, Entry
+from policysieve.worlds.datasets import dataset_files, fetch_log, is_cached, load_dataset
+from tests.datasets import needs_dataset, needs_log
 
 # Rows of each class as published with the data sets.
 LETTERS = [789, 766, 736, 805, 768, 775, 773, 734, 755, 747, 739, 761, 792]
@@ -68,6 +69,41 @@ class TestEachDataset:
         data = load_dataset("digits")
         world = ps.worlds.Classification(data.X, data.y)
         assert (world.n_contexts, world.n_actions) == (1797, 10)
+
+
+class TestEachLog:
+    @pytest.mark.parametrize("name", LOGS)
+    def test_is_what_the_catalogue_says(self, name):
+        path, entry = needs_log(name), LOGS[name]
+        assert dataset_files(name) == [path]
+        assert is_cached(name)
+        pieces = list(open_rounds(path))
+        assert sum(map(len, pieces)) == entry.n_rows
+        shown = np.concatenate([piece.actions for piece in pieces])
+        assert np.array_equal(np.unique(shown), np.arange(entry.n_actions))
+        assert all((entry.description, entry.source, entry.licence))
+
+    @pytest.mark.parametrize(
+        ("name", "clicks"), [("open-bandit-random", 38), ("open-bandit-bts", 42)]
+    )
+    def test_has_the_published_number_of_clicks(self, name, clicks):
+        assert sum(piece.rewards.sum() for piece in open_rounds(needs_log(name))) == clicks
+
+    @pytest.mark.parametrize("name", ["digits", "random", None])
+    def test_unknown_names(self, name):
+        with pytest.raises(ps.InvalidArgumentError, match="one of open-bandit-random, open-bandit"):
+            fetch_log(name)
+        assert not set(LOGS) & set(CATALOGUE)
+
+    def test_without_a_registry_it_says_what_to_do(self, tmp_path, monkeypatch):
+        def run(command, **_options):
+            return subprocess.CompletedProcess(command, 1, "", "ERROR: none\n")
+
+        monkeypatch.setenv("POLICYSIEVE_CACHE", str(tmp_path))
+        monkeypatch.setattr(subprocess, "run", run)
+        with pytest.raises(ps.DatasetUnavailableError, match="copy obp/dataset/obd/random/all/all"):
+            fetch_log("open-bandit-random")
+        assert not list(tmp_path.iterdir())
 
 
 class TestOrder:

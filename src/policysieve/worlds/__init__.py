@@ -2,7 +2,7 @@
 
 from policysieve.worlds.base import Draw, World
 from policysieve.worlds.classification import Classification
-from policysieve.worlds.datasets import Dataset, load_dataset
+from policysieve.worlds.datasets import Dataset, fetch_log, load_dataset
 from policysieve.worlds.finite import FiniteWorld
 from policysieve.worlds.lower_bounds import HiddenArm, RareContext
 from policysieve.worlds.multilabel import Multilabel
@@ -21,6 +21,7 @@ __all__ = [
     "Replay",
     "SparseSynthetic",
     "World",
+    "fetch_log",
     "load_dataset",
     "make_pool",
 ]

