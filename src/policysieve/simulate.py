@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from itertools import pairwise
@@ -70,6 +70,8 @@ class RunResult:
         Exact value of every policy, where the world knows it.
     finished : bool
         Whether the learner had finished; False if the rounds ran out before.
+    configuration : mapping
+        What `run` was called with, in words; the seed is None if a generator was given.
     """
 
     learner: str
@@ -81,6 +83,7 @@ class RunResult:
     problem: Problem
     intervals: ValueIntervals = field(repr=False, compare=False)
     true_values: npt.NDArray[np.float64] | None = field(repr=False, compare=False)
+    configuration: Mapping[str, Any] = field(repr=False, compare=False)
 
     def __repr__(self) -> str:
         known = "" if self.suboptimality is None else f", suboptimality {self.suboptimality:.4g}"
@@ -98,11 +101,21 @@ class RunResult:
         """The policies with the largest estimates, with their limits and, if known, true values."""
         return self.intervals.leaders(count, self.true_values)
 
-    def report(self, path: str | os.PathLike[str], *, title: str | None = None) -> None:
-        """Write a self-contained HTML page with tables and plots."""
+    def report(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        title: str | None = None,
+        figures: str | os.PathLike[str] | None = None,
+        command: str | None = None,
+    ) -> None:
+        """Write a self-contained HTML page with tables and plots.
+
+        Parameters are those of `policysieve.report.save_run_report`.
+        """
         from policysieve.report import save_run_report
 
-        save_run_report(self, path, title=title)
+        save_run_report(self, path, title=title, figures=figures, command=command)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
@@ -156,7 +169,8 @@ def run(
     """
     max_rounds = integer("max_rounds", max_rounds, low=1)
     batch_size = integer("batch_size", batch_size, low=1)
-    stops = _stops(checkpoints, max_rounds)
+    asked = list(checkpoints) if isinstance(checkpoints, Iterable) else checkpoints
+    stops = _stops(asked, max_rounds)
     world_rng = as_rng(rng)
     _check_fit(learner, world)
     true_values, best = _truth(learner, world)
@@ -200,6 +214,13 @@ def run(
         problem=learner.problem,
         intervals=learner.intervals(),
         true_values=true_values,
+        configuration={
+            "world": repr(world),
+            "max_rounds": max_rounds,
+            "batch_size": batch_size,
+            "checkpoints": asked,
+            "seed": rng if isinstance(rng, int | np.integer) else None,
+        },
     )
 
 

@@ -55,7 +55,13 @@ class TestDemo:
         assert "(0.05 was asked for)" in result.output
         assert "in truth it is the best" in result.output
         assert "Uniformly random guesses prove" in result.output
-        assert (out / "report.html").is_file()
+        page = (out / "report.html").read_text(encoding="utf-8")
+        assert "<code>policysieve demo --rounds 600 " in page
+
+    def test_figures(self, tmp_path):
+        where = ("--out", tmp_path, "--figures", tmp_path / "figures")
+        assert invoke("demo", "--rounds", 1, "--classifiers", 2, *where).exit_code == 0
+        assert (tmp_path / "figures" / "bounds.png").is_file()
 
     def test_bounds_fall_line_by_line_where_there_is_no_terminal(self, result):
         news = [line for line in result.output.splitlines() if line.startswith("Sieve: ")]

@@ -1,4 +1,5 @@
 import json
+import shlex
 from pathlib import Path
 
 import pytest
@@ -35,6 +36,15 @@ def test_the_example_proves_its_point(result, out):
     assert sieve["certified_share"] == 1
     assert sieve["worst_suboptimality"] == 0
     assert uniform["certified_rounds"] > 2 * sieve["certified_rounds"]
+
+
+def test_figures_and_what_was_typed(config, tmp_path):
+    invoke("run", config, "--out", tmp_path / "a", "--figures", tmp_path / "figures")
+    names = {path.name for path in (tmp_path / "figures").iterdir()}
+    assert {"bounds.png", "bounds.svg", "leaders.png", "suboptimality.svg"} <= names
+    page = (tmp_path / "a" / "report.html").read_text(encoding="utf-8")
+    typed = shlex.join(["policysieve", "run", str(config), "--out", str(tmp_path / "a")])
+    assert f"<code>{typed} --figures" in page
 
 
 def test_json_is_what_is_saved(config, tmp_path):

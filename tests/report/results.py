@@ -58,6 +58,7 @@ def made_up_result(
         problem=PROBLEM,
         intervals=ValueIntervals(values, values - last, values + last),
         true_values=true_values if truth else None,
+        configuration={"world": "made up", "batch_size": 100, "checkpoints": [100, 300], "seed": 0},
     )
 
 

@@ -3,7 +3,15 @@ from math import inf, nan
 import numpy as np
 import pytest
 
-from policysieve.report.formats import column_texts, is_number, sort_key, value_text
+from policysieve.report.formats import (
+    Beyond,
+    column_texts,
+    exact_text,
+    flat_texts,
+    is_number,
+    sort_key,
+    value_text,
+)
 
 
 @pytest.mark.parametrize(
@@ -61,3 +69,38 @@ def test_numbers_of_a_column_look_alike(values, texts):
 def test_what_a_page_sorts_by(value, key, numeric):
     assert sort_key(value) == key
     assert is_number(value) is numeric
+
+
+def test_numbers_that_were_not_enough():
+    """Among others they change nothing of how those are shown, and are sorted as numbers."""
+    assert column_texts([12, Beyond(10_000)]) == ["12", ">10,000"]
+    assert column_texts([0.5, Beyond(10_000)]) == ["0.5000", ">10,000"]
+    assert is_number(Beyond(3))
+    assert sort_key(Beyond(10_000)) == "10000.0"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0.123456789, "0.123456789"),
+        (np.float64(0.1), "0.1"),
+        (-20_000, "-20000"),
+        (1e-12, "1e-12"),
+        (True, "yes"),
+        (None, "\N{EN DASH}"),
+        ("a-b", "a-b"),
+    ],
+)
+def test_exact_values(value, text):
+    assert exact_text(value) == text
+
+
+def test_settings_in_tables():
+    tables = {"a": {"b": {"c": 1.5}}, "d": [{"e": 1}, {"e": [2, 3]}], "f": (), "g": None}
+    assert list(flat_texts(tables)) == [
+        ("a.b.c", "1.5"),
+        ("d[0].e", "1"),
+        ("d[1].e", "2, 3"),
+        ("f", ""),
+        ("g", "\N{EN DASH}"),
+    ]

@@ -1,4 +1,5 @@
 import os
+import platform
 from importlib import metadata
 from math import nan
 
@@ -14,14 +15,19 @@ from tests.report.results import made_up_result
 def full_page() -> Page:
     result = made_up_result(5)
     return (
-        Page("A page", "What it is about.", configuration={"epsilon": 0.1, "none": None})
+        Page(
+            "A page",
+            "What it is about.",
+            configuration={"epsilon": 0.1, "none": None},
+            made_by="policysieve demo",
+        )
         .facts({"plain": 3, "noted": (0.25, "a note"), "missing": nan})
         .section("Part")
         .text("One paragraph.")
         .text("The main one.", statement=True)
-        .figure(value_intervals(result), "Intervals")
-        .figure(value_intervals(result), "The same again")
-        .figure(suboptimality_over_rounds(result), "Distances")
+        .figure(value_intervals(result), "Intervals", name="first")
+        .figure(value_intervals(result), "The same again", name="again")
+        .figure(suboptimality_over_rounds(result), "Distances", name="distances")
         .table(["name", "x"], [["b", 1.5], ["a", None]], "A table")
         .table(["name"], [["c"]], "Another", fold="More")
     )
@@ -32,7 +38,7 @@ def test_the_page_is_well_formed_and_ids_are_unique():
     assert len(document.ids) == len(set(document.ids))
     assert document.references == set(document.ids)
     assert document.text_of("h1") == ["A page"]
-    assert document.text_of("h2") == ["Part", "Configuration and versions"]
+    assert document.text_of("h2") == ["Part", "How this was made"]
     assert len(document.tags("svg")) == 2 * 3  # wide and narrow
     assert len(document.tags("table")) == 2
     assert document.text_of("summary") == ["More"]
@@ -57,18 +63,18 @@ def test_the_same_contents_give_the_same_bytes():
 def test_everything_is_escaped():
     evil = "<script>alert('&\"')</script>"
     page = (
-        Page(evil, evil, configuration={evil: evil})
+        Page(evil, evil, configuration={evil: evil}, made_by=evil)
         .section(evil)
         .text(evil)
         .facts({evil: (evil, evil)})
         .table([evil], [[evil]], evil, fold=evil)
-        .figure(value_intervals(made_up_result()), evil)
+        .figure(value_intervals(made_up_result()), evil, name="figure")
     )
     html = page.html()
     document = Document(html)
     assert evil not in html
     assert len(document.tags("script")) == 1
-    for tag in ("title", "h1", "h2", "p", "dt", "dd", "th", "figcaption", "summary"):
+    for tag in ("title", "h1", "h2", "p", "dt", "dd", "th", "figcaption", "summary", "code"):
         assert evil in document.text_of(tag), tag
     assert {svg["aria-label"] for svg in document.tags("svg")} == {evil}
 
@@ -92,9 +98,41 @@ def test_rows_must_fit_the_columns():
         Page("t").table(["a", "b"], [[1, 2], [1]], "c")
 
 
-def test_versions_are_at_the_end():
-    names = Document(Page("t").html()).text_of("dd")
-    assert names[:2] == [metadata.version("policysieve"), metadata.version("numpy")]
+def test_how_it_was_made_is_at_the_end():
+    settings = {"epsilon": 0.123456789, "run": {"seeds": [0, 1]}, "learner": [{"rounds": 20_000}]}
+    document = Document(Page("t", configuration=settings, made_by="policysieve demo").html())
+    assert document.text_of("code") == ["policysieve demo"]
+    assert document.text_of("h3") == ["Configuration", "Versions"]
+    facts = dict(zip(document.text_of("dt"), document.text_of("dd"), strict=True))
+    assert facts["epsilon"] == "0.123456789"
+    assert facts["run.seeds"] == "0, 1"
+    assert facts["learner[0].rounds"] == "20000"
+    for name in ("policysieve", "numpy", "numba", "scipy"):
+        assert facts[name] == metadata.version(name)
+    assert facts["python"] == platform.python_version()
+    assert platform.machine() in facts["platform"]
+    assert platform.node() not in facts["platform"]
+
+
+def test_figures_have_names_of_their_own():
+    page = full_page()
+    with pytest.raises(InvalidArgumentError, match=r"another one for each figure.*'first' again"):
+        page.figure(value_intervals(made_up_result()), "caption", name="first")
+
+
+def test_figures_are_saved_when_asked_for(tmp_path):
+    """The same bytes each time, and readable without the page and its fonts."""
+    for name in ("a", "b"):
+        full_page().save(tmp_path / f"{name}.html", figures=tmp_path / name / "made")
+    files = sorted(path.name for path in (tmp_path / "a" / "made").iterdir())
+    assert files == sorted(
+        f"{n}.{e}" for n in ("first", "again", "distances") for e in ("png", "svg")
+    )
+    for name in files:
+        data = (tmp_path / "a" / "made" / name).read_bytes()
+        assert data == (tmp_path / "b" / "made" / name).read_bytes()
+        assert data.startswith(b"\x89PNG" if name.endswith("png") else b"<?xml")
+    assert "<text" not in (tmp_path / "a" / "made" / "first.svg").read_text()
 
 
 def test_saving_replaces_the_file(tmp_path):

@@ -27,11 +27,14 @@ def test_the_report_says_what_came_out(tmp_path):
     assert len(document.tags("tr")) == 1 + 15 + 1 + len(result.history)
     assert "true value" in document.text_of("th")
     assert "true distance" in document.text_of("th")
-    assert {"n_actions", "epsilon", "delta", "numpy"} <= set(document.text_of("dt"))
+    assert {"n_actions", "epsilon", "delta", "seed", "numba"} <= set(document.text_of("dt"))
+    assert document.text_of("code") == ["policysieve.run"]
 
 
 def test_the_result_writes_its_own_report(tmp_path):
-    made_up_result().report(tmp_path / "run.html", title="Mine & yours")
+    figures = tmp_path / "figures"
+    made_up_result().report(tmp_path / "run.html", title="Mine & yours", figures=figures)
+    assert {path.stem for path in figures.iterdir()} == {"leaders", "estimate", "suboptimality"}
     html = (tmp_path / "run.html").read_text(encoding="utf-8")
     assert Document(html).text_of("title") == ["Mine & yours"]
 

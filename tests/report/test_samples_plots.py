@@ -1,12 +1,9 @@
-from pathlib import Path
-
 import numpy as np
 import pytest
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
 from policysieve.bench.samples import RACERS
-from policysieve.report import save_samples_figures
 from policysieve.report.samples_plots import rounds_by_task, suboptimality_by_task
 from policysieve.report.style import BLUE
 
@@ -122,24 +119,3 @@ class TestSuboptimalityByTask:
         (band,) = axes.collections
         corners = {tuple(np.round(point, 9)) for point in band.get_paths()[0].vertices}
         assert corners == {(20, 0.15), (20, 0.6), (30, 0.05), (30, 0.2), (45, 0.001)}
-
-
-class TestSaving:
-    @staticmethod
-    def save(folder: Path, picking, proving) -> list[str]:
-        settings = {"most": 1000, "most_to_prove": 9000}
-        save_samples_figures({"settings": settings, "picking": picking, "proving": proving}, folder)
-        return sorted(path.name for path in folder.iterdir())
-
-    def test_what_was_measured(self, tmp_path):
-        proofs = [{"task": "one", "learner": "Uniform", "median": None}]
-        folder = tmp_path / "made" / "on the way"
-        assert self.save(folder, ROWS, proofs) == ["certified.svg", "curves.svg", "right.svg"]
-        for path in folder.iterdir():
-            text = path.read_text()
-            assert "</svg>" in text
-            assert "Uniform" in text
-
-    def test_only_what_was_measured(self, tmp_path):
-        assert self.save(tmp_path / "a", ROWS, []) == ["curves.svg", "right.svg"]
-        assert self.save(tmp_path / "b", [], []) == []

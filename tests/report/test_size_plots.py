@@ -1,7 +1,8 @@
 from dataclasses import replace
 
 import policysieve as ps
-from policysieve.report import cost_against_policies, rounds_against_epsilon
+from policysieve.report import cost_against_policies, rounds_against_epsilon, rounds_to_certify
+from tests.report.bench_results import BENCHES
 
 
 def plans(slate_size):
@@ -41,3 +42,20 @@ def test_costs_in_microseconds():
     }
     lines = drawn(cost_against_policies(growth))
     assert lines["rewarded round (slope 1.00)"] == [[10, 1], [1000, 100]]
+
+
+def test_rounds_to_certify():
+    """Hollow at the limit where there was no certificate."""
+    figure = rounds_to_certify(BENCHES["certificates"]["power"])
+    axes = figure.axes[0]
+    labels = [label.get_text() for label in axes.get_yticklabels()]
+    assert labels == ["10 actions, low-variance", "30 actions, low-variance"]
+    points = [(*line.get_xydata()[0], line.get_markerfacecolor() == "none") for line in axes.lines]
+    assert sorted((rounds, round(place), hollow) for rounds, place, hollow in points) == [
+        (1000, 0, False),
+        (3000, 1, False),
+        (9000, 0, True),
+        (9000, 1, True),
+    ]
+    names = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert names == ["betting", "empirical bernstein"]

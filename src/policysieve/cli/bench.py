@@ -4,11 +4,11 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import click
 
-from policysieve.cli.output import print_json, print_table, write_json
+from policysieve.cli.bench_output import output_options, write_outputs
+from policysieve.cli.output import print_json, print_table
 
 __all__ = ["bench"]
 
@@ -19,26 +19,18 @@ def bench() -> None:
 
 
 @bench.command()
-@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
-@click.option(
-    "--out",
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Folder for speed.json and the plot.",
-)
-def speed(as_json: bool, out: Path | None) -> None:
+@output_options("speed.json and the plot")
+def speed(as_json: bool, out: Path | None, report: Path | None) -> None:
     """Learners and certificates against naive twins, memory bandwidth and the class size."""
     from policysieve.bench.speed import speed as measure
-    from policysieve.report import cost_against_policies
+    from policysieve.report.speed_report import speed_rows
 
     result = measure(_progress(as_json))
-    if out is not None:
-        out.mkdir(parents=True, exist_ok=True)
-        write_json(result, out / "speed.json")
-        cost_against_policies(result["growth"]).savefig(out / "growth.svg")
+    write_outputs("speed", result, out=out, report=report, quiet=as_json)
     if as_json:
         print_json(result)
         return
-    _print(result)
+    print_table("Speed", ["what", "measured", "against"], speed_rows(result))
 
 
 @bench.command()
@@ -48,22 +40,15 @@ def speed(as_json: bool, out: Path | None) -> None:
 @click.option(
     "--seeds", default=5, show_default=True, type=click.IntRange(1), help="Seeds of the race."
 )
-@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
-@click.option(
-    "--out",
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Folder for certificates.json and the plot.",
-)
-def certificates(runs: int, seeds: int, as_json: bool, out: Path | None) -> None:
+@output_options("certificates.json and the plot")
+def certificates(
+    runs: int, seeds: int, as_json: bool, out: Path | None, report: Path | None
+) -> None:
     """Count false certificates on null worlds, and race the methods to a true one."""
     from policysieve.bench.certificates import certificates as measure
-    from policysieve.report import rounds_to_certify
 
     result = measure(runs=runs, seeds=seeds, progress=_progress(as_json))
-    if out is not None:
-        out.mkdir(parents=True, exist_ok=True)
-        write_json(result, out / "certificates.json")
-        rounds_to_certify(result["power"]).savefig(out / "certificates.svg")
+    write_outputs("certificates", result, out=out, report=report, quiet=as_json)
     if as_json:
         print_json(result)
         return
@@ -100,21 +85,20 @@ def certificates(runs: int, seeds: int, as_json: bool, out: Path | None) -> None
 @click.option(
     "--seeds", default=20, show_default=True, type=click.IntRange(1), help="Runs of each cell."
 )
-@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
-@click.option(
-    "--out",
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Folder for samples.json and the plots; cells that it holds are not run again.",
-)
+@output_options("samples.json and the plots; cells that it holds are not run again")
 def samples(
-    tasks: str | None, learners: str | None, seeds: int, as_json: bool, out: Path | None
+    tasks: str | None,
+    learners: str | None,
+    seeds: int,
+    as_json: bool,
+    out: Path | None,
+    report: Path | None,
 ) -> None:
     """Race all learners: rounds until they are right, and until they can prove it."""
     from policysieve.bench.race import Settings, race
     from policysieve.bench.samples import RACERS
     from policysieve.bench.tasks import TASKS
     from policysieve.cli.samples import print_samples
-    from policysieve.report import save_samples_figures
 
     with _cells_bar(as_json) as progress:
         result = race(
@@ -124,14 +108,56 @@ def samples(
             folder=out,
             progress=progress,
         )
-    if out is not None:
-        out.mkdir(parents=True, exist_ok=True)
-        write_json(result, out / "samples.json")
-        save_samples_figures(result, out)
+    write_outputs("samples", result, out=out, report=report, quiet=as_json)
     if as_json:
         print_json(result)
         return
     print_samples(result)
+
+
+@bench.command()
+@click.option("--tasks", help="Names of tasks, with commas between them; all by default.")
+@click.option("--contestants", help="Names, with commas between them; all by default.")
+@click.option(
+    "--seeds", default=5, show_default=True, type=click.IntRange(1), help="Runs of each cell."
+)
+@click.option(
+    "--rounds", default=20_000, show_default=True, type=click.IntRange(1), help="Of each run."
+)
+@click.option(
+    "--batch", default=100, show_default=True, type=click.IntRange(1), help="Rounds at once."
+)
+@output_options("classify.json and the plot; cells that it holds are not run again")
+def classify(
+    tasks: str | None,
+    contestants: str | None,
+    seeds: int,
+    rounds: int,
+    batch: int,
+    as_json: bool,
+    out: Path | None,
+    report: Path | None,
+) -> None:
+    """Compare bandit classifiers: accuracy on held-out rows, and rounds per second."""
+    from policysieve.bench.classify import ClassifySettings
+    from policysieve.bench.classify import classify as measure
+    from policysieve.bench.classify_tasks import CLASSIFY_TASKS
+    from policysieve.bench.contestants import CONTESTANTS
+    from policysieve.cli.classify import print_classify
+
+    with _cells_bar(as_json) as progress:
+        result = measure(
+            _names(tasks) or tuple(CLASSIFY_TASKS),
+            _names(contestants) or tuple(CONTESTANTS),
+            settings=ClassifySettings(seeds=seeds, rounds=rounds, batch=batch),
+            folder=out,
+            progress=progress,
+        )
+    write_outputs("classify", result, out=out, report=report, quiet=as_json)
+    if as_json:
+        print_json(result)
+        return
+    print_classify(result)
 
 
 def _names(option: str | None) -> tuple[str, ...]:
@@ -166,58 +192,3 @@ def _progress(quiet: bool) -> Callable[[str], None]:
             click.echo(f"Measuring {step.replace('_', ' ')} ...", err=True)
 
     return say
-
-
-def _print(result: dict[str, Any]) -> None:
-    naive, memory = result["low_variance_against_naive"], result["memory_bandwidth"]
-    growth, peak = result["growth"], result["peak_memory"]
-    optimization, proof = result["exploration_by_optimization"], result["certificate"]
-    micros = optimization["closed_form_microseconds"]
-    rows = [
-        (
-            "rounds per second, end to end (K=100, 1,000 policies)",
-            f"{naive['rounds_per_second']:,.0f}",
-            f"{naive['ratio']:.0f} times the naive twin",
-        ),
-        (
-            "microseconds per rewarded round (1,000,000 policies)",
-            f"{1e6 * memory['event_seconds']:.0f}",
-            f"{memory['share']:.0%} of a copy's bandwidth",
-        ),
-        (
-            "growth of a rewarded round with the class",
-            f"slope {growth['rewarded_slope']:.2f}",
-            "1 is proportional",
-        ),
-        (
-            "growth of an unrewarded round with the class",
-            f"slope {growth['unrewarded_slope']:.2f}",
-            "0 is flat",
-        ),
-    ]
-    rows += [
-        (
-            "microseconds per closed form (K = 10 / 100 / 1,000)",
-            " / ".join(f"{value:.2g}" for value in micros.values()),
-            "exploration by optimization",
-        ),
-        (
-            "rounds per second, exploration by optimization",
-            f"{optimization['rounds_per_second']:,.0f}",
-            f"{optimization['ratio']:.2f} times EXP4",
-        ),
-        (
-            "seconds per certificate (100,000 policies, 10,000 events)",
-            f"{proof['seconds']:.2f}",
-            f"{proof['share']:.0%} of one pass at a copy's bandwidth",
-        ),
-    ]
-    if "skipped" not in peak:
-        rows.append(
-            (
-                "peak memory beyond the table (a million policies, a million rounds)",
-                f"{peak['megabytes_beyond_the_table']:.0f} MB",
-                f"the table has {peak['table_megabytes']:.0f} MB",
-            )
-        )
-    print_table("Speed", ["what", "measured", "against"], rows)

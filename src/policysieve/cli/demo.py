@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from policysieve.cli.output import print_json, print_table, print_text, write_json
+from policysieve.cli.options import figures_option
+from policysieve.cli.output import command_line, print_json, print_table, print_text, write_json
 
 if TYPE_CHECKING:
     from policysieve.experiment import ExperimentResult
@@ -38,8 +39,11 @@ _TRAINING_ROWS = 600
     type=click.Path(file_okay=False, path_type=Path),
     help="Folder for report.html and result.json.",
 )
+@figures_option
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
-def demo(seed: int, rounds: int, classifiers: int, out: Path, as_json: bool) -> None:
+def demo(
+    seed: int, rounds: int, classifiers: int, out: Path, figures: Path | None, as_json: bool
+) -> None:
     """Choose among hundreds of digit classifiers from right/wrong feedback alone.
 
     Each round shows a handwritten digit; the learner guesses one of ten labels and hears only
@@ -77,6 +81,8 @@ def demo(seed: int, rounds: int, classifiers: int, out: Path, as_json: bool) -> 
     result.report(
         out / "report.html",
         title=f"The best of {classifiers} digit classifiers, from right or wrong",
+        figures=figures,
+        command=command_line(),
     )
     if as_json:
         print_json(data)

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -11,7 +12,28 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-__all__ = ["print_json", "print_table", "print_text", "write_json"]
+__all__ = [
+    "command_line",
+    "keep_command_line",
+    "print_json",
+    "print_table",
+    "print_text",
+    "write_json",
+]
+
+_COMMAND = "policysieve.command"
+
+
+def keep_command_line(context: click.Context, arguments: Sequence[str]) -> None:
+    """Remember what was typed, for reports."""
+    context.meta[_COMMAND] = shlex.join(["policysieve", *arguments])
+
+
+def command_line() -> str:
+    """What was typed to start the command that runs."""
+    context = click.get_current_context()
+    command: str = context.meta.get(_COMMAND, context.command_path)
+    return command
 
 
 def print_text(text: str) -> None:

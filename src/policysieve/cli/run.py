@@ -5,7 +5,8 @@ from typing import Any
 
 import click
 
-from policysieve.cli.output import print_json, print_table, print_text, write_json
+from policysieve.cli.options import figures_option
+from policysieve.cli.output import command_line, print_json, print_table, print_text, write_json
 
 __all__ = ["run"]
 
@@ -19,8 +20,9 @@ __all__ = ["run"]
     type=click.Path(file_okay=False, path_type=Path),
     help="Folder for report.html and result.json.",
 )
+@figures_option
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
-def run(config: Path, out: Path, as_json: bool) -> None:
+def run(config: Path, out: Path, figures: Path | None, as_json: bool) -> None:
     """Compare learners in the world that CONFIG, a TOML file, describes.
 
     Every learner plays with every seed, and is judged by what its rounds prove.
@@ -34,7 +36,7 @@ def run(config: Path, out: Path, as_json: bool) -> None:
         result = experiment.run(tell)
     data = result.to_dict()
     write_json(data, out / "result.json")
-    result.report(out / "report.html")
+    result.report(out / "report.html", figures=figures, command=command_line())
     if as_json:
         print_json(data)
         return

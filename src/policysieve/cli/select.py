@@ -1,14 +1,20 @@
 """``policysieve select``: the best policy from a log, with a certificate."""
 
-import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import click
 
-from policysieve.cli.options import SPARSITY, known_sparsity
-from policysieve.cli.output import print_json, print_table, print_text
+from policysieve.cli.options import (
+    SPARSITY,
+    check_figures,
+    figures_option,
+    known_sparsity,
+    report_option,
+)
+from policysieve.cli.output import command_line, print_json, print_table, print_text
+from policysieve.cli.progress import with_progress
 from policysieve.problem import Problem
 
 __all__ = ["select"]
@@ -44,9 +50,8 @@ _METHODS = ("betting", "empirical_bernstein", "stitched", "fixed", "checkpoints"
     "--floor", type=float, help="Smallest propensity possible; by default the smallest in the log."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
-@click.option(
-    "--report", type=click.Path(dir_okay=False, path_type=Path), help="Write an HTML report here."
-)
+@report_option
+@figures_option
 def select(
     log: str,
     policies: str,
@@ -58,6 +63,7 @@ def select(
     floor: float | None,
     as_json: bool,
     report: Path | None,
+    figures: Path | None,
 ) -> None:
     """Choose the best policy from LOG, a Parquet file, and say what the log proves about it.
 
@@ -68,6 +74,7 @@ def select(
     from policysieve.evidence import select as choose
     from policysieve.log import LogFile
 
+    check_figures(report, figures)
     file = LogFile(log)
     candidates = load_policies(policies, actions, file.slate_size)
     problem = Problem(
@@ -79,13 +86,11 @@ def select(
     )
 
     def track(pieces: Iterable[Any]) -> Iterable[Any]:
-        if as_json or not sys.stderr.isatty():
-            return pieces
-        return _with_bar(pieces, len(file))
+        return with_progress(pieces, "Reading", total=len(file), quiet=as_json)
 
     selection = choose(file, candidates, problem, method=method, floor=floor, track=track)
     if report is not None:
-        selection.report(report)
+        selection.report(report, figures=figures, command=command_line())
     if as_json:
         print_json(selection.to_dict())
         return
@@ -105,14 +110,3 @@ def select(
     print_text(selection.guarantee)
     if report is not None:
         click.echo(f"Report: {report}")
-
-
-def _with_bar(pieces: Iterable[Any], total: int) -> Iterable[Any]:
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("Reading", total=total)
-        for piece in pieces:
-            yield piece
-            bar.advance(task, len(piece))

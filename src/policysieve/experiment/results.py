@@ -172,11 +172,21 @@ class ExperimentResult:
             for row in learner.seeds[0].result.leaders(count)
         ]
 
-    def report(self, path: str | os.PathLike[str], *, title: str | None = None) -> None:
-        """Write a self-contained HTML page that compares the learners."""
+    def report(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        title: str | None = None,
+        figures: str | os.PathLike[str] | None = None,
+        command: str | None = None,
+    ) -> None:
+        """Write a self-contained HTML page that compares the learners.
+
+        Parameters are those of `policysieve.report.save_experiment_report`.
+        """
         from policysieve.report import save_experiment_report
 
-        save_experiment_report(self, path, title=title)
+        save_experiment_report(self, path, title=title, figures=figures, command=command)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""

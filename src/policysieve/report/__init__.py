@@ -1,7 +1,11 @@
 """Plots of results, and one self-contained HTML page of them."""
 
+from policysieve.report.bench_report import bench_page, save_bench_report
+from policysieve.report.classify_plots import accuracy_by_task
 from policysieve.report.experiment_plots import bound_by_learner, suboptimality_by_learner
 from policysieve.report.experiment_report import save_experiment_report
+from policysieve.report.health_plots import mean_weights
+from policysieve.report.health_report import save_health_report
 from policysieve.report.page import Page
 from policysieve.report.plots import (
     estimate_over_rounds,
@@ -9,7 +13,6 @@ from policysieve.report.plots import (
     value_intervals,
 )
 from policysieve.report.run_report import save_run_report
-from policysieve.report.samples_plots import save_samples_figures
 from policysieve.report.selection_report import save_selection_report
 from policysieve.report.size_plots import (
     cost_against_policies,
@@ -19,14 +22,18 @@ from policysieve.report.size_plots import (
 
 __all__ = [
     "Page",
+    "accuracy_by_task",
+    "bench_page",
     "bound_by_learner",
     "cost_against_policies",
     "estimate_over_rounds",
+    "mean_weights",
     "rounds_against_epsilon",
     "rounds_to_certify",
+    "save_bench_report",
     "save_experiment_report",
+    "save_health_report",
     "save_run_report",
-    "save_samples_figures",
     "save_selection_report",
     "suboptimality_by_learner",
     "suboptimality_over_rounds",

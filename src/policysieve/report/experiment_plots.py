@@ -8,15 +8,25 @@ import numpy.typing as npt
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
-from policysieve.report.style import INK, PAPER, colours, legend, look, new_figure, rounds_axis, say
+from policysieve.report.style import (
+    INK,
+    PAPER,
+    colours,
+    legend,
+    line_looks,
+    look,
+    new_figure,
+    rounds_axis,
+    say,
+)
 
 if TYPE_CHECKING:
     from policysieve.experiment import ExperimentResult, LearnerResult, SeedResult
 
 __all__ = ["bound_by_learner", "suboptimality_by_learner"]
 
-_LINES = ("-", "--", "-.", ":")
 _SHORT = 12  # letters of a name that goes into a narrow column
+_MARKS = 8  # on a line, where it has many points
 _LOWEST = 0.1  # of epsilon: where the axis of the bound ends
 
 Array = npt.NDArray[np.float64]
@@ -101,9 +111,8 @@ def _draw_learners(figure: Figure, result: "ExperimentResult", points: Points) -
     axes = figure.axes[0]
     drawn: list[float] = []
     many = len(result.seeds) > 1
-    for number, (learner, colour) in enumerate(
-        zip(result.learners, colours(len(result.learners)), strict=True)
-    ):
+    looks = line_looks(len(result.learners))
+    for learner, (colour, marker, dashes) in zip(result.learners, looks, strict=True):
         rounds, values = _over_rounds(learner, points)
         if not len(rounds):
             continue
@@ -112,9 +121,17 @@ def _draw_learners(figure: Figure, result: "ExperimentResult", points: Points) -
             axes.fill_between(
                 rounds, values.min(axis=0), values.max(axis=0), color=colour, alpha=0.16, lw=0
             )
-        style = _LINES[(number + number // len(_LINES)) % len(_LINES)]  # colours repeat as well
-        middle = np.median(values, axis=0)
-        axes.plot(rounds, middle, style, color=colour, label=learner.name, clip_on=False, zorder=3)
+        axes.plot(
+            rounds,
+            np.median(values, axis=0),
+            color=colour,
+            ls=dashes,
+            marker=marker,
+            markevery=(0, max(1, len(rounds) // _MARKS)),
+            label=learner.name,
+            clip_on=False,
+            zorder=3,
+        )
     if not drawn:
         say(figure, axes, "No rounds were played.")
         return False

@@ -1,8 +1,7 @@
 """The report of an experiment: learners compared."""
 
 import os
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from policysieve.report.experiment_plots import bound_by_learner, suboptimality_by_learner
 from policysieve.report.formats import Cell
@@ -19,7 +18,12 @@ _TITLE = 3  # names that go into a title
 
 
 def save_experiment_report(
-    result: "ExperimentResult", path: str | os.PathLike[str], *, title: str | None = None
+    result: "ExperimentResult",
+    path: str | os.PathLike[str],
+    *,
+    title: str | None = None,
+    figures: str | os.PathLike[str] | None = None,
+    command: str | None = None,
 ) -> None:
     """Write one self-contained HTML page about an experiment.
 
@@ -30,6 +34,10 @@ def save_experiment_report(
         An existing file is replaced only when the whole page is written.
     title : str, optional
         By default the learners' names.
+    figures : path, optional
+        Folder for the figures as PNG and SVG; none are written by default.
+    command : str, optional
+        The command that made the result, shown at the end.
     """
     problem, n_seeds = result.problem, len(result.seeds)
     n_policies = len(result.learners[0].seeds[0].result.intervals.values)
@@ -39,7 +47,8 @@ def save_experiment_report(
         f"Looking for the best of {n_policies:,} policies on {problem.n_actions:,} actions, "
         f"{_slates(problem.slate_size)} in each round, for at most {result.rounds:,} rounds"
         + (f", with {n_seeds} seeds each." if n_seeds > 1 else "."),
-        configuration=dict(_flat(result.configuration)),
+        configuration=result.configuration,
+        made_by=command or "Experiment.run",
     )
     page.facts({learner.name: _headline(learner, result) for learner in result.learners})
     first = result.learners[0]
@@ -54,7 +63,7 @@ def save_experiment_report(
         _add_truth(page, result)
     _add_leaders(page, result)
     _add_runs(page, result)
-    page.save(path)
+    page.save(path, figures=figures)
 
 
 def _headline(learner: "LearnerResult", result: "ExperimentResult") -> tuple[Cell, str]:
@@ -76,6 +85,7 @@ def _add_proofs(page: Page, result: "ExperimentResult") -> None:
         + ("Lines are medians over seeds, bands hold all of them. " if many else "")
         + "A diamond marks the first checkpoint at which epsilon was proved. Bounds below a tenth "
         "of epsilon are drawn there.",
+        name="bounds",
     )
     known = result.learners[0].median_suboptimality is not None
     page.table(
@@ -109,7 +119,9 @@ def _add_truth(page: Page, result: "ExperimentResult") -> None:
     page.figure(
         suboptimality_by_learner(result),
         "How much better the best policy truly was than the one that the learner would have "
-        "recommended.",
+        "recommended"
+        + (", the median over seeds in a band of all of them." if len(result.seeds) > 1 else "."),
+        name="suboptimality",
     )
 
 
@@ -122,6 +134,7 @@ def _add_leaders(page: Page, result: "ExperimentResult") -> None:
         value_intervals(run, _LEADERS),
         "The best estimates, largest first. Where intervals overlap, the evidence may still tell "
         "policies apart, because the proof compares them directly.",
+        name="leaders",
     )
     columns = {"description": "what it is", "value": "estimate", "lower": "lower", "upper": "upper"}
     if result.descriptions is None:
@@ -177,20 +190,6 @@ def _policy(learner: "LearnerResult", result: "ExperimentResult") -> str:
     if result.descriptions is None or not isinstance(best.policy, int):
         return best.policy_name
     return f"{best.policy_name} ({result.descriptions[best.policy]})"
-
-
-def _flat(tables: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Cell]]:
-    """Keys as messages name them, and their values."""
-    for name, value in tables.items():
-        if isinstance(value, Mapping):
-            yield from _flat(value, f"{prefix}{name}.")
-        elif isinstance(value, list) and any(isinstance(entry, Mapping) for entry in value):
-            for number, entry in enumerate(value):
-                yield from _flat(entry, f"{prefix}{name}[{number}].")
-        elif isinstance(value, list):
-            yield prefix + name, ", ".join(map(str, value))
-        else:
-            yield prefix + name, value
 
 
 def _title(names: list[str]) -> str:

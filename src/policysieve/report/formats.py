@@ -1,12 +1,26 @@
 """Values as text: numbers of one column alike, a dash for what is not known."""
 
 import math
-from collections.abc import Iterable
-from typing import TypeAlias
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, TypeAlias
 
 import numpy as np
 
-__all__ = ["Cell", "column_texts", "is_number", "sort_key", "value_text"]
+__all__ = [
+    "Beyond",
+    "Cell",
+    "column_texts",
+    "exact_text",
+    "flat_texts",
+    "is_number",
+    "sort_key",
+    "value_text",
+]
+
+
+class Beyond(float):
+    """A number that was not enough: shown with a sign for more, sorted as the number."""
+
 
 Cell: TypeAlias = str | int | float | np.generic | None
 """What a table or a fact can show. None and NaN are shown as a dash."""
@@ -25,21 +39,47 @@ def value_text(value: Cell) -> str:
         return "yes" if plain else "no"
     if isinstance(plain, int):
         return _minus(f"{plain:,}")
+    if isinstance(plain, Beyond):
+        return f">{plain:,.0f}"
     if isinstance(plain, float):
         return _minus(f"{plain:.{_DIGITS}g}")
     return plain
 
 
+def exact_text(value: Cell) -> str:
+    """One value by itself, numbers with all their digits and as one would type them."""
+    plain = _plain(value)
+    is_plain_number = isinstance(plain, int | float) and not isinstance(plain, bool)
+    return repr(plain) if is_plain_number else value_text(plain)
+
+
+def flat_texts(tables: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
+    """Settings in tables within tables: their keys as messages name them, and exact values."""
+    for name, value in tables.items():
+        if isinstance(value, Mapping):
+            yield from flat_texts(value, f"{prefix}{name}.")
+        elif isinstance(value, list | tuple) and any(isinstance(one, Mapping) for one in value):
+            for number, entry in enumerate(value):
+                yield from flat_texts(entry, f"{prefix}{name}[{number}].")
+        elif isinstance(value, list | tuple):
+            yield prefix + name, ", ".join(map(exact_text, value))
+        else:
+            yield prefix + name, exact_text(value)
+
+
 def column_texts(values: Iterable[Cell]) -> list[str]:
     """The values of a table's column, its broken numbers all with the same decimals."""
     cells = [_plain(value) for value in values]
-    sizes = [abs(x) for x in cells if isinstance(x, float) and x and math.isfinite(x)]
+    plain = [x for x in cells if isinstance(x, float) and not isinstance(x, Beyond)]
+    sizes = [abs(x) for x in plain if x and math.isfinite(x)]
     whole = math.floor(math.log10(max(sizes))) + 1 if sizes else 0  # digits before the point
     if not _DIGITS - _MOST_DECIMALS <= whole <= 9:
         return [value_text(cell) for cell in cells]
     decimals = max(0, _DIGITS + (whole > 0) - whole)
     return [
-        _minus(f"{cell:,.{decimals}f}") if isinstance(cell, float) else value_text(cell)
+        _minus(f"{cell:,.{decimals}f}")
+        if isinstance(cell, float) and not isinstance(cell, Beyond)
+        else value_text(cell)
         for cell in cells
     ]
 

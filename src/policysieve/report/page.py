@@ -2,24 +2,34 @@
 
 import base64
 import hashlib
+import io
 import os
-import platform
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
-from importlib import metadata
 from importlib.resources import files
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
+from matplotlib import rc_context
 from matplotlib.figure import Figure
 
 from policysieve.errors import InvalidArgumentError
-from policysieve.report.formats import Cell, column_texts, is_number, sort_key, value_text
+from policysieve.report.formats import (
+    Cell,
+    column_texts,
+    is_number,
+    sort_key,
+    value_text,
+)
+from policysieve.report.provenance import provenance
+from policysieve.report.style import look
 from policysieve.report.svg import inline_svg
 
 __all__ = ["Page"]
 
 _NARROW = 4.4  # inches; how wide a figure is laid out for a phone
+# What figures are saved as, without the time, so that the same figure gives the same bytes.
+_FILES: dict[str, dict[str, Any]] = {"png": {"dpi": 200}, "svg": {"metadata": {"Date": None}}}
 
 _TEMPLATE = """\
 <!DOCTYPE html>
@@ -43,8 +53,8 @@ _TEMPLATE = """\
 {body}
 </main>
 <footer>
-<h2>Configuration and versions</h2>
-{facts}
+<h2>How this was made</h2>
+{made}
 <p>Made by PolicySieve. This page is one file and loads nothing.</p>
 </footer>
 <script>{script}</script>
@@ -61,8 +71,11 @@ class Page:
     title : str
     lead : str
         What the page is about, in a sentence or two below the title.
-    configuration : mapping of names to values, optional
-        Shown at the end, with the versions of PolicySieve, NumPy and Python.
+    configuration : mapping, optional
+        Shown exactly at the end, tables within it with dots in their names, and with it the
+        versions of Python and of the packages that computed.
+    made_by : str
+        The command, or the function, that made what is shown.
 
     Every method that adds something returns the page. All texts are plain: what looks like markup
     is shown as it is. The same contents give the same bytes.
@@ -76,12 +89,19 @@ class Page:
     """
 
     def __init__(
-        self, title: str, lead: str = "", *, configuration: Mapping[str, Cell] | None = None
+        self,
+        title: str,
+        lead: str = "",
+        *,
+        configuration: Mapping[str, Any] | None = None,
+        made_by: str = "",
     ) -> None:
         self.title = title
         self.lead = lead
         self.configuration = dict(configuration or {})
+        self.made_by = made_by
         self._blocks: list[str] = []
+        self._figures: dict[str, Figure] = {}
         self._ids = 0
 
     def section(self, heading: str) -> Self:
@@ -159,9 +179,22 @@ class Page:
             block = f"<details>\n<summary>{escape(fold)}</summary>\n{block}\n</details>"
         return self._add(block)
 
-    def figure(self, figure: Figure, caption: str) -> Self:
-        """Add a figure as it is now, laid out both for a wide page and for a phone."""
-        name = self._new_id("figure")
+    def figure(self, figure: Figure, caption: str, *, name: str) -> Self:
+        """Add a figure, laid out both for a wide page and for a phone.
+
+        Parameters
+        ----------
+        figure : Figure
+        caption : str
+            What there is to see.
+        name : str
+            Of its files, see `save_figures`; another one for each figure of the page.
+        """
+        if name in self._figures:
+            raise InvalidArgumentError(
+                f"name must be another one for each figure of a page, got {name!r} again"
+            )
+        self._figures[name] = figure
         wide = inline_svg(figure, f"{name}-wide-", caption)
         narrow = inline_svg(figure, f"{name}-narrow-", caption, width=_NARROW)
         return self._add(
@@ -184,18 +217,37 @@ class Page:
             style=_asset("page.css"),
             script=script,
             body="\n".join(self._blocks),
-            facts=_definitions({**self.configuration, **_versions()}),
+            made=provenance(self.made_by, self.configuration),
         )
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the page; an existing file is replaced only when all is written."""
-        target = Path(path)
-        partial = target.with_name(target.name + ".partial")
-        try:
-            partial.write_text(self.html(), encoding="utf-8", newline="\n")
-            os.replace(partial, target)
-        finally:
-            partial.unlink(missing_ok=True)
+    def save(
+        self, path: str | os.PathLike[str], *, figures: str | os.PathLike[str] | None = None
+    ) -> None:
+        """Write the page; an existing file is replaced only when all is written.
+
+        Parameters
+        ----------
+        path : path
+        figures : path, optional
+            Also write the figures into this folder, see `save_figures`.
+        """
+        _write(Path(path), self.html().encode())
+        if figures is not None:
+            self.save_figures(figures)
+
+    def save_figures(self, folder: str | os.PathLike[str]) -> None:
+        """Write every figure into a folder, NAME.png and NAME.svg, in the light colours.
+
+        The folder is made if need be. Texts in SVG files are outlines, which look alike everywhere.
+        """
+        where = Path(folder)
+        where.mkdir(parents=True, exist_ok=True)
+        for name, figure in self._figures.items():
+            for ending, options in _FILES.items():
+                buffer = io.BytesIO()
+                with look(), rc_context({"svg.fonttype": "path"}):
+                    figure.savefig(buffer, format=ending, **options)
+                _write(where / f"{name}.{ending}", buffer.getvalue())
 
     def _add(self, block: str) -> Self:
         self._blocks.append(block)
@@ -216,17 +268,13 @@ def _class(name: str) -> str:
     return f' class="{name}"' if name else ""
 
 
-def _definitions(facts: Mapping[str, Cell]) -> str:
-    pairs = (
-        f"<div><dt>{escape(name)}</dt><dd>{escape(value_text(value))}</dd></div>"
-        for name, value in facts.items()
-    )
-    return "<dl>\n" + "\n".join(pairs) + "\n</dl>"
-
-
-def _versions() -> dict[str, str]:
-    versions = {name: metadata.version(name) for name in ("policysieve", "numpy")}
-    return {**versions, "python": platform.python_version()}
+def _write(target: Path, data: bytes) -> None:
+    partial = target.with_name(target.name + ".partial")
+    try:
+        partial.write_bytes(data)
+        os.replace(partial, target)
+    finally:
+        partial.unlink(missing_ok=True)
 
 
 def _asset(name: str) -> str:

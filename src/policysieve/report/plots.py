@@ -15,8 +15,8 @@ from policysieve.report.style import (
     BLUE,
     INK,
     PAPER,
-    colours,
     legend,
+    line_looks,
     look,
     new_figure,
     rounds_axis,
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from policysieve.simulate import RunResult
 
 __all__ = ["estimate_over_rounds", "suboptimality_over_rounds", "value_intervals"]
-
-_MARKERS = "os^Dv"
 
 
 def value_intervals(result: "RunResult | Selection", count: int = 15) -> Figure:
@@ -138,9 +136,8 @@ def suboptimality_over_rounds(results: "RunResult | Iterable[RunResult]") -> Fig
     drawn: list[float] = []
     with look():
         figure, axes = new_figure(3.3 + 0.2 * (len(runs) - 1))  # room for the legend
-        for number, (run, colour) in enumerate(zip(runs, colours(len(runs)), strict=True)):
-            whose = f"{names[number]}: " if len(runs) > 1 else ""
-            marker = _MARKERS[number % len(_MARKERS)]
+        for run, name, (colour, marker, _) in zip(runs, names, line_looks(len(runs)), strict=True):
+            whose = f"{name}: " if len(runs) > 1 else ""
             looks = [(one.recommendation, one.suboptimality) for one in run.history]
             rounds = [proved.rounds for proved, _ in looks]
             true = [distance for _, distance in looks]

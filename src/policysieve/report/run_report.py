@@ -1,7 +1,7 @@
 """The report of one run."""
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from policysieve.report.formats import Cell, value_text
 from policysieve.report.page import Page
@@ -20,7 +20,12 @@ _LEADERS = 15
 
 
 def save_run_report(
-    result: "RunResult", path: str | os.PathLike[str], *, title: str | None = None
+    result: "RunResult",
+    path: str | os.PathLike[str],
+    *,
+    title: str | None = None,
+    figures: str | os.PathLike[str] | None = None,
+    command: str | None = None,
 ) -> None:
     """Write one self-contained HTML page about a run.
 
@@ -31,6 +36,10 @@ def save_run_report(
         An existing file is replaced only when the whole page is written.
     title : str, optional
         By default the learner's name and what it recommends.
+    figures : path, optional
+        Folder for the figures as PNG and SVG; none are written by default.
+    command : str, optional
+        The command that made the result, shown at the end.
     """
     best, problem = result.recommendation, result.problem
     page = Page(
@@ -39,6 +48,7 @@ def save_run_report(
         f"{problem.n_actions:,} actions, {_slates(problem.slate_size)} in each of "
         f"{result.rounds:,} rounds.",
         configuration=_configuration(result),
+        made_by=command or "policysieve.run",
     )
     page.facts(_headlines(result))
     page.text(best.guarantee, statement=True)
@@ -46,7 +56,7 @@ def save_run_report(
     _add_leaders(page, result)
     page.section("How it got there")
     _add_progress(page, result)
-    page.save(path)
+    page.save(path, figures=figures)
 
 
 def _headlines(result: "RunResult") -> dict[str, Cell | tuple[Cell, str]]:
@@ -82,6 +92,7 @@ def _add_leaders(page: Page, result: "RunResult") -> None:
         "The best estimates, largest first. Where intervals overlap, the evidence cannot yet tell "
         "policies apart."
         + (" A hollow diamond outside its line would be a miss." if known else ""),
+        name="leaders",
     )
     columns = ["policy", "estimate", "lower", "upper"] + ["true value"] * known
     fields = ["value", "lower", "upper"] + ["true_value"] * known
@@ -109,6 +120,7 @@ def _add_progress(page: Page, result: "RunResult") -> None:
             if result.true_values is not None
             else ""
         ),
+        name="estimate",
     )
     page.figure(
         suboptimality_over_rounds(result),
@@ -116,6 +128,7 @@ def _add_progress(page: Page, result: "RunResult") -> None:
         + (", and truly is (solid)" if known else "")
         + ". The aim is a bound below the dotted line; it is a proof only where the guarantee "
         "above says so.",
+        name="suboptimality",
     )
     columns = ["rounds", "policy", "estimate", "lower", "upper", "bound", "certified"]
     rows: list[list[Cell]] = []
@@ -132,7 +145,7 @@ def _add_progress(page: Page, result: "RunResult") -> None:
     )
 
 
-def _configuration(result: "RunResult") -> dict[str, Cell]:
+def _configuration(result: "RunResult") -> dict[str, Any]:
     problem = result.problem
     return {
         "learner": result.learner,
@@ -142,6 +155,7 @@ def _configuration(result: "RunResult") -> dict[str, Cell]:
         "sparsity": "not known" if problem.sparsity is None else problem.sparsity,
         "epsilon": problem.epsilon,
         "delta": problem.delta,
+        **result.configuration,
         "rounds": result.rounds,
         "finished": result.finished,
     }

@@ -1,31 +1,26 @@
 """Figures of the race: rounds by task and learner, and suboptimality against rounds."""
 
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
 from matplotlib.figure import Figure
 
-from policysieve.report.style import BLUE, INK, colours, legend, look, new_figure, rounds_axis
+from policysieve.report.panels import log_axes, new_panels
+from policysieve.report.style import (
+    INK,
+    LineLook,
+    legend,
+    line_looks,
+    look,
+    new_figure,
+    rounds_axis,
+    shared_legend,
+)
 
-__all__ = ["rounds_by_task", "save_samples_figures", "suboptimality_by_task"]
+__all__ = ["rounds_by_task", "suboptimality_by_task"]
 
-_MARKERS = "osD^vP*X<>"
 _COLUMNS = 3
 _SMALLEST_GAP = 1e-3  # drawn; zero has no place on a log axis
-
-
-def save_samples_figures(result: dict[str, Any], folder: Path) -> None:
-    """Write right.svg, certified.svg and curves.svg for what was measured."""
-    folder.mkdir(parents=True, exist_ok=True)
-    settings = result["settings"]
-    if result["picking"]:
-        figure = rounds_by_task(result["picking"], "needed", settings["most"])
-        figure.savefig(folder / "right.svg")
-        suboptimality_by_task(result["picking"]).savefig(folder / "curves.svg")
-    if result["proving"]:
-        figure = rounds_by_task(result["proving"], "median", settings["most_to_prove"])
-        figure.savefig(folder / "certified.svg")
 
 
 def rounds_by_task(rows: list[dict[str, Any]], key: str, most: int) -> Figure:
@@ -43,7 +38,7 @@ def rounds_by_task(rows: list[dict[str, Any]], key: str, most: int) -> Figure:
     with look():
         figure, axes = new_figure(1.2 + 0.3 * len(tasks))
         drawn: list[float] = []
-        for learner, colour, marker in _styles(learners):
+        for learner, (colour, marker, _) in _looks(learners).items():
             mine = [row for row in rows if row["learner"] == learner]
             at = [tasks.index(row["task"]) for row in mine]
             known = [row[key] is not None for row in mine]
@@ -69,7 +64,7 @@ def rounds_by_task(rows: list[dict[str, Any]], key: str, most: int) -> Figure:
                     mfc=colour if done else "none",
                     mec=colour,
                     mew=0 if done else 1,
-                    alpha=1.0 if front else 0.75,
+                    alpha=1.0 if front else 0.9,
                     label=learner if done else None,
                     zorder=4 if front else 3,
                 )
@@ -87,15 +82,10 @@ def suboptimality_by_task(rows: list[dict[str, Any]]) -> Figure:
     The band holds eight of ten seeds.
     """
     tasks, learners = _unique(rows, "task"), _unique(rows, "learner")
-    columns = min(_COLUMNS, len(tasks))
-    lines = -(-len(tasks) // columns)
     with look():
-        figure = Figure(figsize=(8.4, 0.6 + 2.1 * lines), layout="constrained")
-        panels = figure.subplots(lines, columns, squeeze=False).ravel()
-        for panel in panels[len(tasks) :]:
-            panel.set_visible(False)
-        for axes, task in zip(panels, tasks, strict=False):
-            for learner, colour, _ in _styles(learners):
+        figure, panels = new_panels(len(tasks), columns=min(_COLUMNS, len(tasks)), height=2.1)
+        for axes, task in zip(panels, tasks, strict=True):
+            for learner, (colour, _, dashes) in _looks(learners).items():
                 for row in rows:
                     if (row["task"], row["learner"]) != (task, learner):
                         continue
@@ -111,18 +101,13 @@ def suboptimality_by_task(rows: list[dict[str, Any]]) -> Figure:
                         mean,
                         color=colour,
                         lw=2.2 if front else 1.0,
-                        ls=_dash(learners.index(learner)),
+                        ls=dashes,
                         label=learner,
                         zorder=4 if front else 3,
                     )
-            axes.set(xscale="log", yscale="log")
+            log_axes(axes, "")
             axes.set_title(task, fontsize=9, color=INK, loc="left")
-        handles = {
-            label: handle
-            for axes in panels[: len(tasks)]
-            for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)
-        }
-        figure.legend(handles.values(), handles.keys(), loc="outside upper left", ncols=4)
+        shared_legend(figure, panels)
         figure.supxlabel("rounds", fontsize=9.5)
         figure.supylabel("mean suboptimality", fontsize=9.5)
     return figure
@@ -132,14 +117,8 @@ def _unique(rows: Iterable[dict[str, Any]], key: str) -> list[str]:
     return list(dict.fromkeys(row[key] for row in rows))
 
 
-def _styles(learners: list[str]) -> list[tuple[str, str, str]]:
-    """Each learner with its colour and marker; the Sieve is blue."""
-    others = [name for name in learners if name != "Sieve"]
-    palette = dict(zip(others, colours(len(others) + 1)[1:], strict=True)) | {"Sieve": BLUE}
-    return [
-        (name, palette[name], _MARKERS[learners.index(name) % len(_MARKERS)]) for name in learners
-    ]
-
-
-def _dash(index: int) -> Any:
-    return "-" if index < 4 else ("--" if index < 7 else ":")
+def _looks(learners: list[str]) -> dict[str, LineLook]:
+    """The look of each learner; the Sieve alone is blue."""
+    ours, *looks = line_looks(2 * len(learners) + 1)
+    theirs = iter(look for look in looks if look.colour != ours.colour)
+    return {name: ours if name == "Sieve" else next(theirs) for name in learners}

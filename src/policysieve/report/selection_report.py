@@ -16,7 +16,12 @@ _LEADERS = 15
 
 
 def save_selection_report(
-    selection: "Selection", path: str | os.PathLike[str], *, title: str | None = None
+    selection: "Selection",
+    path: str | os.PathLike[str],
+    *,
+    title: str | None = None,
+    figures: str | os.PathLike[str] | None = None,
+    command: str | None = None,
 ) -> None:
     """Write one self-contained HTML page about what a log proves.
 
@@ -26,6 +31,10 @@ def save_selection_report(
     path : path
         An existing file is replaced only when the whole page is written.
     title : str, optional
+    figures : path, optional
+        Folder for the figures as PNG and SVG; none are written by default.
+    command : str, optional
+        The command that made the result, shown at the end.
     """
     proof, problem = selection.certificate, selection.problem
     candidates = selection.intervals.candidates
@@ -45,6 +54,7 @@ def save_selection_report(
             "floor of propensities": selection.floor,
             "rounds": proof.rounds,
         },
+        made_by=command or "policysieve.select",
     )
     page.facts(
         {
@@ -72,6 +82,7 @@ def save_selection_report(
         value_intervals(selection, _LEADERS),
         "The best estimates, largest first, with limits that hold for all policies at once and at "
         "any time. The certificate compares policies directly and is tighter than these.",
+        name="leaders",
     )
     fields = ("value", "lower", "upper")
     page.table(
@@ -86,4 +97,4 @@ def save_selection_report(
         ],
         f"The {min(_LEADERS, len(selection.values))} policies with the largest estimates.",
     )
-    page.save(path)
+    page.save(path, figures=figures)

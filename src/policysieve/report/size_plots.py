@@ -7,7 +7,15 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
-from policysieve.report.style import INK, colours, legend, look, new_figure, rounds_axis
+from policysieve.report.style import (
+    INK,
+    colours,
+    legend,
+    line_looks,
+    look,
+    new_figure,
+    rounds_axis,
+)
 
 if TYPE_CHECKING:
     from policysieve.planning import Plan
@@ -66,31 +74,34 @@ def cost_against_policies(growth: dict[str, Any]) -> Figure:
 
 
 def rounds_to_certify(power: Sequence[dict[str, Any]]) -> Figure:
-    """Draw the median rounds that each method needs to certify, one group for each source of data.
+    """Draw the median rounds that each method needs to certify, a line for each source of data.
 
-    A method that did not get there ends at the top, at the limit of the race.
+    A method that did not get there is hollow, at the limit of the race.
     """
     methods = list(power[0]["rounds"])
     with look():
-        figure, axes = new_figure(3.6)
-        for k, (method, colour) in enumerate(zip(methods, colours(len(methods)), strict=True)):
+        figure, axes = new_figure(1.2 + 0.42 * len(power))
+        for k, (method, style) in enumerate(zip(methods, line_looks(len(methods)), strict=True)):
             for place, row in enumerate(power):
                 rounds = row["rounds"][method]
                 axes.plot(
-                    place + 0.16 * (k - (len(methods) - 1) / 2),
                     row["max_rounds"] if rounds is None else rounds,
-                    marker="^" if rounds is None else "o",
-                    markersize=6,
-                    linestyle="none",
-                    color=colour,
+                    place + 0.14 * (k - (len(methods) - 1) / 2),
+                    style.marker,
+                    ms=6,
+                    mfc="none" if rounds is None else style.colour,
+                    mec=style.colour,
                     label=method.replace("_", " ") if place == 0 else None,
                 )
-        axes.set_yscale("log")
         labels = [
-            f"{row['n_actions']:,} actions\n{row['source'].replace('_', '-')}" for row in power
+            f"{row['n_actions']:,} actions, {row['source'].replace('_', '-')}" for row in power
         ]
-        axes.set_xticks(range(len(power)), labels)
-        axes.set_ylabel("rounds to certify")
+        axes.set_yticks(range(len(power)), labels)
+        axes.set_ylim(len(power) - 0.4, -0.6)
+        axes.tick_params(axis="y", length=0)
+        drawn = [rounds or row["max_rounds"] for row in power for rounds in row["rounds"].values()]
+        rounds_axis(axes, min(drawn) * 0.8, max(drawn) * 1.25)
+        axes.set_xlabel("rounds to certify")
         legend(figure, axes)
     return figure
 

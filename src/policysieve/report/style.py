@@ -1,8 +1,8 @@
 """One look for all figures: colours that read on light and dark paper, thin axes, a faint grid."""
 
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from itertools import cycle, islice
-from typing import Any
+from typing import Any, NamedTuple
 
 import matplotlib.style
 from matplotlib.axes import Axes
@@ -14,30 +14,43 @@ __all__ = [
     "INK",
     "PAGE_COLOURS",
     "PAPER",
+    "LineLook",
     "colours",
     "legend",
+    "legend_options",
+    "line_looks",
     "look",
     "new_figure",
+    "plain_number",
     "rounds_axis",
     "say",
+    "shared_legend",
 ]
 
 # Text and axes, and the background.
 INK = "#1d2329"
 PAPER = "#fdfdfb"
 
-# Those of Okabe and Ito's colour-blind-safe set that stand out from light paper, the last one a
-# little darker than theirs.
-BLUE, VERMILION, GREEN, PURPLE = _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#c46a9b")
+# Each stands out from the paper, and from the others for readers who do not see red, green or blue.
+_PALETTE = {
+    "blue": "#0072b2",
+    "vermilion": "#d55e00",
+    "green": "#006850",
+    "purple": "#b82880",
+    "azure": "#1898d0",
+    "ochre": "#584800",
+    "rose": "#b87888",
+    "violet": "#5020b0",
+}
+BLUE, VERMILION, *_ = _COLOURS = tuple(_PALETTE.values())
+_MARKERS = "os^vPXD*"
+_DASHES = ("-", "--", "-.", ":")
 
 # What becomes of them on a page, whose stylesheet has a light and a dark value for each.
 PAGE_COLOURS = {
     INK: "currentColor",
     PAPER: "var(--paper)",
-    BLUE: "var(--blue)",
-    VERMILION: "var(--vermilion)",
-    GREEN: "var(--green)",
-    PURPLE: "var(--purple)",
+    **{colour: f"var(--{name})" for name, colour in _PALETTE.items()},
 }
 
 _FONT = "DejaVu Sans"  # comes with matplotlib; a page puts its own in its place
@@ -95,24 +108,65 @@ def new_figure(height: float) -> tuple[Figure, Axes]:
     return figure, axes
 
 
+class LineLook(NamedTuple):
+    """How one of several things is drawn, as a line, as dots or as both."""
+
+    colour: str
+    marker: str
+    dashes: str
+
+
+def line_looks(count: int) -> list[LineLook]:
+    """That many looks for as many things to compare, of which no two of 32 are alike.
+
+    Colours repeat after eight; then the dashes and the markers are others.
+    """
+    return [
+        LineLook(
+            _COLOURS[number % len(_COLOURS)],
+            _MARKERS[(number + number // len(_COLOURS)) % len(_MARKERS)],
+            _DASHES[(number + number // len(_COLOURS)) % len(_DASHES)],
+        )
+        for number in range(count)
+    ]
+
+
 def colours(count: int) -> list[str]:
-    """That many colours for as many things to compare, repeated when they run out."""
-    return list(islice(cycle(_COLOURS), count))
+    """That many colours for as many things to compare, repeated after eight."""
+    return [look.colour for look in line_looks(count)]
 
 
 def legend(figure: Figure, axes: Axes, columns: int = 4) -> None:
     """Name what was drawn, in rows above the axes."""
     handles, labels = axes.get_legend_handles_labels()
     if handles:
-        figure.legend(
-            handles,
-            labels,
-            loc="outside upper left",
-            ncols=min(columns, len(handles)),
-            handlelength=1.8,
-            columnspacing=1.6,
-            borderaxespad=0.2,
-        )
+        figure.legend(handles, labels, **legend_options(min(columns, len(handles))))
+
+
+def legend_options(columns: int) -> dict[str, Any]:
+    """How the legend of a whole figure looks: in rows above everything else."""
+    return {
+        "loc": "outside upper left",
+        "ncols": columns,
+        "handlelength": 2.4,
+        "columnspacing": 1.6,
+        "borderaxespad": 0.2,
+    }
+
+
+def shared_legend(figure: Figure, panels: Sequence[Axes], columns: int = 4) -> None:
+    """Name what was drawn in any of several panels, in rows above all of them."""
+    handles = {
+        label: handle
+        for axes in panels
+        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)
+    }
+    figure.legend(handles.values(), handles.keys(), **legend_options(min(columns, len(handles))))
+
+
+def plain_number(value: float, _position: object = None) -> str:
+    """A number beside an axis: 0.01, 5, 20k, 1M."""
+    return EngFormatter(sep="")(value) if abs(value) >= 1000 else f"{value:g}"
 
 
 def rounds_axis(axes: Axes, first: float, last: float) -> None:

@@ -2,10 +2,12 @@
 
 import io
 import re
+from contextlib import nullcontext
 from xml.etree import ElementTree
 
 from matplotlib.figure import Figure
 
+from policysieve.report.narrow import narrowed
 from policysieve.report.style import PAGE_COLOURS, look
 
 __all__ = ["inline_svg"]
@@ -26,20 +28,14 @@ def inline_svg(figure: Figure, prefix: str, label: str, *, width: float | None =
     label : str
         What the figure shows, for readers who cannot see it.
     width : float, optional
-        Lay the figure out anew at this width in inches; its own size is restored.
+        Lay the figure out anew at this width in inches, see `narrowed`.
 
     The element takes its colours from the page, light or dark. It names no date, no version and
     no other resource.
     """
-    size = figure.get_size_inches().copy()
     buffer = io.StringIO()
-    with look():
-        try:
-            if width is not None:
-                figure.set_size_inches(width, size[1])
-            figure.savefig(buffer, format="svg", metadata={"Date": None})
-        finally:
-            figure.set_size_inches(*size)
+    with look(), nullcontext() if width is None else narrowed(figure, width):
+        figure.savefig(buffer, format="svg", metadata={"Date": None})
     root = ElementTree.fromstring(buffer.getvalue())
     for parent in list(root.iter()):
         for child in list(parent):
