@@ -32,6 +32,21 @@ def test_result(world):
     np.testing.assert_array_equal(result.true_values, truth)
 
 
+def test_the_result_knows_how_it_was_made(world):
+    stops = iter([10, 20])
+    result = ps.run(learner(world), world, 30, batch_size=7, checkpoints=stops, rng=np.int64(3))
+    assert result.configuration == {
+        "world": repr(world),
+        "max_rounds": 30,
+        "batch_size": 7,
+        "checkpoints": [10, 20],
+        "seed": 3,
+    }
+    assert [c.recommendation.rounds for c in result.history] == [10, 20, 30]
+    other = ps.run(learner(world), world, 30, rng=np.random.default_rng(3))
+    assert other.configuration["seed"] is None
+
+
 def test_same_seeds_same_bits_whatever_the_batches(world):
     one = ps.run(learner(world), world, 700, rng=3, checkpoints=[100, 700])
     two = ps.run(learner(world), world, 700, rng=3, checkpoints=[100, 700])

@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from policysieve import theory as theory
     from policysieve import worlds as worlds
+    from policysieve.classify import BanditClassifier as BanditClassifier
+    from policysieve.classify import BanditListClassifier as BanditListClassifier
+    from policysieve.classify import LabelDecisions as LabelDecisions
     from policysieve.errors import DatasetUnavailableError as DatasetUnavailableError
     from policysieve.errors import DecisionsError as DecisionsError
     from policysieve.errors import FileFormatError as FileFormatError
@@ -17,9 +20,12 @@ if TYPE_CHECKING:
     from policysieve.errors import PolicyFailureError as PolicyFailureError
     from policysieve.errors import PolicySieveError as PolicySieveError
     from policysieve.errors import UnknownValueError as UnknownValueError
+    from policysieve.evidence import Accuracy as Accuracy
     from policysieve.evidence import Certificate as Certificate
     from policysieve.evidence import Evidence as Evidence
+    from policysieve.evidence import LogHealth as LogHealth
     from policysieve.evidence import Selection as Selection
+    from policysieve.evidence import check_log as check_log
     from policysieve.evidence import select as select
     from policysieve.exploration import Decisions as Decisions
     from policysieve.exploration import EpsilonGreedy as EpsilonGreedy
@@ -56,6 +62,9 @@ if TYPE_CHECKING:
 
 # Where each public name lives; a module that stands for itself maps to None.
 _HOMES: dict[str, str | None] = {
+    "BanditClassifier": "classify",
+    "BanditListClassifier": "classify",
+    "LabelDecisions": "classify",
     "DatasetUnavailableError": "errors",
     "DecisionsError": "errors",
     "FileFormatError": "errors",
@@ -77,9 +86,12 @@ _HOMES: dict[str, str | None] = {
     "Exp4": "exploration",
     "ExplorationByOptimization": "exploration",
     "RandomizedPolicy": "policies",
+    "Accuracy": "evidence",
     "Certificate": "evidence",
     "Evidence": "evidence",
+    "LogHealth": "evidence",
     "Selection": "evidence",
+    "check_log": "evidence",
     "select": "evidence",
     "LogFile": "log",
     "PolicyElimination": "exploration",

@@ -37,11 +37,14 @@ def test_command(monkeypatch, tmp_path):
         certificates, "rounds_to_certify", lambda k, source, n: race(4, source, n, max_rounds=3000)
     )
     arguments = ["bench", "certificates", "--runs", "3", "--seeds", "1"]
-    printed = CliRunner().invoke(main, [*arguments, "--out", str(tmp_path)])
+    path = tmp_path / "report.html"
+    printed = CliRunner().invoke(main, [*arguments, "--out", str(tmp_path), "--report", str(path)])
     assert printed.exit_code == 0, printed.output
     assert "False certificates" in printed.output
     saved = json.loads((tmp_path / "certificates.json").read_text())
     assert {row["method"] for row in saved["false"]} == {"betting", "stitched"}
     assert (tmp_path / "certificates.svg").stat().st_size > 1000
+    assert f"Report: {path}" in printed.output.replace("\n", "")
+    assert "<code>policysieve bench certificates --runs 3 " in path.read_text(encoding="utf-8")
     machine = CliRunner().invoke(main, [*arguments, "--json"])
     assert json.loads(machine.stdout) == saved

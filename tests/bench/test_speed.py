@@ -80,5 +80,8 @@ def test_command(monkeypatch, tmp_path):
     saved = json.loads((tmp_path / "speed.json").read_text())
     assert saved["growth"]["n_policies"] == [100, 1000]
     assert (tmp_path / "growth.svg").read_text().startswith("<?xml")
-    machine = CliRunner().invoke(main, ["bench", "speed", "--json"])
+    assert (tmp_path / "growth.png").is_file()
+    path = tmp_path / "report.html"
+    machine = CliRunner().invoke(main, ["bench", "speed", "--json", "--report", str(path)])
+    assert "99 times" in path.read_text(encoding="utf-8")
     assert json.loads(machine.stdout)["low_variance_against_naive"]["ratio"] == 99.0

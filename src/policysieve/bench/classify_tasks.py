@@ -1,0 +1,125 @@
+"""The tasks of the comparison of bandit classifiers: rows to play, rows held out, and labels."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from policysieve.errors import MissingExtraError
+from policysieve.worlds import load_dataset
+
+__all__ = ["CLASSIFY_TASKS", "ClassifyTask", "Rows", "SplitRows"]
+
+_N_CLUSTERS, _CLUSTER_FEATURES, _CLUSTER_NOISE = 100, 20, 0.8
+_CLUSTER_TRAINING_ROWS, _CLUSTER_TEST_ROWS = 20_000, 3_000
+_TRAINING_ROWS = {"digits": 1_197, "letter": 15_000, "r52": 6_532}
+_TEXT_FEATURES = 200  # of the dense representation
+
+Rows = Any  # a dense array or a sparse matrix of shape (n, n_features)
+Labels = npt.NDArray[np.intp]
+
+
+class SplitRows(NamedTuple):
+    """Training rows to draw rounds from, rows held out, and their labels from 0.
+
+    Attributes
+    ----------
+    X_train, X_test : array or sparse matrix of shape (rows, n_features)
+    y_train, y_test : integer array of shape (rows,)
+    n_classes : int
+    """
+
+    X_train: Rows
+    y_train: Labels
+    X_test: Rows
+    y_test: Labels
+    n_classes: int
+
+
+@dataclass(frozen=True)
+class ClassifyTask:
+    """Labelled rows to learn from by guessing.
+
+    Attributes
+    ----------
+    name, summary : str
+    build : callable
+        From a seed, and whether rows have to be dense, to the rows. Each seed has another split,
+        and made-up rows are new.
+    """
+
+    name: str
+    summary: str
+    build: Callable[[int, bool], SplitRows]
+
+
+def _clusters(seed: int, dense: bool) -> SplitRows:
+    """Clusters of normal noise around normal centres, features scaled to variance one."""
+    rng = np.random.default_rng(seed)
+    centres = rng.standard_normal((_N_CLUSTERS, _CLUSTER_FEATURES))
+    n_rows = _CLUSTER_TRAINING_ROWS + _CLUSTER_TEST_ROWS
+    labels = rng.permutation(np.arange(n_rows) % _N_CLUSTERS)
+    rows = centres[labels] + _CLUSTER_NOISE * rng.standard_normal((n_rows, _CLUSTER_FEATURES))
+    return _split(_standard(rows, _CLUSTER_TRAINING_ROWS), labels, _CLUSTER_TRAINING_ROWS)
+
+
+def _digits(seed: int, dense: bool) -> SplitRows:
+    """Grey levels from 0 to 1."""
+    data, order = _shuffled("digits", seed)
+    return _split(data.X[order] / 16, data.y[order], _TRAINING_ROWS["digits"])
+
+
+def _letter(seed: int, dense: bool) -> SplitRows:
+    """Features scaled to variance one."""
+    data, order = _shuffled("letter", seed)
+    n_train = _TRAINING_ROWS["letter"]
+    return _split(_standard(data.X[order], n_train), data.y[order], n_train)
+
+
+def _r52(seed: int, dense: bool) -> SplitRows:
+    """Weighted word counts, fitted on the training rows; dense ones in 200 dimensions."""
+    try:
+        from sklearn.decomposition import TruncatedSVD
+        from sklearn.feature_extraction.text import TfidfVectorizer
+    except ImportError as error:
+        raise MissingExtraError("the task r52", "scikit-learn", "sklearn") from error
+
+    data, order = _shuffled("r52", seed)
+    texts, n_train = data.X[order], _TRAINING_ROWS["r52"]
+    words = TfidfVectorizer(sublinear_tf=True, min_df=2, stop_words="english")
+    rows = words.fit(texts[:n_train]).transform(texts)
+    if dense:
+        rows = TruncatedSVD(_TEXT_FEATURES, random_state=0).fit(rows[:n_train]).transform(rows)
+        rows /= np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)
+        rows *= np.sqrt(_TEXT_FEATURES)  # variance one on average, like the features of others
+    return _split(rows, data.y[order], n_train)
+
+
+def _shuffled(name: str, seed: int) -> tuple[Any, npt.NDArray[np.intp]]:
+    data = load_dataset(name)
+    return data, np.random.default_rng(seed).permutation(data.n_rows)
+
+
+def _standard(rows: npt.NDArray[np.float64], n_train: int) -> npt.NDArray[np.float64]:
+    """Mean zero and variance one in the training rows."""
+    train = rows[:n_train]
+    scaled: npt.NDArray[np.float64] = (rows - train.mean(axis=0)) / train.std(axis=0)
+    return scaled
+
+
+def _split(rows: Rows, labels: npt.NDArray[Any], n_train: int) -> SplitRows:
+    labels = labels.astype(np.intp)
+    return SplitRows(
+        rows[:n_train], labels[:n_train], rows[n_train:], labels[n_train:], int(labels.max()) + 1
+    )
+
+
+CLASSIFY_TASKS = {
+    "digits": ClassifyTask("digits", "handwritten digits, 10 classes", _digits),
+    "clusters": ClassifyTask("clusters", "Gaussian clusters, 100 classes", _clusters),
+    "letter": ClassifyTask("letter", "letters in many fonts, 26 classes", _letter),
+    "r52": ClassifyTask("r52", "news stories, 52 subjects", _r52),
+}
+"""Every task by its name."""

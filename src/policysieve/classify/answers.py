@@ -1,0 +1,61 @@
+"""The rounds of a classifier: what was asked, shown and answered, in order."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from policysieve.log import Log
+
+__all__ = ["Answers", "stacked"]
+
+
+@dataclass
+class Answers:
+    """Feature rows with the labels shown there and the answers; grows in blocks.
+
+    Attributes
+    ----------
+    rows : list of matrices of shape (n, d)
+        Dense or sparse.
+    logs : list of Log
+        Labels shown as numbers, propensities, answers; contexts number the rounds.
+    best : list of integer arrays of shape (n, m)
+        What `predict` would have said when the round was decided.
+    rounds : int
+    """
+
+    rows: list[Any] = field(default_factory=list)
+    logs: list[Log] = field(default_factory=list)
+    best: list[npt.NDArray[np.intp]] = field(default_factory=list)
+    rounds: int = 0
+
+    def add(self, rows: Any, log: Log, best: npt.NDArray[np.intp]) -> None:
+        """Add rounds at the end."""
+        self.rows.append(rows)
+        self.logs.append(log)
+        self.best.append(best)
+        self.rounds += len(log)
+
+    def together(self) -> tuple[Any, Log, npt.NDArray[np.intp]]:
+        """All rounds as one block."""
+        if len(self.rows) > 1:
+            rows, log, best = (
+                stacked(self.rows),
+                Log.concatenate(self.logs),
+                np.concatenate(self.best),
+            )
+            self.rows, self.logs, self.best = [rows], [log], [best]
+        return self.rows[0], self.logs[0], self.best[0]
+
+
+def stacked(rows: list[Any]) -> Any:
+    """Matrices below each other; sparse if any of them is."""
+    if len(rows) == 1:
+        return rows[0]
+    if not any(hasattr(part, "tocsr") for part in rows):
+        return np.concatenate(rows)
+    from scipy import sparse
+
+    return sparse.vstack([sparse.csr_array(part) for part in rows], format="csr")

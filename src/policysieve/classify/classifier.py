@@ -1,0 +1,113 @@
+"""One label shown, right or wrong back."""
+
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import validate_data
+
+from policysieve.classify.labels import places_of
+from policysieve.classify.learner import LabelLearner
+from policysieve.classify.likelihoods import EXCLUSIVE
+from policysieve.errors import InvalidArgumentError
+
+__all__ = ["BanditClassifier"]
+
+
+class BanditClassifier(ClassifierMixin, LabelLearner):  # type: ignore[misc]
+    """A classifier that shows one label and learns whether it was right.
+
+    A linear (softmax) model of the right label is fitted to every answer, wrong ones too: a wrong
+    guess rules a label out. Labels are shown by the chance that they are the right ones, given how
+    much is known about each, with a share of uniform exploration that falls to `mixing`
+    (docs/maths.md, "Learning from right and wrong" and "Showing labels").
+
+    Parameters
+    ----------
+    classes : list of hashable labels, optional
+        All labels there are. May be left out if `fit` comes first.
+    prior_variance : float
+        Of logits before any answer. Features should be of similar scale.
+    mixing : float in (0, 1]
+        Smallest share of uniform exploration.
+    random_state : seed, numpy Generator or None
+        The same seed and the same calls give the same labels.
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,)
+    n_features_in_ : int
+    rounds, pending : int
+        Rounds learnt from, and rounds that wait for an answer.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from policysieve import BanditClassifier
+    >>> clf = BanditClassifier(classes=["no", "yes"], random_state=0)
+    >>> rng = np.random.default_rng(0)
+    >>> for _ in range(20):
+    ...     X = rng.normal(size=(10, 1))
+    ...     decisions = clf.ask(X)
+    ...     clf.tell(decisions, decisions.labels == np.where(X[:, 0] > 0, "yes", "no"))
+    >>> clf.predict([[-1.0], [1.0]]).tolist()
+    ['no', 'yes']
+    """
+
+    _likelihood = EXCLUSIVE
+    _single = True
+    _size = 1
+
+    def __init__(
+        self,
+        classes: Any = None,
+        *,
+        prior_variance: float = 20.0,
+        mixing: float = 0.1,
+        random_state: Any = None,
+    ) -> None:
+        self.classes = classes
+        self.prior_variance = prior_variance
+        self.mixing = mixing
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any) -> Self:  # noqa: N803
+        """Begin anew from rows whose labels are known; `ask` and `tell` go on from there.
+
+        Parameters
+        ----------
+        X : matrix of shape (n, n_features)
+        y : array of shape (n,)
+            The right labels, all among `classes` if those were given.
+
+        Raises
+        ------
+        InvalidArgumentError
+            If they do not fit; the classifier is then as it was before.
+        """
+        with self._all_or_nothing():
+            rows, right = self._labelled_rows(X, y)
+            classes = np.unique(right) if self.classes is None else self._given_classes()
+            if len(classes) < 2:
+                raise InvalidArgumentError(
+                    f"y must have labels of 2 or more classes, got one class: {classes.tolist()}"
+                )
+            shown = places_of(right, classes, "y")[:, None]
+            self._start(classes, rows, [(rows, shown, np.ones(shown.shape))])
+        return self
+
+    def predict(self, X: Any) -> npt.NDArray[Any]:  # noqa: N803
+        """The most probable label of each row."""
+        best = self._logits(X).argmax(axis=1)
+        return np.asarray(self.classes_[best])
+
+    def _labelled_rows(self, X: Any, y: Any) -> tuple[Any, npt.NDArray[Any]]:  # noqa: N803
+        try:
+            rows, right = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
+            if self.classes is None:
+                check_classification_targets(right)
+        except ValueError as error:
+            raise InvalidArgumentError(str(error)) from error
+        return rows, right

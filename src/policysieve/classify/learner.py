@@ -1,0 +1,310 @@
+"""What both classifiers share: ask for labels, tell which were right, and how good they are."""
+
+import uuid
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import validate_data
+
+from policysieve.checks import as_rewards, as_rng, integer, number
+from policysieve.classify.answers import Answers, stacked
+from policysieve.classify.decisions import LabelDecisions
+from policysieve.classify.exploring import best_labels, draw_labels, inclusion, seldom, unknown
+from policysieve.classify.labels import as_labels, places_of
+from policysieve.classify.likelihoods import Likelihood
+from policysieve.classify.model import Array, Block, LabelModel
+from policysieve.errors import DecisionsError, InvalidArgumentError
+from policysieve.evidence.accuracy import Accuracy, accuracy_from
+from policysieve.exploration.ledger import Ledger, Origin
+from policysieve.log import Log
+
+__all__ = ["LabelLearner"]
+
+_GROWTH = 1.1  # of the rounds between two fits
+_STREAM = 4  # of random numbers
+
+
+class LabelLearner(BaseEstimator):  # type: ignore[misc]
+    """A classifier that learns from answers to what it showed.
+
+    Subclasses have the parameters `classes`, `prior_variance`, `mixing` and `random_state`, a
+    `_likelihood` and a `_size`, the number of labels shown at once, fixed when it begins.
+    """
+
+    _likelihood: Likelihood
+    _single: bool  # one label is shown, as an array of shape (n,)
+    _size: int
+
+    classes: Any
+    prior_variance: float
+    mixing: float
+    random_state: Any
+    classes_: npt.NDArray[Any]
+
+    def ask(self, X: Any) -> LabelDecisions:  # noqa: N803
+        """Decide which labels to show for feature rows, and with which propensities.
+
+        Parameters
+        ----------
+        X : matrix of shape (n, n_features)
+            Dense or sparse, any number of rows.
+
+        Raises
+        ------
+        InvalidArgumentError
+            If X is not like earlier rows; nothing is changed.
+        """
+        if self.__sklearn_is_fitted__():
+            rows = self._rows(X)
+        else:
+            with self._all_or_nothing():
+                rows = self._rows(X, reset=True)
+                self._start(self._given_classes(), rows)
+        smallest = number("mixing", self.mixing, above=0, below=1, closed=True)
+        z, size = self._model.logits(rows), self._size
+        little = unknown(*self._counts)
+        q = inclusion(
+            z,
+            self._model.spreads(rows),
+            seldom(little, size),
+            size=size,
+            mixing=max(smallest, float(little.mean())),
+            rng=self._rng,
+        )
+        actions = draw_labels(q, size, self._rng)
+        issued = self._ledger.issue(
+            np.arange(self._asked, self._asked + len(actions)),
+            actions,
+            np.take_along_axis(q, actions.astype(np.intp), axis=1),
+        )
+        self._waiting[issued.batch] = (rows.copy(), best_labels(z, size))
+        self._asked += len(actions)
+        labels, propensities = self.classes_[actions], issued.propensities
+        if self._single:
+            labels, propensities = labels[:, 0], propensities[:, 0]
+        return LabelDecisions(labels, propensities, issued)
+
+    def tell(self, decisions: LabelDecisions, rewards: Any) -> None:
+        """Report which of the labels shown were right.
+
+        Parameters
+        ----------
+        decisions : LabelDecisions
+            A batch that `ask` returned, or a part of one. Each round is told once; rounds are
+            learnt from in the order of `ask`, each once all earlier ones are settled.
+        rewards : array of the shape of ``decisions.labels``
+            1 or True for right, 0 or False for wrong; numbers between count as a share.
+
+        Raises
+        ------
+        DecisionsError, InvalidArgumentError
+            The classifier is then as it was before.
+        """
+        self._settle(decisions, rewards)
+
+    def discard(self, decisions: LabelDecisions) -> None:
+        """Give up on answers that will never come.
+
+        Only for reasons that have nothing to do with whether they were right.
+        """
+        self._settle(decisions, None)
+
+    def accuracy(
+        self, model: Any = None, *, since: int | None = None, delta: float = 0.05
+    ) -> Accuracy:
+        """How often labels are right, from the answers so far; limits hold at any time.
+
+        Parameters
+        ----------
+        model : classifier with predict, optional
+            Whose accuracy is asked for: that of any model that was not fitted to the rounds that
+            count. By default what this classifier would have said in each round when it was asked,
+            averaged over the rounds: it has learnt since.
+        since : int, optional
+            First round that counts, fixed without looking at the answers. By default the first
+            for a model; for this classifier the last power of two that leaves half of the rounds.
+        delta : float
+            Probability with which the limits fail.
+
+        Notes
+        -----
+        docs/maths.md, "Accuracy from the log". The k-th power of two has delta/((k+1)(k+2)), so
+        that all of them hold together.
+        """
+        level = number("delta", delta, above=0, below=1)
+        self._check_started()
+        if not self._answers.rounds:
+            return Accuracy(value=np.nan, lower=0.0, upper=1.0, rounds=0, delta=delta)
+        rows, log, best = self._answers.together()
+        if since is not None:
+            first = integer("since", since, low=0, high=len(log))
+        elif model is not None:
+            first = 0
+        else:
+            k = max(len(log) // 2, 1).bit_length() - 1
+            first, level = (1 << k if len(log) > 1 else 0), level / ((k + 1) * (k + 2))
+        own = model is None or first == len(log)  # where nothing counts, no model has to say it
+        said = best[first:] if own else self._said_by(model, rows[first:])
+        found = accuracy_from(log[first:], said, level)
+        return Accuracy(
+            value=found.value,
+            lower=found.lower,
+            upper=found.upper,
+            rounds=found.rounds,
+            delta=delta,
+        )
+
+    @property
+    def log(self) -> Log:
+        """The rounds learnt from, actions as places in ``classes_``.
+
+        Contexts are feature rows, or the numbers of the rounds where features are sparse.
+        """
+        self._check_started()
+        if not self._answers.rounds:
+            return Log.empty(contexts=np.empty(0, np.int64), slate_size=self._size)
+        rows, log, _ = self._answers.together()
+        contexts = np.arange(len(log)) if hasattr(rows, "tocsr") else rows
+        return Log.trusted(contexts, log.actions, log.propensities, log.rewards)
+
+    @property
+    def rounds(self) -> int:
+        """How many rounds were learnt from."""
+        return self._answers.rounds if self.__sklearn_is_fitted__() else 0
+
+    @property
+    def pending(self) -> int:
+        """How many rounds were asked for and are not settled yet."""
+        return self._ledger.pending if self.__sklearn_is_fitted__() else 0
+
+    def predict_proba(self, X: Any) -> Array:  # noqa: N803
+        """Probability that each label is right, shape (n, n_classes), as ``classes_`` has them."""
+        return self._likelihood.probabilities(self._logits(X))
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_model")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def _start(self, classes: npt.NDArray[Any], rows: Any, labelled: Sequence[Block] = ()) -> None:
+        """Begin anew, with labelled rows if there are any."""
+        model = LabelModel(
+            n_labels=len(classes),
+            n_features=rows.shape[1],
+            likelihood=self._likelihood,
+            prior_variance=number(
+                "prior_variance", self.prior_variance, above=0, below=float("inf")
+            ),
+        ).before(rows)
+        number("mixing", self.mixing, above=0, below=1, closed=True)
+        rng = as_rng(self.random_state, stream=_STREAM)
+        if labelled:
+            model = model.fitted(labelled)
+        self.classes_, self._model, self._rng = classes, model, rng
+        self._labelled = [(block[0].copy(), *block[1:]) for block in labelled]
+        self._counts = np.zeros((2, len(classes)))  # how often each label was shown, and right
+        for _, shown, answers in labelled:
+            self._count(shown, answers)
+        self._answers = Answers()
+        self._ledger = Ledger(issuer=uuid.uuid4().hex)
+        self._waiting: dict[int, tuple[Any, npt.NDArray[np.intp]]] = {}
+        self._asked = 0
+        self._fit_at = 1
+
+    def _settle(self, decisions: LabelDecisions, rewards: Any) -> None:
+        if not isinstance(decisions, LabelDecisions):
+            raise DecisionsError(
+                f"decisions must be a batch returned by ask, got {type(decisions).__name__}"
+            )
+        self._check_started()
+        inner = decisions.decisions
+        if rewards is not None:
+            rewards = as_rewards(rewards, len(inner), self._size, None)
+        self._ledger.settle(inner, rewards)
+        try:
+            ready = self._ledger.ready()
+            if ready is not None:
+                self._learn(*ready)
+        except BaseException:
+            self._ledger.undo(inner)
+            raise
+        self._ledger.release(0 if ready is None else len(ready[0]))
+        for batch in [batch for batch in self._waiting if batch < self._ledger.oldest_batch]:
+            del self._waiting[batch]
+
+    def _learn(self, log: Log, origin: Origin) -> None:
+        """Add answered rounds, and fit when there are a tenth more than at the last fit."""
+        places = [
+            (batch, origin.rows[origin.batches == batch]) for batch in np.unique(origin.batches)
+        ]
+        rows = stacked([self._waiting[batch][0][place] for batch, place in places])
+        best = np.concatenate([self._waiting[batch][1][place] for batch, place in places])
+        total = self._answers.rounds + len(log)
+        if total >= self._fit_at:
+            blocks = [*self._labelled, (rows, log.actions.astype(np.intp), log.rewards)]
+            if self._answers.rounds:
+                old, told, _ = self._answers.together()
+                blocks.append((old, told.actions.astype(np.intp), told.rewards))
+            self._model = self._model.fitted(blocks)
+            self._fit_at = max(total + 1, int(total * _GROWTH))
+        self._answers.add(rows, log, best)
+        self._count(log.actions, log.rewards)
+
+    def _count(self, shown: npt.NDArray[np.integer], answers: Array) -> None:
+        for counts, weights in zip(self._counts, (None, answers.ravel()), strict=True):
+            counts += np.bincount(shown.ravel(), weights, minlength=len(counts))
+
+    @contextmanager
+    def _all_or_nothing(self) -> Iterator[None]:
+        """Leave the classifier as it was if anything fails."""
+        before = self.__dict__.copy()
+        try:
+            yield
+        except BaseException:
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
+
+    def _rows(self, X: Any, *, reset: bool = False) -> Any:  # noqa: N803
+        """Checked feature rows, an array or a CSR matrix of floats."""
+        try:
+            return validate_data(self, X, reset=reset, accept_sparse="csr", dtype=np.float64)
+        except ValueError as error:
+            raise InvalidArgumentError(str(error)) from error
+
+    def _logits(self, X: Any) -> Array:  # noqa: N803
+        self._check_started()
+        return self._model.logits(self._rows(X))
+
+    def _check_started(self) -> None:
+        if not self.__sklearn_is_fitted__():
+            raise NotFittedError(
+                f"This {type(self).__name__} instance is not fitted yet: it has not been asked "
+                "anything; call ask or fit first"
+            )
+
+    def _said_by(self, model: Any, rows: Any) -> npt.NDArray[np.intp]:
+        """A model's labels as numbers, shape (n, m)."""
+        said = np.asarray(model.predict(rows))
+        shape = (rows.shape[0],) if self._single else (rows.shape[0], self._size)
+        if said.shape != shape:
+            raise InvalidArgumentError(
+                f"model must predict labels of shape {shape}, got {said.shape}"
+            )
+        return places_of(said, self.classes_, "model.predict").reshape(len(said), -1)
+
+    def _given_classes(self) -> npt.NDArray[Any]:
+        if self.classes is None:
+            raise InvalidArgumentError(
+                "classes must name all labels before the first ask, for instance "
+                f"{type(self).__name__}(classes=['refund', 'delivery'])"
+            )
+        return as_labels(self.classes)
