@@ -18,6 +18,9 @@ __all__ = ["Log", "LogFile"]
 class Log:
     """Rounds in the order of their decisions: contexts, actions, propensities, rewards.
 
+    A slice is a `Log` that shares memory with its parent; appending to either never changes the
+    other. `save` and `load` write and read one Parquet file.
+
     Parameters
     ----------
     contexts : array of shape (n, ...)
@@ -28,9 +31,6 @@ class Log:
         For each shown item the probability, fixed before the round, that it would be shown.
     rewards : array of the same shape
         For each shown item its reward in [0, 1].
-
-    A slice is a `Log` that shares memory with its parent; appending to either never changes the
-    other. `save` and `load` write and read one Parquet file.
 
     Raises
     ------

@@ -5,20 +5,26 @@ import numpy.typing as npt
 
 from policysieve.classify.model import Array
 
-__all__ = ["best_labels", "draw_labels", "inclusion", "seldom", "unknown"]
+__all__ = ["best_labels", "draw_labels", "inclusion", "mixing_after", "seldom", "unknown"]
 
 # Draws are made from the posterior with its spread times these factors. The first is what `predict`
 # would say, so that its accuracy can be estimated well; the others hedge, because labels starve
 # where all are small, and many features make the whole posterior wander.
-_STRENGTHS = (0.0, *np.linspace(0.3, 1.3, 7))
-_IN_VAIN = 4.0  # times K: showings of a label that was never right which count as one right answer
+_STRENGTHS = (0.0, *np.linspace(0.3, 1.2, 7))
+_IN_VAIN = 8.0  # times K: showings of a label that was never right which count as one right answer
+_PATIENCE = 2.0  # right answers per label at which half of the rounds explore
 _EVEN = 0.2  # share of exploration that is the same for all labels
+
+
+def mixing_after(right: float, n_labels: int, smallest: float) -> float:
+    """Share of exploration after so many right answers: 2K/(2K + right), or the smallest."""
+    return max(smallest, _PATIENCE * n_labels / (_PATIENCE * n_labels + right))
 
 
 def unknown(shown: Array, right: Array) -> Array:
     """How little is known of each label, from how often it was shown and right: 1 for nothing.
 
-    1/(1 + right + shown/(4K)): before a label has been right a few times no model knows it, but
+    1/(1 + right + shown/(8K)): before a label has been right a few times no model knows it, but
     one that was shown over and over in vain is rare.
     """
     return np.asarray(1 / (1 + right + shown / (_IN_VAIN * len(right))))

@@ -14,7 +14,14 @@ from sklearn.utils.validation import validate_data
 from policysieve.checks import as_rewards, as_rng, integer, number
 from policysieve.classify.answers import Answers, stacked
 from policysieve.classify.decisions import LabelDecisions
-from policysieve.classify.exploring import best_labels, draw_labels, inclusion, seldom, unknown
+from policysieve.classify.exploring import (
+    best_labels,
+    draw_labels,
+    inclusion,
+    mixing_after,
+    seldom,
+    unknown,
+)
 from policysieve.classify.labels import as_labels, places_of
 from policysieve.classify.likelihoods import Likelihood
 from policysieve.classify.model import Array, Block, LabelModel
@@ -67,13 +74,13 @@ class LabelLearner(BaseEstimator):  # type: ignore[misc]
                 self._start(self._given_classes(), rows)
         smallest = number("mixing", self.mixing, above=0, below=1, closed=True)
         z, size = self._model.logits(rows), self._size
-        little = unknown(*self._counts)
+        shown, right = self._counts
         q = inclusion(
             z,
             self._model.spreads(rows),
-            seldom(little, size),
+            seldom(unknown(shown, right), size),
             size=size,
-            mixing=max(smallest, float(little.mean())),
+            mixing=mixing_after(float(right.sum()), len(right), smallest),
             rng=self._rng,
         )
         actions = draw_labels(q, size, self._rng)
@@ -105,13 +112,15 @@ class LabelLearner(BaseEstimator):  # type: ignore[misc]
         DecisionsError, InvalidArgumentError
             The classifier is then as it was before.
         """
-        self._settle(decisions, rewards)
+        self._check_decisions(decisions)
+        self._settle(decisions, as_rewards(rewards, len(decisions), self._size, None))
 
     def discard(self, decisions: LabelDecisions) -> None:
         """Give up on answers that will never come.
 
         Only for reasons that have nothing to do with whether they were right.
         """
+        self._check_decisions(decisions)
         self._settle(decisions, None)
 
     def accuracy(
@@ -219,15 +228,16 @@ class LabelLearner(BaseEstimator):  # type: ignore[misc]
         self._asked = 0
         self._fit_at = 1
 
-    def _settle(self, decisions: LabelDecisions, rewards: Any) -> None:
+    def _check_decisions(self, decisions: Any) -> None:
         if not isinstance(decisions, LabelDecisions):
             raise DecisionsError(
                 f"decisions must be a batch returned by ask, got {type(decisions).__name__}"
             )
         self._check_started()
+
+    def _settle(self, decisions: LabelDecisions, rewards: Array | None) -> None:
+        """Enter answers, or None if they will never be known, and learn what is ready."""
         inner = decisions.decisions
-        if rewards is not None:
-            rewards = as_rewards(rewards, len(inner), self._size, None)
         self._ledger.settle(inner, rewards)
         try:
             ready = self._ledger.ready()

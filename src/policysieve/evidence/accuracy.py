@@ -58,6 +58,6 @@ def accuracy_from(rounds: Log, labels: npt.NDArray[np.integer], delta: float) ->
         return Accuracy(value=np.nan, lower=0.0, upper=1.0, rounds=n, delta=delta)
     totals = sums.sum(axis=1)
     least, _ = value_limits(totals, (sums**2).sum(axis=1), np.full(2, float(n)), log(2 / delta))
-    lower, upper = float(max(least[0], 0.0)), float(min(1 - least[1], 1.0))
+    lower, upper = np.clip([least[0], 1 - least[1]], 0.0, 1.0).tolist()
     value = float(np.clip(totals[0] / totals.sum(), lower, upper))
     return Accuracy(value=value, lower=lower, upper=upper, rounds=n, delta=delta)

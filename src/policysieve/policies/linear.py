@@ -18,14 +18,14 @@ _SCORE_BUDGET = 1 << 22  # scores held at once: 32 MiB
 class LinearPolicies(Policies):
     """Each policy scores action a at features x by <weights[policy, a], x> and shows the top m.
 
+    Scores are computed in blocks, so memory stays bounded whatever the number of contexts.
+
     Parameters
     ----------
     weights : float array of shape (n_policies, n_actions, n_features)
         One matrix per policy. Add a constant feature to have an intercept.
     slate_size : int
         Number m of actions shown. Ties go to the lower action number, up to the rounding of scores.
-
-    Scores are computed in blocks, so memory stays bounded whatever the number of contexts.
     """
 
     def __init__(self, weights: Any, *, slate_size: int = 1) -> None:

@@ -66,6 +66,9 @@ _TEMPLATE = """\
 class Page:
     """Put a report together from top to bottom, then save it.
 
+    Every method that adds something returns the page. All texts are plain: what looks like markup
+    is shown as it is. The same contents give the same bytes.
+
     Parameters
     ----------
     title : str
@@ -76,9 +79,6 @@ class Page:
         versions of Python and of the packages that computed.
     made_by : str
         The command, or the function, that made what is shown.
-
-    Every method that adds something returns the page. All texts are plain: what looks like markup
-    is shown as it is. The same contents give the same bytes.
 
     Examples
     --------

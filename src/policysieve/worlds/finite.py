@@ -22,14 +22,14 @@ _BLOCK = 1 << 21  # numbers held at once while values are summed: 16 MiB for eac
 class FiniteWorld(World):
     """A world that lists its contexts.
 
+    A subclass implements `_expected_rewards` and `_rewards_of`.
+
     Parameters
     ----------
     contexts : array of shape (n_contexts, ...)
         What a learner sees.
     probabilities : float array of shape (n_contexts,), optional
         How often each context comes; equally often by default.
-
-    A subclass implements `_expected_rewards` and `_rewards_of`.
     """
 
     def __init__(

@@ -1,0 +1,224 @@
+"""One label shown, right or wrong back."""
+
+import doctest
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import policysieve as ps
+from policysieve.classify import classifier
+from policysieve.evidence.accuracy import accuracy_from
+from tests.classify.tasks import answers_to, clusters, play
+
+
+@parametrize_with_checks([ps.BanditClassifier(random_state=0)])
+def test_it_is_an_estimator(estimator, check):
+    check(estimator)
+
+
+def test_the_example_is_true():
+    assert doctest.testmod(classifier).failed == 0
+
+
+@pytest.mark.parametrize(
+    "classes",
+    [
+        ["north", "east", "south", "west"],
+        [10, 20, 5, 1],
+        range(4),
+        np.array(["n", "e", "s", "w"]),
+        [("n", 1), ("e", 1), ("s", 2), ("w", 2)],
+        ["n", 2, None, (3.5, "w")],
+    ],
+    ids=str,
+)
+def test_labels_of_any_hashable_kind(classes):
+    rng = np.random.default_rng(0)
+    X, y = clusters(rng, 200)
+    right = np.empty(len(classes), dtype=object)
+    for place, label in enumerate(classes):
+        right[place] = label
+    clf = ps.BanditClassifier(classes=classes, random_state=0)
+    for start in range(0, 200, 20):
+        decisions = clf.ask(X[start : start + 20])
+        pairs = zip(decisions.labels.tolist(), right[y[start : start + 20]], strict=True)
+        clf.tell(decisions, [shown == true for shown, true in pairs])
+    assert clf.classes_.tolist() == list(classes)
+    X, y = clusters(rng, 500)
+    said = clf.predict(X).tolist()
+    assert np.mean([label == true for label, true in zip(said, right[y], strict=True)]) > 0.85
+    assert clf.fit(X, right[y]).predict(X).shape == (500,)
+
+
+def test_it_learns_to_tell_clusters_apart():
+    """Over 20 seeds 0.974 or more were right; guessing has 0.25."""
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        clf = ps.BanditClassifier(classes=range(4), random_state=seed)
+        play(clf, *clusters(rng, 400), batch=20)
+        assert clf.score(*clusters(rng, 2000)) > 0.93
+
+
+def test_it_shows_what_it_has_learnt():
+    rng = np.random.default_rng(0)
+    clf = play(ps.BanditClassifier(classes=range(4), random_state=0), *clusters(rng, 600), batch=20)
+    assert clf.log.rewards[-200:].mean() > 0.75
+    assert clf.log.rewards[:20].mean() < 0.5
+
+
+def test_wrong_answers_alone_teach_two_labels():
+    """A wrong guess of two leaves one: over 20 seeds 0.969 or more were right."""
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        X, new = rng.normal(size=(300, 2)), rng.normal(size=(1000, 2))
+        y, expected = (np.where(rows[:, 0] > 0, "yes", "no") for rows in (X, new))
+        clf = ps.BanditClassifier(classes=["no", "yes"], random_state=seed)
+        decisions = clf.ask(X)
+        wrong = decisions.labels != y
+        clf.discard(decisions[~wrong])
+        clf.tell(decisions[wrong], np.zeros(wrong.sum()))
+        assert clf.rounds == wrong.sum() > 100
+        assert clf.score(new, expected) > 0.9
+
+
+def test_shares_between_right_and_wrong():
+    """Half an answer is worth half of each: what is half right is as likely as not."""
+    X = np.ones((400, 1))
+    clf = ps.BanditClassifier(classes=["no", "yes"], random_state=0)
+    clf.tell(clf.ask(X), np.full(400, 0.5))
+    np.testing.assert_allclose(clf.predict_proba([[1.0]]), 0.5, atol=0.01)
+
+
+def test_labels_that_were_never_right_are_explored_first():
+    """Three of forty labels are missing after many rounds: exploration is about them."""
+    clf = ps.BanditClassifier(classes=range(40), random_state=0)
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(2000, 3)), rng.integers(0, 37, 2000)
+    clf.fit(X, y)
+    shown = clf.ask(rng.normal(size=(4000, 3))).labels
+    counts = np.bincount(shown, minlength=40)
+    assert counts[37:].min() > 2 * np.median(counts[:37])
+
+
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [
+        (["a", "b", "z"], "y has the label 'z', which is not among the 2 classes"),
+        (["a", "b"], "inconsistent numbers of samples"),
+        ([["a", "b"]] * 3, "y should be a 1d array"),
+        (None, "requires y to be passed"),
+    ],
+)
+def test_labels_that_fit_refuses(y, message):
+    clf = ps.BanditClassifier(classes=["a", "b"], random_state=0)
+    with pytest.raises(ps.InvalidArgumentError, match=message):
+        clf.fit([[0.0], [1.0], [2.0]], y)
+    assert not hasattr(clf, "classes_")
+
+
+def test_classes_come_from_the_labelled_rows_if_they_were_not_named():
+    X, y = clusters(np.random.default_rng(0), 100)
+    clf = ps.BanditClassifier(random_state=0).fit(X, y + 5)
+    assert clf.classes_.tolist() == [5, 6, 7, 8]
+    with pytest.raises(ps.InvalidArgumentError, match=r"2 or more classes, got one class: \[5\]"):
+        clf.fit(X, np.full(100, 5))
+    assert clf.classes_.tolist() == [5, 6, 7, 8]
+    with pytest.raises(ps.InvalidArgumentError, match="Unknown label type: continuous"):
+        clf.fit(X, X[:, 0])
+
+
+def test_it_is_as_good_as_logistic_regression_where_labels_are_known():
+    rng = np.random.default_rng(0)
+    X, y = clusters(rng, 300, n_labels=5, spread=0.9)
+    new = clusters(rng, 2000, n_labels=5, spread=0.9)
+    full = make_pipeline(StandardScaler(), LogisticRegression()).fit(X, y).score(*new)
+    assert ps.BanditClassifier(random_state=0).fit(X, y).score(*new) > full - 0.02
+
+
+class Always:
+    """A model that says one label everywhere."""
+
+    def __init__(self, label):
+        self.label = label
+
+    def predict(self, X):
+        return np.full(X.shape[0], self.label)
+
+
+def played(n):
+    """A classifier after n rounds, and what it would have said in each."""
+    X, y = clusters(np.random.default_rng(3), n)
+    clf, said = ps.BanditClassifier(classes=range(4), random_state=0), []
+    for start in range(0, n, 25):
+        decisions = clf.ask(X[start : start + 25])
+        said.append(clf.predict(X[start : start + 25]))
+        clf.tell(decisions, answers_to(decisions, y[start : start + 25]))
+    return clf, np.concatenate(said)[:, None]
+
+
+def test_accuracy_of_what_it_would_have_said():
+    clf, said = played(300)
+    assert clf.accuracy(since=0) == accuracy_from(clf.log, said, 0.05)
+    assert clf.accuracy(since=100, delta=0.2) == accuracy_from(clf.log[100:], said[100:], 0.2)
+    late = clf.accuracy()  # from 128 = 2^7, the last power of two that leaves half of the rounds
+    expected = accuracy_from(clf.log[128:], said[128:], 0.05 / (8 * 9))
+    assert (late.value, late.lower, late.upper) == (expected.value, expected.lower, expected.upper)
+    assert (late.rounds, late.delta) == (172, 0.05)
+    assert 0 < late.lower < late.value < late.upper <= 1
+
+
+def test_windows_begin_at_powers_of_two_and_never_move_back():
+    X, y = clusters(np.random.default_rng(3), 140)
+    clf, firsts = ps.BanditClassifier(classes=range(4), random_state=0), []
+    for n in range(1, 141):
+        decisions = clf.ask(X[n - 1 : n])
+        clf.tell(decisions, answers_to(decisions, y[n - 1 : n]))
+        firsts.append(n - clf.accuracy().rounds)
+    assert firsts[:8] == [0, 1, 1, 2, 2, 2, 2, 4]
+    assert firsts == sorted(firsts)
+    assert set(firsts) == {0, 1, 2, 4, 8, 16, 32, 64}
+    assert all(2 * first <= n for n, first in enumerate(firsts, start=1))
+
+
+def test_accuracy_of_another_model():
+    clf, _ = played(400)
+    new, y = clusters(np.random.default_rng(4), 300)
+    model = LogisticRegression().fit(new, y)
+    log = clf.log
+    expected = accuracy_from(log, model.predict(log.contexts)[:, None], 0.05)
+    assert clf.accuracy(model) == expected
+    assert (
+        expected.lower <= model.score(*clusters(np.random.default_rng(5), 4000)) <= expected.upper
+    )
+    later = accuracy_from(log[150:], model.predict(log.contexts[150:])[:, None], 0.1)
+    assert clf.accuracy(model, since=150, delta=0.1) == later
+    one_of_four = clf.accuracy(Always(2))
+    assert one_of_four.lower <= 0.25 <= one_of_four.upper
+    assert one_of_four.value < 0.5 < expected.value
+
+
+def test_no_rounds_are_left():
+    clf, _ = played(50)
+    model = LogisticRegression().fit(*clusters(np.random.default_rng(4), 50))
+    for found in (clf.accuracy(since=50), clf.accuracy(model, since=50)):
+        assert np.isnan(found.value)
+        assert (found.lower, found.upper, found.rounds) == (0, 1, 0)
+
+
+def test_models_that_cannot_be_judged():
+    clf, _ = played(50)
+    with pytest.raises(
+        ps.InvalidArgumentError, match=r"model\.predict has the label 9, .* 4 class"
+    ):
+        clf.accuracy(Always(9))
+
+    class Pairs:
+        def predict(self, X):
+            return np.zeros((X.shape[0], 2), int)
+
+    with pytest.raises(ps.InvalidArgumentError, match=r"labels of shape \(50,\), got \(50, 2\)"):
+        clf.accuracy(Pairs())

@@ -1,0 +1,74 @@
+"""Labels of any hashable kind."""
+
+import numpy as np
+import pytest
+
+import policysieve as ps
+from policysieve.classify.labels import as_labels, places_of
+
+MIXED = ["refund", 3, None, (1, 2), 2.5]
+
+
+@pytest.mark.parametrize(
+    ("classes", "kind"),
+    [
+        (["b", "a"], "U"),
+        ((5, 3), "i"),
+        (range(4), "i"),
+        ([True, False], "b"),
+        ([0.5, 0.25], "f"),
+        (np.array(["x", "y"]), "U"),
+        (np.array([7, 3]), "i"),
+        (list(np.array([7, 3])), "i"),
+        (list(np.array(["x", "y"])), "U"),
+        ([(1, 2), (3, 4)], "O"),
+        ([(1, 2), (3,)], "O"),
+        ([frozenset("a"), frozenset("b")], "O"),
+        (MIXED, "O"),
+        (np.array(MIXED, dtype=object), "O"),
+        ([1, "1"], "O"),
+    ],
+    ids=str,
+)
+def test_labels_keep_their_order_and_kind(classes, kind):
+    labels = as_labels(classes)
+    assert labels.dtype.kind == kind
+    assert labels.shape == (len(classes),)
+    assert labels.tolist() == [
+        getattr(label, "item", lambda label=label: label)() for label in classes
+    ]
+
+
+@pytest.mark.parametrize(
+    ("classes", "message"),
+    [
+        ("refund", "list of labels, got 'refund'"),
+        (3, "list of labels, got 3"),
+        ([], "2 or more different labels, got 0"),
+        (["a"], "2 or more different labels, got 1"),
+        (["a", "b", "a"], "got 3 of which 2 are different"),
+        ([1, True], "got 2 of which 1 are different"),
+        ([["a"], ["b"]], "hashable labels .*'list'"),
+        (np.array([[1, 2], [3, 4]]), "hashable labels"),
+        (np.array(3), "list of hashable labels"),
+    ],
+    ids=str,
+)
+def test_classes_that_are_refused(classes, message):
+    with pytest.raises(ps.InvalidArgumentError, match=f"classes must be .*{message}"):
+        as_labels(classes)
+
+
+def test_places():
+    classes = as_labels(MIXED)
+    labels = np.array([[None, "refund"], [2.5, 3]], dtype=object)
+    assert places_of(labels, classes, "y").tolist() == [[2, 0], [4, 1]]
+    assert places_of(np.array([3, 7], dtype=np.int8), as_labels([7, 3]), "y").tolist() == [1, 0]
+    assert places_of(np.array([], dtype=object), classes, "y").shape == (0,)
+
+
+@pytest.mark.parametrize("new", ["delivery", None, 9])
+def test_new_labels_are_refused(new):
+    labels = np.array(["refund", new], dtype=object)
+    with pytest.raises(ps.InvalidArgumentError, match=f"y has the label {new!r}, .* 2 classes"):
+        places_of(labels, as_labels(["refund", "other"]), "y")

@@ -1,0 +1,70 @@
+"""Numbers in the README and in pages about several benchmarks are those that were measured."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+COMPARE = (ROOT / "docs" / "compare.md").read_text(encoding="utf-8")
+BENCHMARKS = (ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8")
+
+SAMPLES = json.loads((ROOT / "benchmarks" / "samples" / "samples.json").read_text())
+SPEED = json.loads((ROOT / "benchmarks" / "speed" / "speed.json").read_text())
+
+TASKS = {
+    "digits": "handwritten digits, 10 classes",
+    "letter": "letters, 26 classes",
+    "r52": "news, 52 subjects",
+    "close_100": "close values, 100 actions",
+    "clusters_1000": "linear policies, 1,000 actions",
+}
+
+
+def rounds(number, most):
+    return f"over {most:,}" if number is None else f"{number:,.0f}"
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_certified_in_the_readme(task):
+    found = {row["learner"]: row["median"] for row in SAMPLES["proving"] if row["task"] == task}
+    most = SAMPLES["settings"]["most_to_prove"]
+    cells = [rounds(found[name], most) for name in ("Sieve", "PolicyElimination", "Uniform")]
+    assert f"| {TASKS[task]} | {' | '.join(cells)} |\n" in README
+    assert f"medians of {SAMPLES['settings']['proof_seeds']} seeds" in README
+
+
+def test_vowpal_wabbit_in_the_comparison():
+    rows = [line for line in COMPARE.splitlines() if line.count("|") == 4][2:]
+    assert len(rows) == 7
+    for line in rows:
+        task = line.split("|")[1].strip()
+        found = {row["learner"]: row for row in SAMPLES["picking"] if row["task"] == task}
+        cells = [
+            rounds(found[name]["needed"], found[name]["budgets"][-1])
+            for name in ("Sieve", "VowpalWabbit")
+        ]
+        assert line == f"| {task} | {' | '.join(cells)} |"
+
+
+def test_speed():
+    ratio = f"{SPEED['low_variance_against_naive']['ratio']:.0f} times"
+    assert f"{ratio} as many rounds" in README
+    assert f"| {ratio} a per-round numpy twin |" in BENCHMARKS
+    growth = SPEED["growth"]
+    for said in (
+        f"| {SPEED['memory_bandwidth']['share']:.0%} of the bandwidth of a memory copy |",
+        f"| slope {growth['rewarded_slope']:.2f} on log axes |",
+        f"| slope {growth['unrewarded_slope']:.2f} |",
+        f"| {SPEED['peak_memory']['megabytes_beyond_the_table']:.0f} MB |",
+        f"| {SPEED['exploration_by_optimization']['ratio']:.1f} times EXP4 written the same way |",
+        f"| {SPEED['certificate']['share']:.0%} of one pass at a copy's bandwidth |",
+    ):
+        assert said in BENCHMARKS
+
+
+def test_the_share_of_the_plan_that_a_certificate_takes():
+    page = (ROOT / "docs" / "budget.md").read_text(encoding="utf-8")
+    assert "about a hundredth of the planned rounds" in page
+    assert SAMPLES["summary"]["proved_mean"]["plan"] == pytest.approx(0.01, rel=0.2)
