@@ -110,7 +110,7 @@ def parquet_schema(path: str | os.PathLike[str]) -> "tuple[pa.Schema, int]":
 
     try:
         return pq.read_schema(path), pq.read_metadata(path).num_rows
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, ValueError) as error:
         raise FileFormatError(
             f"{os.fspath(path)} is not a readable Parquet file ({error}); it may be truncated, or "
             "of another format, of which policysieve convert makes Parquet"
@@ -142,20 +142,34 @@ def read_schema(path: str | os.PathLike[str]) -> LogSchema:
             "Log(contexts=, actions=, propensities=, rewards=).save(path), or with policysieve "
             "convert if it has the columns context, action, propensity and reward"
         )
-    described = json.loads(schema.metadata[_KEY])
-    if described.get("version") != _VERSION:
-        raise FileFormatError(
-            f"{where} is a log of version {described.get('version')}, this release reads version "
-            f"{_VERSION}"
+    try:
+        described = json.loads(schema.metadata[_KEY])
+        if described["version"] != _VERSION:
+            raise FileFormatError(
+                f"{where} is a log of version {described['version']!r}, this release reads version "
+                f"{_VERSION}"
+            )
+        return LogSchema(
+            context_shape=tuple(_length(entry, 0) for entry in described["context_shape"]),
+            context_dtype=np.dtype(str(described["context_dtype"])),
+            slate_size=_length(described["slate_size"], 1),
+            n_rounds=n_rounds,
+            has_ids="id" in schema.names,
+            has_times="time" in schema.names,
         )
-    return LogSchema(
-        context_shape=tuple(described["context_shape"]),
-        context_dtype=np.dtype(described["context_dtype"]),
-        slate_size=described["slate_size"],
-        n_rounds=n_rounds,
-        has_ids="id" in schema.names,
-        has_times="time" in schema.names,
-    )
+    except FileFormatError:
+        raise
+    except (KeyError, TypeError, ValueError) as error:
+        raise FileFormatError(
+            f"{where} has a damaged header ({error}); write the log again with Log.save or "
+            "policysieve convert"
+        ) from error
+
+
+def _length(value: Any, least: int) -> int:
+    if not isinstance(value, int) or value < least:
+        raise ValueError(f"{value!r} is not a size")
+    return value
 
 
 def read_columns(path: str | os.PathLike[str], schema: LogSchema, rows: int) -> Iterator[Columns]:
@@ -197,9 +211,9 @@ def as_columns(batch: "pa.RecordBatch", schema: LogSchema) -> Columns:
     """Rows of a log as columns; ids and times if they were read."""
     n, m, names = batch.num_rows, schema.slate_size, batch.schema.names
     return Columns(
-        contexts=_values(batch["context"]).reshape(n, *schema.context_shape),
-        actions=_values(batch["actions"]).reshape(n, m),
-        propensities=_values(batch["propensities"]).reshape(n, m),
+        contexts=_of_kind(batch, "context", "biufO").reshape(n, *schema.context_shape),
+        actions=_of_kind(batch, "actions", "iu").reshape(n, m),
+        propensities=_of_kind(batch, "propensities", "biuf").reshape(n, m),
         rewards=_with_missing(batch["rewards"], n, m),
         ids=_values(batch["id"].fill_null("")) if "id" in names else None,
         times=_values(batch["time"].cast("float64")) if "time" in names else None,
@@ -224,6 +238,15 @@ def _values(column: Any) -> npt.NDArray[Any]:
     while _is_list(column):
         column = column.flatten()
     return np.asarray(column.to_numpy(zero_copy_only=False))
+
+
+def _of_kind(batch: "pa.RecordBatch", name: str, kinds: str) -> npt.NDArray[Any]:
+    """Values of a column that are strings, or of one of numpy's kinds of numbers."""
+    values = _values(batch[name])
+    strings = values.dtype == object and all(isinstance(entry, str) for entry in values)
+    if values.dtype.kind not in kinds or (values.dtype == object and not strings):
+        raise ValueError(f"column {name} must not hold {batch[name].type}")
+    return values
 
 
 def _is_list(column: Any) -> bool:

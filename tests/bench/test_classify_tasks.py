@@ -83,7 +83,7 @@ class TestText:
         assert sparse.issparse(counts.X_train)
         assert (counts.X_train.shape, counts.X_test.shape) == ((300, 120), (100, 120))
         dense = CLASSIFY_TASKS["r52"].build(0, True)
-        assert (dense.X_train.shape, dense.X_test.shape) == ((300, 100), (100, 100))
+        assert (dense.X_train.shape, dense.X_test.shape) == ((300, 119), (100, 119))
         np.testing.assert_array_equal(dense.y_test, counts.y_test)
         np.testing.assert_allclose((dense.X_train**2).mean(), 1)
 

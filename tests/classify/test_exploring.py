@@ -123,7 +123,18 @@ def test_each_label_is_shown_as_often_as_promised(q):
 
 
 @pytest.mark.parametrize("number", [0.0, 1e-17, np.nextafter(1.0, 0.0)])
-@pytest.mark.parametrize("q", [[0.1] * 10, [0.7] * 10, [0.3, 0.7, 1.0], [1 / 3] * 3, [1.0] * 3])
+@pytest.mark.parametrize(
+    "q",
+    [
+        [0.1] * 10,
+        [0.7] * 10,
+        [0.3, 0.7, 1.0],
+        [1 / 3] * 3,
+        [1.0] * 3,
+        [0.5, 0.5 - 1e-11],
+        [0.5, 0.5 + 1e-11, 1e-13],
+    ],
+)
 def test_rounding_neither_loses_nor_adds_a_label(number, q):
     class Edge:
         def random(self, shape):

@@ -7,6 +7,7 @@ from click.testing import CliRunner
 import policysieve as ps
 from policysieve.cli import main
 from tests.oracles.naive import importance_weighted
+from tests.statistics import assert_at_most
 
 
 @pytest.fixture(scope="module")
@@ -82,6 +83,74 @@ def test_a_file_larger_than_a_piece(case, tmp_path, monkeypatch):
     assert one.certificate.suboptimality_bound == pytest.approx(
         two.certificate.suboptimality_bound, rel=3e-3
     )
+
+
+def without_last_action(n_actions, rounds, greedy, rng):
+    """A log that cannot show the last action, which would always earn 1; others hardly ever do."""
+    odds = np.full(n_actions - 1, (1 - greedy) / (n_actions - 1))
+    odds[0] += greedy
+    actions = rng.choice(n_actions - 1, size=rounds, p=odds)
+    return ps.Log(
+        contexts=np.zeros(rounds, dtype=int),
+        actions=actions,
+        propensities=odds[actions],
+        rewards=(actions == 0) & (rng.random(rounds) < 0.3),
+    )
+
+
+@pytest.mark.parametrize("n_actions", [3, 10])
+@pytest.mark.parametrize("greedy", [0.0, 0.5, 0.8])
+def test_no_false_certificate_without_support(n_actions, greedy):
+    rng = np.random.default_rng(n_actions)
+    policies = ps.PolicyTable(np.arange(n_actions)[None], n_actions=n_actions)
+    problem = ps.Problem(n_actions=n_actions, epsilon=0.6, delta=0.05)
+    refused = 0
+    for rounds in (5, 20, 60, 200, 600, 2000):
+        for _ in range(5):
+            log = without_last_action(n_actions, rounds, greedy, rng)
+            try:
+                proof = ps.select(log, policies, problem).certificate
+            except ps.InvalidArgumentError as error:
+                assert "does not cover all actions" in str(error) or "did not explore" in str(error)
+                refused += 1
+            else:
+                assert proof.suboptimality_bound >= 0.7  # by which the last action is better
+    assert refused >= 10
+
+
+def test_a_smaller_floor_explains_what_was_never_shown():
+    rng = np.random.default_rng(0)
+    log = without_last_action(4, 500, 0.0, rng)
+    policies = ps.PolicyTable(np.arange(4)[None], n_actions=4)
+    problem = ps.Problem(n_actions=4, epsilon=0.6, delta=0.05)
+    with pytest.raises(ps.InvalidArgumentError, match=r"action 3 was never shown in 500 rounds"):
+        ps.select(log, policies, problem)
+    with pytest.raises(
+        ps.InvalidArgumentError, match=r"0\.333, the smallest in the log, would sum"
+    ):
+        ps.select(log[:3], policies, problem)
+    assert ps.select(log, policies, problem, floor=1e-3).floor == 1e-3
+
+
+def test_healthy_logs_are_refused_at_most_so_often():
+    rng, runs, refused = np.random.default_rng(5), 300, 0
+    policies = ps.PolicyTable(np.arange(4)[None], n_actions=4)
+    problem = ps.Problem(n_actions=4, epsilon=0.6, delta=0.2)
+    for run in range(runs):
+        n = (16, 30, 300)[run % 3]
+        odds = np.array([0.7, 0.1, 0.1, 0.1] if run % 2 else [0.25] * 4)
+        actions = rng.choice(4, size=n, p=odds)
+        log = ps.Log(
+            contexts=np.zeros(n, dtype=int),
+            actions=actions,
+            propensities=odds[actions],
+            rewards=rng.integers(0, 2, n),
+        )
+        try:
+            ps.select(log, policies, problem, floor=float(odds.min()))
+        except ps.InvalidArgumentError:
+            refused += 1
+    assert_at_most(refused, runs, 0.2 + 1e-4)
 
 
 def test_what_is_refused(case):

@@ -10,7 +10,7 @@ def limits(weights, largest, delta, tests):
     squares = sum((y - 1) ** 2 for y in weights)
     bets = [2.0**-k for k in range(1, 21)]
     log_term = math.log(2 * tests * len(bets) / delta)
-    scale = max(largest - 1, 1)
+    scale = max(largest - 1, 0.01)
     below, above = [], []
     for bet in bets:
         psi = -math.log(1 - bet) - bet

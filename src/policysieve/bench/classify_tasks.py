@@ -91,9 +91,10 @@ def _r52(seed: int, dense: bool) -> SplitRows:
     words = TfidfVectorizer(sublinear_tf=True, min_df=2, stop_words="english")
     rows = words.fit(texts[:n_train]).transform(texts)
     if dense:
-        rows = TruncatedSVD(_TEXT_FEATURES, random_state=0).fit(rows[:n_train]).transform(rows)
+        size = min(_TEXT_FEATURES, rows.shape[1] - 1)
+        rows = TruncatedSVD(size, random_state=0).fit(rows[:n_train]).transform(rows)
         rows /= np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)
-        rows *= np.sqrt(_TEXT_FEATURES)  # variance one on average, like the features of others
+        rows *= np.sqrt(size)  # variance one on average, like the features of others
     return _split(rows, data.y[order], n_train)
 
 

@@ -14,6 +14,10 @@ def as_labels(classes: Any) -> npt.NDArray[Any]:
     """Different labels as an array of shape (n_classes,), of objects unless of one plain kind."""
     if isinstance(classes, str) or not hasattr(classes, "__iter__"):
         raise InvalidArgumentError(f"classes must be a list of labels, got {classes!r}")
+    if isinstance(classes, set | frozenset):
+        raise InvalidArgumentError(
+            "classes must come in an order that is always the same, got a set; use sorted(...)"
+        )
     try:
         labels = [label.item() if isinstance(label, np.generic) else label for label in classes]
         different = len(set(labels))

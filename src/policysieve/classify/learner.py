@@ -226,7 +226,7 @@ class LabelLearner(BaseEstimator):  # type: ignore[misc]
         self._ledger = Ledger(issuer=uuid.uuid4().hex)
         self._waiting: dict[int, tuple[Any, npt.NDArray[np.intp]]] = {}
         self._asked = 0
-        self._fit_at = 1
+        self._fit_at = self._next_fit(0)
 
     def _check_decisions(self, decisions: Any) -> None:
         if not isinstance(decisions, LabelDecisions):
@@ -251,7 +251,7 @@ class LabelLearner(BaseEstimator):  # type: ignore[misc]
             del self._waiting[batch]
 
     def _learn(self, log: Log, origin: Origin) -> None:
-        """Add answered rounds, and fit when there are a tenth more than at the last fit."""
+        """Add answered rounds, and fit when it is time."""
         places = [
             (batch, origin.rows[origin.batches == batch]) for batch in np.unique(origin.batches)
         ]
@@ -264,9 +264,14 @@ class LabelLearner(BaseEstimator):  # type: ignore[misc]
                 old, told, _ = self._answers.together()
                 blocks.append((old, told.actions.astype(np.intp), told.rewards))
             self._model = self._model.fitted(blocks)
-            self._fit_at = max(total + 1, int(total * _GROWTH))
+            self._fit_at = self._next_fit(total)
         self._answers.add(rows, log, best)
         self._count(log.actions, log.rewards)
+
+    def _next_fit(self, rounds: int) -> int:
+        """Rounds at which there are a tenth more rows, labelled ones too."""
+        labelled = sum(len(shown) for _, shown, _ in self._labelled)
+        return max(rounds + 1, int((rounds + labelled) * _GROWTH) - labelled)
 
     def _count(self, shown: npt.NDArray[np.integer], answers: Array) -> None:
         for counts, weights in zip(self._counts, (None, answers.ravel()), strict=True):

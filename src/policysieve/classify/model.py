@@ -71,28 +71,36 @@ class LabelModel:
         n_rows = sum(len(shown) for _, shown, _ in blocks)
         model._set_scale(sum(_square_norms(rows) for rows, _, _ in blocks) / n_rows)
 
+        # In units of the prior's standard deviation, so that the unit of features does not matter.
+        unit = 1 / np.sqrt(model._precisions)
+        start = self._weights.copy()
+        start[-1] -= self._intercept
+
         def objective(flat: Array) -> tuple[float, Array]:
-            weights = flat.reshape(self._weights.shape)
-            away = weights.copy()
-            away[-1] -= self._intercept
-            gradient = model._precisions * away
-            loss = 0.5 * float((gradient * away).sum())
+            away = flat.reshape(self._weights.shape)
+            weights = away * unit
+            weights[-1] += self._intercept
+            gradient = np.zeros_like(weights)
+            loss = 0.5 * float((away**2).sum())
             for x, labels, right in stretches:
                 z = np.asarray(x @ weights[:-1])
                 z += weights[-1]
                 loss += self.likelihood.loss(z, labels, right)
                 gradient[:-1] += x.T @ z
                 gradient[-1] += z.sum(axis=0)
+            gradient *= unit
+            gradient += away
             return loss, gradient.ravel()
 
         found = minimize(
             objective,
-            self._weights.ravel(),
+            (start / unit).ravel(),
             jac=True,
             method="L-BFGS-B",
             options={"maxiter": _ITERATIONS},
         )
-        model._weights = found.x.reshape(self._weights.shape)
+        model._weights = found.x.reshape(self._weights.shape) * unit
+        model._weights[-1] += self._intercept
         information = np.zeros_like(self._weights)
         for x, labels, right in stretches:
             curvature = self.likelihood.curvatures(model.logits(x), labels, right)

@@ -11,7 +11,7 @@ from policysieve.errors import InvalidArgumentError
 from policysieve.log import Log
 from policysieve.policies import AnyPolicies, ImplicitPolicies, Policies
 
-__all__ = ["ContextEvents", "Events", "rewarded_events"]
+__all__ = ["ContextEvents", "Events", "check_log_fits", "rewarded_events"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,19 +70,8 @@ def rewarded_events(log: Log, policies: AnyPolicies) -> Any: ...
 
 def rewarded_events(log: Log, policies: AnyPolicies) -> Events | ContextEvents:
     """Pick out the rewarded rounds and, if it can be listed, what the class would show there."""
-    if log.slate_size != policies.slate_size:
-        raise InvalidArgumentError(
-            f"log and policies must agree on the slate size, got {log.slate_size} and "
-            f"{policies.slate_size}"
-        )
+    check_log_fits(log, policies)
     actions, rewards = log.actions, log.rewards
-    if actions.size and actions.max() >= policies.n_actions:
-        bad = (actions >= policies.n_actions).any(axis=1)
-        row = int(np.flatnonzero(bad)[0])
-        raise InvalidArgumentError(
-            f"actions of the log must lie in [0, {policies.n_actions - 1}], got "
-            f"{actions[row].tolist()} in row {row}{first_rows(bad)}"
-        )
     rounds = log.rewarded()
     if isinstance(policies, ImplicitPolicies):
         contexts = log.contexts[rounds]
@@ -109,3 +98,20 @@ def rewarded_events(log: Log, policies: AnyPolicies) -> Events | ContextEvents:
         rewards=rewards[rounds],
         n_actions=policies.n_actions,
     )
+
+
+def check_log_fits(log: Log, policies: AnyPolicies) -> None:
+    """Raise unless a log has the slates and actions of the policies."""
+    if log.slate_size != policies.slate_size:
+        raise InvalidArgumentError(
+            f"log and policies must agree on the slate size, got {log.slate_size} and "
+            f"{policies.slate_size}"
+        )
+    actions = log.actions
+    if actions.size and actions.max() >= policies.n_actions:
+        bad = (actions >= policies.n_actions).any(axis=1)
+        row = int(np.flatnonzero(bad)[0])
+        raise InvalidArgumentError(
+            f"actions of the log must lie in [0, {policies.n_actions - 1}], got "
+            f"{actions[row].tolist()} in row {row}{first_rows(bad)}"
+        )

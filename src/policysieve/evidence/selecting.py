@@ -3,6 +3,8 @@
 import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from math import log as ln
+from math import log1p
 from typing import Any
 
 import numpy as np
@@ -11,6 +13,7 @@ import numpy.typing as npt
 from policysieve.checks import number
 from policysieve.errors import InvalidArgumentError
 from policysieve.evidence.certificate import Certificate, Evidence, Method
+from policysieve.evidence.events import check_log_fits
 from policysieve.evidence.implicit_evidence import ImplicitEvidence
 from policysieve.evidence.intervals import ValueIntervals
 from policysieve.evidence.weights import Mass
@@ -20,7 +23,8 @@ from policysieve.problem import Problem
 
 __all__ = ["Selection", "select"]
 
-_SURE = 1e-6  # probability of refusing a log whose propensities are right
+_SURE = 1e-4  # probability of refusing a log whose propensities are right, by their mean weight
+_ROUNDING = 1.01  # propensities may be rounded, so their sum may be that much above what it is
 _ADVICE = "run policysieve check on the log to see more"
 
 
@@ -192,8 +196,9 @@ def select(
         raise InvalidArgumentError(
             f'method must be "betting" for a class that cannot be listed, got {method!r}'
         )
-    smallest = _check_propensities(log, policies)
-    used = smallest if floor is None else number("floor", floor, above=0, below=1, closed=True)
+    if floor is not None:
+        floor = number("floor", floor, above=0, below=1, closed=True)
+    used = _check_propensities(log, policies, floor, problem.delta)
     for piece in track(log.pieces()):
         evidence.add(piece, floor=used)
     certificate, intervals = evidence.certificate(), evidence.intervals()
@@ -208,33 +213,55 @@ def select(
     )
 
 
-def _check_propensities(log: Log | LogFile, policies: AnyPolicies) -> float:
-    """The smallest propensity, if together they can be probabilities of being shown.
+def _check_propensities(
+    log: Log | LogFile, policies: AnyPolicies, floor: float | None, delta: float
+) -> float:
+    """The smallest propensity, given or met, if all actions could be shown with it.
 
-    The cheap part of `check_log`: the mean importance weight over all rounds.
+    The cheap part of `check_log`, and what the certificate's own assumption adds to it: K actions
+    of at least the floor have propensities that sum to m, and one of them stays unseen for n rounds
+    with probability at most K (1 - floor)^n (docs/maths.md, "Health of a log").
     """
-    mass = Mass(policies.slate_size)
+    n_actions, slate_size = policies.n_actions, policies.slate_size
+    mass, shown = Mass(slate_size), np.zeros(n_actions, dtype=np.int64)
     for piece in log.pieces():
+        check_log_fits(piece, policies)
         mass.add(piece.propensities)
-    if mass.smallest == 1.0 and policies.slate_size < policies.n_actions:
+        shown += np.bincount(piece.actions.reshape(-1), minlength=n_actions)
+    if mass.smallest == 1.0 and slate_size < n_actions:
         raise InvalidArgumentError(
             "propensities are all 1: the log did not explore, so nothing can be concluded about "
             "policies that disagree with it; log some rounds with randomised actions"
         )
-    weight = mass.mean(policies.n_actions, _SURE)
+    used = mass.smallest if floor is None else floor
+    never = np.flatnonzero(shown == 0)
+    if len(never) and log1p(-used) * mass.rounds <= ln(delta / n_actions):
+        raise InvalidArgumentError(
+            f"the log does not cover all actions: action {never[0]} was never shown in "
+            f"{mass.rounds:,} rounds, which cannot be if its propensity is at least {used:.3g}; "
+            "leave out policies that show it and number the others' actions without it, or give "
+            f"the smallest propensity that it could have had as floor; {_ADVICE}"
+        )
+    if n_actions * min(used, mass.smallest) > _ROUNDING * slate_size:
+        raise InvalidArgumentError(
+            f"the log does not cover all actions: {n_actions} actions with propensities of at "
+            f"least {mass.smallest:.3g}, the smallest in the log, would sum to more than "
+            f"{slate_size}; if the log is too short to have met the smallest propensity possible, "
+            f"give that as floor; {_ADVICE}"
+        )
+    weight = mass.mean(n_actions, _SURE, floor=min(used, mass.smallest))
     found = f"{mass.total / mass.rounds:.3g}"
     if weight.lower[0] > 1:
         raise InvalidArgumentError(
             "propensities are too small to be probabilities of being shown: over the log, the sum "
-            f"of 1/propensity over the shown items should be at most {policies.n_actions} on "
-            f"average, got {found}; for slates, give the probability that each item is in the "
-            f"slate, not that of the whole slate; {_ADVICE}"
+            f"of 1/propensity over the shown items should be at most {n_actions} on average, got "
+            f"{found}; for slates, give the probability that each item is in the slate, not that "
+            f"of the whole slate; {_ADVICE}"
         )
     if weight.upper[0] < 1:
         raise InvalidArgumentError(
             "the log does not cover all actions: over the log, the sum of 1/propensity over the "
-            f"shown items should be {policies.n_actions} on average, got {found}; policies that "
-            "show what the log never or hardly ever shows cannot be compared with others; "
-            f"{_ADVICE}"
+            f"shown items should be {n_actions} on average, got {found}; policies that show what "
+            f"the log never or hardly ever shows cannot be compared with others; {_ADVICE}"
         )
-    return mass.smallest
+    return used

@@ -14,6 +14,7 @@ Array = npt.NDArray[np.float64]
 _STAKES = 0.5 ** np.arange(1, 21)  # bets of which the best counts
 _LARGEST = 1e100  # weights above are as good as infinite, and their squares are still numbers
 _MISSED = 2.0  # the smallest propensity possible may be this much below the smallest that was met
+_LEAST_SCALE = 0.01  # of weights that cannot exceed one
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,16 +56,17 @@ def mean_weights(
     V = mean (Y - 1)^2, psi(l) = -ln(1-l) - l and d the share of delta for one limit and one bet l,
 
         from  mean - min over l of (psi(l)/l V + ln(1/d)/(n l))
-        to    mean + min over l of (psi(l)/(l c) V + c ln(1/d)/(n l)),   c = largest - 1.
+        to    mean + min over l of (psi(l)/(l c) V + c ln(1/d)/(n l)),
 
-    Only the upper one counts on Y being at most `largest`. Without rounds all are NaN.
+    where c is largest - 1, or 0.01 if that is more. Only the upper one counts on Y being at most
+    `largest`. Without rounds all are NaN.
     """
     n = np.where(np.asarray(rounds) > 0, rounds, np.nan)
     mean = total / n
     variance = np.maximum(square / n - 2 * mean + 1, 0.0)
     log_term = log(2 * np.size(total) * len(_STAKES) / delta)
     cost = (-np.log1p(-_STAKES) - _STAKES) / _STAKES
-    scale = max(largest - 1, 1.0)
+    scale = max(largest - 1, _LEAST_SCALE)
     below, above = np.full((2, *np.shape(mean)), np.inf)
     for stake, price in zip(_STAKES, cost, strict=True):
         chance = log_term / (n * stake)
@@ -122,12 +124,13 @@ class Mass:
         """(sum M)^2 / sum M^2: the rounds of equal weight that would be worth as much."""
         return self.total / self.square * self.total if self.rounds else 0.0
 
-    def mean(self, n_actions: int, delta: float) -> MeanWeights:
-        """The mean of M/K over all rounds, with limits."""
+    def mean(self, n_actions: int, delta: float, *, floor: float | None = None) -> MeanWeights:
+        """The mean of M/K over all rounds, with limits, if no propensity is below `floor`."""
+        largest = self.largest_weight if floor is None else float(inverse(floor))
         return mean_weights(
             [self.rounds],
             np.array([self.total / n_actions]),
             np.array([self.square / n_actions**2]),
-            largest=self.largest_weight * self.slate_size / n_actions,
+            largest=largest * self.slate_size / n_actions,
             delta=delta,
         )

@@ -2,6 +2,7 @@
 
 import json
 import os
+import zlib
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Self
@@ -17,6 +18,10 @@ from policysieve.problem import Problem
 __all__ = ["DesignFile"]
 
 _VERSION = 2
+_UNREADABLE = (  # what a damaged archive or header raises; RuntimeError if it looks encrypted
+    *(KeyError, TypeError, ValueError, OSError, EOFError, RuntimeError),
+    *(BadZipFile, zlib.error),
+)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -82,7 +87,7 @@ class DesignFile:
                 support=support,
                 shares=shares,
             )
-        except (KeyError, TypeError, ValueError, OSError, EOFError, BadZipFile) as error:
+        except _UNREADABLE as error:
             if isinstance(error, FileFormatError):
                 raise
             raise FileFormatError(

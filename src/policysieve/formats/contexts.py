@@ -1,5 +1,6 @@
 """Contexts as columns of a table or as JSON values: numbers where all are, strings otherwise."""
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -118,8 +119,11 @@ def _described(context: Any) -> tuple[tuple[int, ...], np.dtype[Any]]:
         raise FileFormatError(
             f"context must be a number, a string, or lists of them, got {_short(context)}"
         )
-    small = kinds == {int} and all(-(2**63) <= entry < 2**63 for entry in level)
-    return tuple(shape), _WHOLE if small else _NUMBER
+    if kinds == {int} and all(-(2**63) <= entry < 2**63 for entry in level):
+        return tuple(shape), _WHOLE
+    if not all(abs(entry) <= sys.float_info.max for entry in level):
+        raise FileFormatError(f"context must be finite numbers, got {_short(context)}")
+    return tuple(shape), _NUMBER
 
 
 def _is_text(text: str) -> bool:

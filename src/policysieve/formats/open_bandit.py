@@ -4,11 +4,13 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from policysieve.checks import integer
 from policysieve.errors import InvalidArgumentError
 from policysieve.formats.checking import check_rounds
 from policysieve.formats.format import Rules, refuse_slates
+from policysieve.formats.registry import check_reward_range
 from policysieve.formats.rounds import Layout, Rounds
 from policysieve.log import Log
 
@@ -41,30 +43,40 @@ def from_bandit_feedback(
             f"feedback must have {', '.join(_NEEDED)}, {missing[0]!r} is missing"
         )
     contexts = np.asarray(feedback["context"])
+    if contexts.ndim == 0 or contexts.dtype.kind not in "biuf":
+        raise InvalidArgumentError(
+            "feedback['context'] must be numbers, a row for each round, got shape "
+            f"{contexts.shape} of {contexts.dtype}"
+        )
     n = len(contexts)
-    columns = {}
-    for key in ("action", "reward", "pscore"):
-        column = np.asarray(feedback[key])
-        if column.shape != (n,) or column.dtype.kind not in ("iu" if key == "action" else "biuf"):
-            raise InvalidArgumentError(
-                f"feedback[{key!r}] must be {n} numbers, one for each context, got shape "
-                f"{column.shape} of {column.dtype}"
-            )
-        columns[key] = column[:, None]
-    position = feedback.get("position")
-    if position is not None and len(np.unique(position)) > 1:
-        contexts = np.column_stack([contexts, position])
+    action, reward, pscore = (_column(feedback, key, n) for key in _NEEDED[1:])
+    if feedback.get("position") is not None:
+        position = _column(feedback, "position", n)
+        if len(np.unique(position)) > 1:
+            contexts = np.column_stack([contexts, position])
+    n_actions = feedback.get("n_actions")
     rounds = Rounds(
-        contexts,
-        columns["action"],
-        columns["pscore"].astype(np.float64),
-        columns["reward"].astype(np.float64),
+        contexts, action[:, None], pscore[:, None].astype(float), reward[:, None].astype(float)
     )
-    rules = Rules(reward_range, feedback.get("n_actions"), missing_rewards=False)
+    rules = Rules(
+        check_reward_range(reward_range),
+        None if n_actions is None else integer("feedback['n_actions']", n_actions, low=1),
+        missing_rewards=False,
+    )
     checked, reasons = check_rounds(rounds, rules)
     for row, reason in reasons.items():
         raise InvalidArgumentError(f"feedback, row {row}: {reason}")
     return checked.to_log()
+
+
+def _column(feedback: Mapping[str, Any], key: str, n: int) -> npt.NDArray[Any]:
+    column = np.asarray(feedback[key])
+    if column.shape != (n,) or column.dtype.kind not in ("iu" if key == "action" else "biuf"):
+        raise InvalidArgumentError(
+            f"feedback[{key!r}] must be {n} numbers, one for each context, got shape "
+            f"{column.shape} of {column.dtype}"
+        )
+    return column
 
 
 def to_bandit_feedback(log: Log, n_actions: int) -> dict[str, Any]:

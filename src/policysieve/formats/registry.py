@@ -112,9 +112,9 @@ def check_reward_range(reward_range: tuple[float, float] | None) -> tuple[float,
         low, high = map(float, reward_range)
     except (TypeError, ValueError):
         low = high = math.nan
-    if not (low < high and math.isfinite(low) and math.isfinite(high)):
+    if not (low < high and math.isfinite(high - low)):
         raise InvalidArgumentError(
-            f"reward_range must be two finite numbers low < high, got {reward_range!r}"
+            f"reward_range must be two finite numbers low < high, not too far apart, got {reward_range!r}"
         )
     return low, high
 

@@ -2,11 +2,11 @@
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from policysieve.errors import FileFormatError
 from policysieve.formats.checking import check_rounds
@@ -56,7 +56,7 @@ class ContextReader(Protocol):
         ...
 
     def value(self, context: Any) -> Any:
-        """The context as a value of the shape and dtype, or `FileFormatError`."""
+        """A context that was seen as a finite value of the shape and dtype, or `FileFormatError`."""
         ...
 
 
@@ -122,7 +122,7 @@ class TextSource:
 
     def _pieces(self, report: Report, *, surveying: bool) -> Iterator[tuple[list[TextRow], Rounds]]:
         """Rows that keep to the rules, and the same as rounds; while surveying without contexts."""
-        kept: list[tuple[Record, TextRow, Any]] = []
+        kept: list[tuple[Record, TextRow]] = []
         bad: list[BadRow] = []
         size = 0
         limit = BATCH if surveying else max(1, min(BATCH, _LONG // max(1, self.layout.width)))
@@ -130,11 +130,10 @@ class TextSource:
             try:
                 row = self._reader.row(record)
                 self._check_size(row)
-                value = 0 if surveying else self._reader.contexts.value(row.context)
             except FileFormatError as error:
                 bad.append(BadRow(record.line, str(error), record.text))
             else:
-                kept.append((record, row, value))
+                kept.append((record, row))
             size += len(record.text)
             if len(kept) + len(bad) >= limit or size >= _LONG:
                 yield self._checked(kept, bad, report, surveying)
@@ -154,18 +153,16 @@ class TextSource:
 
     def _checked(
         self,
-        kept: list[tuple[Record, TextRow, Any]],
+        kept: list[tuple[Record, TextRow]],
         bad: list[BadRow],
         report: Report,
         surveying: bool,
     ) -> tuple[list[TextRow], Rounds]:
-        n, m, rows = len(kept), self._slate_size, [row for _, row, _ in kept]
-        values = [value for _, _, value in kept]
-        contexts = np.array(values) if surveying else self._as_contexts(values)
+        n, m, rows = len(kept), self._slate_size, [row for _, row in kept]
         with_ids = not surveying and self.layout.has_ids
         with_times = surveying or self.layout.has_times
         rounds = Rounds(
-            contexts,
+            np.zeros(n),
             np.array([row.actions for row in rows], dtype=np.int64).reshape(n, m),
             np.array([row.propensities for row in rows], dtype=np.float64).reshape(n, m),
             np.array([row.rewards for row in rows], dtype=np.float64).reshape(n, m),
@@ -173,14 +170,30 @@ class TextSource:
             np.array([row.time for row in rows]) if with_times else None,
         )
         checked, reasons = check_rounds(rounds, self._rules)
+        if not surveying:
+            checked, more = self._with_contexts(checked, rows, reasons)
+            reasons = {**reasons, **more}
         bad = bad + [BadRow(kept[i][0].line, why, kept[i][0].text) for i, why in reasons.items()]
         for row in sorted(bad, key=lambda row: row.line):
             report(row)
         return [row for i, row in enumerate(rows) if i not in reasons], checked
 
-    def _as_contexts(self, values: list[Any]) -> npt.NDArray[Any]:
-        array = np.array(values, dtype=self.layout.context_dtype)
-        return array.reshape(len(values), *self.layout.context_shape)
+    def _with_contexts(
+        self, checked: Rounds, rows: list[TextRow], reasons: dict[int, str]
+    ) -> tuple[Rounds, dict[int, str]]:
+        """Add the contexts of the rows that keep to the rules, which alone were surveyed."""
+        values: list[Any] = []
+        more: dict[int, str] = {}
+        good = np.ones(len(checked), dtype=np.bool_)
+        for place, i in enumerate(i for i in range(len(rows)) if i not in reasons):
+            try:
+                values.append(self._reader.contexts.value(rows[i].context))
+            except FileFormatError as error:
+                more[i] = str(error)
+                good[place] = False
+        contexts = np.array(values, dtype=self.layout.context_dtype)
+        contexts = contexts.reshape(len(values), *self.layout.context_shape)
+        return replace(checked.where(good) if more else checked, contexts=contexts), more
 
 
 def _keep_quiet(_: BadRow) -> None:

@@ -1,0 +1,175 @@
+"""Both classifiers when something goes wrong: a clear error, and all is as it was."""
+
+import copy
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+
+import policysieve as ps
+from policysieve.classify.model import LabelModel
+from tests.classify.learners import NEW, assert_same, make, started, task
+
+
+def test_nothing_is_known_before_the_first_ask(size):
+    clf = make(size)
+    assert (clf.rounds, clf.pending) == (0, 0)
+    decisions = started(size).ask(NEW[size])
+    calls = [
+        lambda: clf.predict(NEW[size]),
+        lambda: clf.predict_proba(NEW[size]),
+        lambda: clf.score(NEW[size], task(size, 40)[1]),
+        lambda: clf.accuracy(),
+        lambda: clf.log,
+        lambda: clf.tell(decisions, np.zeros(decisions.labels.shape)),
+        lambda: clf.discard(decisions),
+    ]
+    for call in calls:
+        with pytest.raises(NotFittedError, match="call ask or fit first"):
+            call()
+
+
+@pytest.mark.parametrize(
+    "fail",
+    [
+        lambda clf, d, r: clf.tell(d, np.where(np.arange(r.size).reshape(r.shape) == 3, np.nan, r)),
+        lambda clf, d, r: clf.tell(d, r[:-1]),
+        lambda clf, d, r: clf.tell(d, np.column_stack([r, r])),
+        lambda clf, d, r: clf.tell(d, r + 1.5),
+        lambda clf, d, r: clf.tell(d, r - 0.5),
+        lambda clf, d, r: clf.tell(d, ["right"] * len(r)),
+        lambda clf, d, r: clf.tell(d, None),
+        lambda clf, d, r: clf.tell(d.decisions, r),
+        lambda clf, d, r: clf.tell(d.labels, r),
+        lambda clf, d, r: clf.tell(clone(clf).ask(np.ones((len(d), clf.n_features_in_))), r),
+        lambda clf, d, r: clf.tell(d[[0, 1, 0]], r[[0, 1, 0]]),
+        lambda clf, d, r: clf.discard(d.decisions),
+        lambda clf, d, r: clf.ask(np.full((2, clf.n_features_in_), np.nan)),
+        lambda clf, d, r: clf.ask(np.ones((2, clf.n_features_in_ + 1))),
+        lambda clf, d, r: clf.fit(np.ones((2, 1)), [np.nan, 1]),
+        lambda clf, d, r: clf.accuracy(delta=0),
+        lambda clf, d, r: clf.accuracy(since=-1),
+        lambda clf, d, r: clf.accuracy(since=121),
+    ],
+    ids=[
+        *("nan", "short", "wide", "above", "below", "words", "none", "inner", "labels"),
+        *("foreign", "twice", "discard", "nan rows", "features", "fit", "delta", "since", "later"),
+    ],
+)
+def test_what_fails_changes_nothing(size, fail):
+    clf, twin = started(size), started(size)
+    decisions, same = clf.ask(NEW[size]), twin.ask(NEW[size])
+    rewards = np.zeros(decisions.labels.shape)
+    with pytest.raises((ps.InvalidArgumentError, ps.DecisionsError)):
+        fail(clf, decisions, rewards)
+    assert clf.pending == 40
+    clf.tell(decisions, rewards)
+    twin.tell(same, rewards)
+    assert_same(clf, twin, size)
+
+
+def test_rounds_are_told_once(size):
+    clf, twin = started(size), started(size)
+    for one in (clf, twin):
+        decisions = one.ask(NEW[size])
+        part = decisions[10:30]
+        one.tell(part, np.zeros(part.labels.shape))
+        if one is clf:
+            for again in (part, decisions, decisions[29:31]):
+                with pytest.raises(ps.DecisionsError, match="told or given up before"):
+                    clf.tell(again, np.ones(again.labels.shape))
+                with pytest.raises(ps.DecisionsError, match="told or given up before"):
+                    clf.discard(again)
+        one.tell(decisions[:10], np.ones((10, size)))
+        one.discard(decisions[30:])
+    assert_same(clf, twin, size)
+
+
+@pytest.mark.parametrize("kind", [MemoryError, KeyboardInterrupt])
+def test_a_fit_that_fails_can_be_told_again(size, kind, monkeypatch):
+    clf, twin = started(size), started(size)
+    decisions, same = clf.ask(NEW[size]), twin.ask(NEW[size])
+    rewards = np.ones(decisions.labels.shape)
+
+    def fail(self, blocks):
+        raise kind
+
+    with monkeypatch.context() as patch:
+        patch.setattr(LabelModel, "fitted", fail)
+        with pytest.raises(kind):
+            clf.tell(decisions, rewards)
+        assert (clf.rounds, clf.pending) == (120, 40)
+    clf.tell(decisions, rewards)
+    twin.tell(same, rewards)
+    assert_same(clf, twin, size)
+
+
+@pytest.mark.parametrize(
+    ("X", "message"),
+    [
+        (np.empty((0, 2)), "0 sample"),
+        (np.ones(2), "Expected 2D array"),
+        (np.ones((2, 2, 2)), "dim 3"),
+        (np.empty((3, 0)), "0 feature"),
+        ([[1.0, np.nan]], "contains NaN"),
+        ([[1.0, np.inf]], "contains infinity"),
+        ([["red", "green"]], "convert string"),
+        ([[1.0, 2.0], [1.0]], "inhomogeneous"),
+        (sparse.csr_array([[1.0, np.nan]]), "contains NaN"),
+    ],
+)
+def test_rows_that_are_refused_leave_it_unasked(size, X, message):
+    clf = make(size)
+    before = dict(clf.__dict__)
+    with pytest.raises(ps.InvalidArgumentError, match=message):
+        clf.ask(X)
+    assert clf.__dict__ == before
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"mixing": 0}, "mixing must be .*0 < mixing <= 1, got 0"),
+        ({"mixing": 1.1}, "mixing must be .*got 1.1"),
+        ({"mixing": np.nan}, "mixing must be .*got nan"),
+        ({"mixing": "much"}, "mixing must be .*got 'much'"),
+        ({"prior_variance": 0}, "prior_variance must be .*got 0"),
+        ({"prior_variance": np.inf}, "prior_variance must be .*got inf"),
+        ({"prior_variance": None}, "prior_variance must be .*got None"),
+        ({"classes": None}, "classes must name all labels before the first ask"),
+        ({"classes": "abc"}, "classes must be a list of labels"),
+        ({"classes": ["a", "a", "b"]}, "classes must be 2 or more different labels"),
+        ({"random_state": -1}, "whole number"),
+    ],
+    ids=str,
+)
+def test_parameters_out_of_range_are_named_when_it_begins(size, options, message):
+    clf = make(size, **options)
+    before = dict(clf.__dict__)
+    with pytest.raises(ps.InvalidArgumentError, match=message):
+        clf.ask(NEW[size])
+    assert clf.__dict__ == before
+
+
+def test_mixing_can_be_changed_on_the_way(size):
+    clf = started(size, 400)
+    clf.set_params(mixing=2.0)
+    with pytest.raises(ps.InvalidArgumentError, match="mixing must be"):
+        clf.ask(NEW[size])
+    clf.set_params(mixing=1.0)
+    shown = clf.ask(np.ones((3, clf.n_features_in_))).propensities.max()
+    assert shown < (0.75 if size == 1 else 1)
+    assert clf.pending == 3
+
+
+def test_a_copy_is_another_learner(size):
+    clf = started(size)
+    twin = copy.deepcopy(clf)
+    clf.ask(NEW[size][:1])
+    twin.ask(NEW[size])
+    clf.ask(NEW[size])
+    theirs = twin.ask(NEW[size])
+    with pytest.raises(ps.DecisionsError, match="copy"):
+        clf.tell(theirs, np.ones(theirs.labels.shape))
