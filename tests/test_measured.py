@@ -11,6 +11,7 @@ COMPARE = (ROOT / "docs" / "compare.md").read_text(encoding="utf-8")
 BENCHMARKS = (ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8")
 
 SAMPLES = json.loads((ROOT / "benchmarks" / "samples" / "samples.json").read_text())
+CLASSIFY = json.loads((ROOT / "benchmarks" / "classify" / "classify.json").read_text())
 SPEED = json.loads((ROOT / "benchmarks" / "speed" / "speed.json").read_text())
 
 TASKS = {
@@ -46,6 +47,20 @@ def test_vowpal_wabbit_in_the_comparison():
             for name in ("Sieve", "VowpalWabbit")
         ]
         assert line == f"| {task} | {' | '.join(cells)} |"
+
+
+def test_classifiers():
+    rows = {
+        (row["task"], row["contestant"]): row["mean"][-1]
+        for row in CLASSIFY["rows"]
+        if len(row["mean"]) == 5
+    }
+    ours = ("policysieve", "supervised", "uniform_logistic")
+    for task, pages in {"clusters": (README, COMPARE), "letter": (COMPARE,)}.items():
+        best = max(mean for (name, who), mean in rows.items() if name == task and who not in ours)
+        for page in pages:
+            assert f" {rows[task, 'policysieve']:.3f} " in page
+            assert f" {best:.3f}; " in page
 
 
 def test_speed():

@@ -1,11 +1,12 @@
-"""Where things are kept that can be fetched or made again."""
+"""Where things are kept that can be fetched or made again, and files that are whole or not there."""
 
 import os
 import tempfile
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
-__all__ = ["cache_folder", "write_atomically"]
+__all__ = ["cache_folder", "whole_or_nothing", "write_atomically"]
 
 
 def cache_folder() -> Path:
@@ -32,3 +33,14 @@ def write_atomically(path: Path, data: bytes) -> None:
         with suppress(OSError):
             os.unlink(partial)
         raise
+
+
+@contextmanager
+def whole_or_nothing(path: Path) -> Iterator[Path]:
+    """A path to write to, which becomes `path` if all goes well and disappears if not."""
+    partial = path.with_name(path.name + ".partial")
+    try:
+        yield partial
+        os.replace(partial, path)
+    finally:
+        partial.unlink(missing_ok=True)

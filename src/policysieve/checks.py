@@ -17,6 +17,7 @@ __all__ = [
     "as_rng",
     "first_rows",
     "integer",
+    "log_of_size",
     "number",
     "repeated_items",
 ]
@@ -45,6 +46,17 @@ def number(
     x = float(value)
     if math.isnan(x) or not above < x or not (x <= below if closed else x < below):
         raise InvalidArgumentError(f"{name} must be {rule}, got {x:g}{_tail(hint)}")
+    return x
+
+
+def log_of_size(name: str, value: Any) -> float:
+    """Return `value` as a float if it can be ln|Pi|, finite and at least 0, else raise."""
+    rule = "a number >= 0, the logarithm of the number of policies"
+    if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real):
+        raise InvalidArgumentError(f"{name} must be {rule}, got {value!r}")
+    x = float(value)
+    if not 0 <= x < math.inf:
+        raise InvalidArgumentError(f"{name} must be {rule}, got {x:g}")
     return x
 
 

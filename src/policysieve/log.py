@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from policysieve.cache import whole_or_nothing
 from policysieve.checks import as_actions, as_contexts, as_propensities, as_rewards
 from policysieve.errors import InvalidArgumentError
 from policysieve.log_file import Columns, as_table, read_columns, read_schema
@@ -152,13 +153,8 @@ class Log:
         """Write a Parquet file; an existing one is replaced only when all is written."""
         import pyarrow.parquet as pq
 
-        target = Path(path)
-        partial = target.with_name(target.name + ".partial")
-        try:
+        with whole_or_nothing(Path(path)) as partial:
             pq.write_table(as_table(Columns(*self._views())), partial)
-            os.replace(partial, target)
-        finally:
-            partial.unlink(missing_ok=True)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:

@@ -1,12 +1,12 @@
 """How many rounds it takes, with explicit constants (docs/maths.md, "Explicit sizes")."""
 
 from dataclasses import asdict, dataclass
-from math import ceil, exp, isfinite, log, log1p, sqrt
+from math import ceil, exp, log, log1p, sqrt
 from typing import Any
 
 import numpy as np
 
-from policysieve.checks import integer, number
+from policysieve.checks import integer, log_of_size
 from policysieve.errors import InvalidArgumentError
 from policysieve.problem import Problem
 
@@ -237,11 +237,11 @@ def information_price(n_actions: int, sparsity: float, rounds: int, log_term: fl
 def _lower_bound(problem: Problem, log_size: float) -> int:
     """The larger of the two lower bounds (docs/maths.md, "Lower bounds"), as whole rounds."""
     return max(
-        1, ceil(_rare_context_bound(problem, log_size)), ceil(_hidden_arm_bound(problem, log_size))
+        1, ceil(rare_context_bound(problem, log_size)), ceil(hidden_arm_bound(problem, log_size))
     )
 
 
-def _rare_context_bound(problem: Problem, log_size: float) -> float:
+def rare_context_bound(problem: Problem, log_size: float) -> float:
     """K/(m eps) term: finding one good slate among K/m at a context of probability 2 eps.
 
     Below sparsity 1 the hidden reward is s, and the context has probability 2 eps/s.
@@ -253,7 +253,7 @@ def _rare_context_bound(problem: Problem, log_size: float) -> float:
     return ((1 - problem.delta) * slates - 1) * reward / (2 * problem.epsilon)
 
 
-def _hidden_arm_bound(problem: Problem, log_size: float) -> float:
+def hidden_arm_bound(problem: Problem, log_size: float) -> float:
     """S mu / eps^2 term: telling biased coins from fair ones; 0 where the instance does not fit."""
     m, eps, delta = problem.slate_size, problem.epsilon, problem.delta
     s = int(problem.reward_cap if problem.sparsity is None else problem.sparsity)
@@ -285,7 +285,4 @@ def _log_size(n_policies: int | None, log_n_policies: float | None) -> float:
         raise InvalidArgumentError("give exactly one of n_policies and log_n_policies")
     if n_policies is not None:
         return log(integer("n_policies", n_policies, low=1))
-    size = number("log_n_policies", log_n_policies, above=-1e-300, below=float("inf"))
-    if not isfinite(size):
-        raise InvalidArgumentError(f"log_n_policies must be finite, got {size}")
-    return size
+    return log_of_size("log_n_policies", log_n_policies)

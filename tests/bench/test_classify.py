@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from policysieve.bench.classify_tasks import CLASSIFY_TASKS, ClassifyTask, Split
 from policysieve.bench.contestants import CONTESTANTS, Entry
 from policysieve.cli import main
 
+ROOT = Path(__file__).parent.parent.parent
 SHORT = ClassifySettings(seeds=2, rounds=250, batch=30)
 
 
@@ -280,3 +282,20 @@ class TestCommand:
             if "│" in line
         ]
         assert cells == [["slow", "0.500", "-", "1,234"], ["fast", "0.250", "1.000", "1,234"]]
+
+
+class TestPage:
+    """The tables of the page are those that were measured."""
+
+    PAGE = (ROOT / "docs" / "classify.md").read_text(encoding="utf-8")
+    RESULT = json.loads((ROOT / "benchmarks" / "classify" / "classify.json").read_text())
+
+    def test_tables(self):
+        for row in self.RESULT["rows"]:
+            means = " | ".join(f"{mean:.3f}" for mean in row["mean"])
+            assert f"| {row['contestant']} | {means} |" in self.PAGE, row["task"]
+
+    def test_how_many(self):
+        assert f"of {self.RESULT['settings']['seeds']} seeds" in self.PAGE
+        assert f"in batches of {self.RESULT['settings']['batch']}" in self.PAGE
+        assert not self.RESULT["skipped"]

@@ -110,8 +110,7 @@ def test_no_false_certificate_without_support(n_actions, greedy):
             log = without_last_action(n_actions, rounds, greedy, rng)
             try:
                 proof = ps.select(log, policies, problem).certificate
-            except ps.InvalidArgumentError as error:
-                assert "does not cover all actions" in str(error) or "did not explore" in str(error)
+            except ps.InvalidArgumentError:
                 refused += 1
             else:
                 assert proof.suboptimality_bound >= 0.7  # by which the last action is better

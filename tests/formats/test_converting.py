@@ -85,6 +85,34 @@ def test_bad_rows_can_be_skipped(tmp_path):
     assert read(tmp_path / "a.jsonl").contexts.tolist() == [1, 2, 6]
 
 
+@pytest.mark.parametrize(
+    ("format", "good", "bad"),
+    [
+        (
+            "obp-csv",
+            "item_id,position,click,propensity_score,user_feature_0\n1,1,0,0.5,word\n",
+            "1,1,1,0,other",
+        ),
+        ("vw", "1:0.0:0.5 | c=1\n", "1:0.0:0 | other features"),
+        ("vw", "1:0.0:0.5 | f0:1 f1:2\n", "1:0.0:0 | f9:1"),
+        (
+            "dsjson",
+            '{"a":[1],"p":[0.5],"_label_cost":0,"c":{"row":"1","_multi":[{"a":"0"}]}}\n',
+            None,
+        ),
+    ],
+)
+def test_contexts_of_bad_rows_do_not_matter(tmp_path, format, good, bad):
+    if bad is None:
+        bad = good.replace("0.5", "0").replace('"row"', '"other"').strip()
+    (tmp_path / "a").write_text(f"{good}{bad}\n")
+    done = convert(tmp_path / "a", tmp_path / "a.csv", from_format=format, skip_bad=True)
+    assert (done.rounds, done.skipped) == (1, 1)
+    (skipped,) = map(json.loads, (tmp_path / "a.csv.skipped.jsonl").read_text().splitlines())
+    assert skipped["reason"] == "a propensity must lie in (0, 1], got 0"
+    assert skipped["text"] == bad
+
+
 def test_bad_rows_of_parquet_can_be_skipped(tmp_path):
     rounds = Rounds(
         np.array([["a", "b"], ["c", "d"]], dtype=object),

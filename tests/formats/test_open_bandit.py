@@ -71,6 +71,11 @@ class TestFeedback:
         log = from_bandit_feedback(feedback(reward=np.array([-1, 1, 0])), reward_range=(-1, 1))
         assert log.rewards.tolist() == [[0], [1], [0.5]]
 
+    @pytest.mark.parametrize("wrong", [(0, 0), (1, -1), "ab"])
+    def test_ranges_that_are_none(self, wrong):
+        with pytest.raises(InvalidArgumentError, match="reward_range must be"):
+            from_bandit_feedback(feedback(), reward_range=wrong)
+
     @pytest.mark.parametrize(
         ("change", "message"),
         [
@@ -80,6 +85,10 @@ class TestFeedback:
             ({"reward": np.array([0, 2, 0])}, r"row 1: the reward 2 is outside \[0, 1\]"),
             ({"reward": np.array([0, np.nan, 0])}, "row 1: the reward is missing"),
             ({"pscore": np.array([0.5, 0.5, 0])}, "row 2: a propensity must lie"),
+            ({"position": np.array([0, 1])}, r"feedback\['position'\] must be 3 numbers"),
+            ({"context": np.array(["a", "b", "c"])}, r"feedback\['context'\] must be numbers"),
+            ({"context": 3}, r"feedback\['context'\] must be numbers"),
+            ({"n_actions": "3"}, r"feedback\['n_actions'\] must be"),
             ({"n_actions": 3}, "row 1: an action must be a number from 0 to 2, got 3"),
         ],
     )

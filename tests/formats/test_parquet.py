@@ -202,3 +202,44 @@ class TestPlainColumns:
             FileFormatError, match="of another format, of which policysieve convert"
         ):
             LogFile(tmp_path / "a.csv")
+
+
+class TestOwnHeader:
+    ROUNDS = Rounds(np.array([1, 2]), np.array([[0], [1]]), np.full((2, 1), 0.5), np.zeros((2, 1)))
+
+    @pytest.mark.parametrize(
+        "header",
+        [
+            "{",
+            "[]",
+            '{"version": 1}',
+            '{"version": 1, "context_shape": [], "context_dtype": "zz", "slate_size": 1}',
+            '{"version": 1, "context_shape": ["a"], "context_dtype": "<i8", "slate_size": 1}',
+            '{"version": 1, "context_shape": [], "context_dtype": "<i8", "slate_size": 0}',
+        ],
+    )
+    def test_damaged(self, tmp_path, header):
+        table = as_table(self.ROUNDS).replace_schema_metadata({"policysieve.log": header})
+        pq.write_table(table, tmp_path / "a.parquet")
+        for read_it in (Log.load, LogFile, open_rounds):
+            with pytest.raises(FileFormatError, match=r"a\.parquet has a damaged header"):
+                read_it(tmp_path / "a.parquet")
+
+    @pytest.mark.parametrize(
+        ("name", "values"),
+        [("actions", [0.5, 1.0]), ("actions", ["a", "b"]), ("propensities", ["a", "b"])],
+    )
+    def test_columns_of_another_kind(self, tmp_path, name, values):
+        table = as_table(self.ROUNDS)
+        other = pa.FixedSizeListArray.from_arrays(pa.array(values), 1)
+        at = table.column_names.index(name)
+        pq.write_table(table.set_column(at, name, other), tmp_path / "a.parquet")
+        for read_it in (Log.load, lambda path: list(open_rounds(path))):
+            with pytest.raises(FileFormatError, match=f"column {name} must not hold"):
+                read_it(tmp_path / "a.parquet")
+
+    def test_contexts_that_are_neither_numbers_nor_strings(self, tmp_path):
+        table = as_table(self.ROUNDS).set_column(0, "context", pa.array([b"a", b"b"]))
+        pq.write_table(table, tmp_path / "a.parquet")
+        with pytest.raises(FileFormatError, match="column context must not hold binary"):
+            list(open_rounds(tmp_path / "a.parquet"))

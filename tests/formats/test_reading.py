@@ -166,6 +166,7 @@ class TestNewlineJson:
             (json.dumps({**ROW, "rewards": [np.nan]}), "NaN is not a number in JSON"),
             (json.dumps(ROW).replace("0.5", "1e999"), r"must lie in \(0, 1\], got inf"),
             (json.dumps(ROW).replace('"context": 1', '"context": 1e999'), "must be finite"),
+            (json.dumps({**ROW, "context": 10**400}), "must be finite numbers, got 10000"),
             (json.dumps({**ROW, "context": "\ud800"}), "surrogate"),
         ],
     )
@@ -317,7 +318,10 @@ class TestRewardRange:
         with pytest.raises(FileFormatError, match=r"line 3: .*2.5 .* declared range \[0, 2\]"):
             open_rounds(tmp_path / "a.csv", reward_range=(0, 2))
 
-    @pytest.mark.parametrize("wrong", [(1, 0), (0, 0), (0, np.inf), (np.nan, 1), (1,), 3, "ab"])
+    @pytest.mark.parametrize(
+        "wrong",
+        [(1, 0), (0, 0), (0, np.inf), (-1e308, 1e308), (np.nan, 1), (1,), 3, "ab"],
+    )
     def test_is_two_numbers_in_order(self, tmp_path, wrong):
         with pytest.raises(InvalidArgumentError, match="two finite numbers low < high"):
             open_rounds(tmp_path / "a.csv", reward_range=wrong)

@@ -2,15 +2,16 @@
 
 import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from policysieve.cache import write_atomically
+from policysieve.errors import InvalidArgumentError
 
-__all__ = ["Cell", "Progress", "keep_cell", "kept_cell", "run_cells"]
+__all__ = ["Cell", "Progress", "check_names", "keep_cell", "kept_cell", "run_cells"]
 
 Progress = Callable[[int, int, str], None]
 
@@ -33,6 +34,13 @@ class Cell(NamedTuple):
     settings: dict[str, Any]
     measure: Callable[..., dict[str, Any]]
     arguments: tuple[Any, ...]
+
+
+def check_names(argument: str, names: Sequence[str], known: Collection[str]) -> None:
+    """Refuse a name that is not among those that can be measured."""
+    for name in names:
+        if name not in known:
+            raise InvalidArgumentError(f"{argument} must be among {', '.join(known)}, got {name!r}")
 
 
 def kept_cell(folder: Path | None, name: str, settings: dict[str, Any]) -> dict[str, Any] | None:

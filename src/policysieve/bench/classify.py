@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from policysieve.bench.cells import Progress, keep_cell, kept_cell
+from policysieve.bench.cells import Progress, check_names, keep_cell, kept_cell
 from policysieve.bench.classify_tasks import CLASSIFY_TASKS, SplitRows
 from policysieve.bench.contestants import CONTESTANTS, Entry
-from policysieve.errors import DatasetUnavailableError, InvalidArgumentError, MissingExtraError
+from policysieve.errors import DatasetUnavailableError, MissingExtraError
 
 __all__ = ["ClassifySettings", "checkpoints", "classify", "play"]
 
@@ -79,12 +79,13 @@ def classify(
     -------
     dict
         ``settings``; ``skipped``, reasons by task or contestant; ``rows``, for each task and
-        contestant the ``checkpoints`` that all seeds passed, the ``mean``, smallest (``low``) and
-        largest (``high``) accuracy there, ``rounds_per_second`` and its ``options``.
+        contestant with all seeds the ``checkpoints`` that all of them passed, the ``mean``,
+        smallest (``low``) and largest (``high``) accuracy there, ``rounds_per_second`` and its
+        ``options``.
     """
     settings = settings or ClassifySettings()
-    _check("tasks", tasks, CLASSIFY_TASKS)
-    _check("contestants", contestants, CONTESTANTS)
+    check_names("tasks", tasks, CLASSIFY_TASKS)
+    check_names("contestants", contestants, CONTESTANTS)
     cells = [
         _Cell(task, contestant, seed)
         for task in tasks
@@ -118,7 +119,7 @@ def classify(
     return {
         "settings": settings._asdict(),
         "skipped": skipped,
-        "rows": list(_summaries(tasks, contestants, found)),
+        "rows": list(_summaries(tasks, contestants, settings.seeds, found)),
     }
 
 
@@ -171,20 +172,14 @@ def play(
     return {"checkpoints": passed, "accuracy": accuracy, "rounds": done, "seconds": seconds}
 
 
-def _check(argument: str, names: Sequence[str], known: Mapping[str, Any]) -> None:
-    for name in names:
-        if name not in known:
-            raise InvalidArgumentError(f"{argument} must be among {', '.join(known)}, got {name!r}")
-
-
 def _summaries(
-    tasks: Sequence[str], contestants: Sequence[str], found: Mapping[_Cell, Found]
+    tasks: Sequence[str], contestants: Sequence[str], seeds: int, found: Mapping[_Cell, Found]
 ) -> Iterable[dict[str, Any]]:
-    """A row for each task and contestant that was measured."""
+    """A row for each task and contestant that was measured with all seeds."""
     for task in tasks:
         for contestant in contestants:
             mine = {cell: one for cell, one in found.items() if cell[:2] == (task, contestant)}
-            if not mine:
+            if len(mine) < seeds:
                 continue
             passed = min((one["checkpoints"] for one in mine.values()), key=len)
             accuracy = np.array([one["accuracy"][: len(passed)] for one in mine.values()])

@@ -18,7 +18,7 @@ from policysieve.bench.samples import (
     rounds_needed,
 )
 from policysieve.bench.tasks import TASKS, Made
-from policysieve.errors import DatasetUnavailableError, InvalidArgumentError, MissingExtraError
+from policysieve.errors import DatasetUnavailableError, MissingExtraError
 
 __all__ = ["Settings", "race", "summary"]
 
@@ -70,8 +70,8 @@ def race(
         for each cell; ``summary``.
     """
     settings = settings or Settings()
-    _check("tasks", tasks, TASKS)
-    _check("learners", learners, RACERS)
+    keeping.check_names("tasks", tasks, TASKS)
+    keeping.check_names("learners", learners, RACERS)
     skipped: dict[str, str] = {}
     if "VowpalWabbit" in learners and find_spec("vowpalwabbit") is None:
         skipped["VowpalWabbit"] = str(MissingExtraError("VowpalWabbit", "vowpalwabbit", "peers"))
@@ -165,12 +165,6 @@ def summary(
     }
 
 
-def _check(argument: str, names: Sequence[str], known: dict[str, Any]) -> None:
-    for name in names:
-        if name not in known:
-            raise InvalidArgumentError(f"{argument} must be among {', '.join(known)}, got {name!r}")
-
-
 def _cells(tasks: Sequence[str], learners: Sequence[str]) -> Iterator[_Cell]:
     """The longest first, so that no core idles at the end."""
     for task in tasks:
@@ -202,7 +196,7 @@ def _measure(cell: _Cell, made: Made | None, settings: Settings) -> dict[str, An
         "mean": gaps.mean(axis=1).tolist(),
         "low": low.tolist(),
         "high": high.tolist(),
-        "right": (gaps <= task.epsilon + 1e-12).mean(axis=1).tolist(),
+        "right": found["right"],
     }
 
 

@@ -124,7 +124,8 @@ def picking(
     Returns
     -------
     dict
-        ``budgets`` and ``suboptimality``, one row per budget, one column per seed.
+        ``budgets``; ``suboptimality``, one row per budget, one column per seed; ``right``, the
+        share of the seeds that are within epsilon at each budget.
     """
     racer = RACERS[learner]
     stops = budgets(min(most, racer.most or most))
@@ -139,11 +140,15 @@ def picking(
     else:
         each = [_play(task, racer, made, seed, stops) for seed in range(seeds)]
         rows = [list(row) for row in zip(*each, strict=True)]
-    return {"budgets": stops[: len(rows)], "suboptimality": rows}
+    return {
+        "budgets": stops[: len(rows)],
+        "suboptimality": rows,
+        "right": [_share(row, task.epsilon) for row in rows],
+    }
 
 
 def rounds_needed(stops: list[int], shares: list[float]) -> float | None:
-    """Rounds at which 95% of the seeds are right, at that budget and the next two.
+    """Rounds at which 95% of the seeds are right, at that budget and the next two that were tried.
 
     Between budgets the share is interpolated linearly in the logarithm of the rounds.
 

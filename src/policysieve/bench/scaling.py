@@ -7,12 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from policysieve.bench.cells import Cell, Progress, run_cells
+from policysieve.bench.cells import Cell, Progress, check_names, run_cells
 from policysieve.bench.hard_worlds import arms_among_many
 from policysieve.bench.samples import DELTA, picking, proving, rounds_needed
 from policysieve.bench.slopes import fit_slope
 from policysieve.bench.sweeps import RATES, SWEEPS, Point, Rate, Sweep
-from policysieve.errors import InvalidArgumentError
 from policysieve.exploration import LowVarianceExploration
 from policysieve.theory import rate_variance, variance_bound
 
@@ -71,9 +70,7 @@ def scaling(
         with its points and slopes; ``variance``, a row for each size of phase 1.
     """
     settings = settings or ScalingSettings()
-    for name in sweeps:
-        if name not in SWEEPS:
-            raise InvalidArgumentError(f"sweeps must be among {', '.join(SWEEPS)}, got {name!r}")
+    check_names("sweeps", sweeps, SWEEPS)
     wanted = [one for name in sweeps for one in _measurements(SWEEPS[name], settings.full)]
     sizes = _EXPLORE_FULL if settings.full else _EXPLORE
     seeds = settings.seeds
@@ -122,9 +119,7 @@ def _rounds(one: _Measurement, seeds: int) -> dict[str, Any]:
         found = proving(task, one.learner, task.build, seeds=seeds, most=one.most)
         return {"rounds": found["median"], "false": found["false"]}
     found = picking(task, one.learner, task.build, seeds=seeds, most=one.most)
-    gaps = np.array(found["suboptimality"])
-    right = (gaps <= task.epsilon + 1e-12).mean(axis=1).tolist()
-    return {"rounds": rounds_needed(found["budgets"], right)}
+    return {"rounds": rounds_needed(found["budgets"], found["right"])}
 
 
 def _line(line: list[_Measurement], found: list[dict[str, Any]]) -> dict[str, Any]:

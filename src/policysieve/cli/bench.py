@@ -4,11 +4,12 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import click
 
-from policysieve.cli.bench_output import output_options, write_outputs
-from policysieve.cli.output import print_json, print_table
+from policysieve.cli.bench_output import output_options, output_result
+from policysieve.cli.output import print_table
 
 __all__ = ["bench"]
 
@@ -23,14 +24,9 @@ def bench() -> None:
 def speed(as_json: bool, out: Path | None, report: Path | None) -> None:
     """Learners and certificates against naive twins, memory bandwidth and the class size."""
     from policysieve.bench.speed import speed as measure
-    from policysieve.report.speed_report import speed_rows
 
     result = measure(_progress(as_json))
-    write_outputs("speed", result, out=out, report=report, quiet=as_json)
-    if as_json:
-        print_json(result)
-        return
-    print_table("Speed", ["what", "measured", "against"], speed_rows(result))
+    output_result("speed", result, _print_speed, as_json=as_json, out=out, report=report)
 
 
 @bench.command()
@@ -48,34 +44,8 @@ def certificates(
     from policysieve.bench.certificates import certificates as measure
 
     result = measure(runs=runs, seeds=seeds, progress=_progress(as_json))
-    write_outputs("certificates", result, out=out, report=report, quiet=as_json)
-    if as_json:
-        print_json(result)
-        return
-    print_table(
-        "False certificates, looked at after every batch",
-        ["method, exploration", "false", "of runs", "allowed by delta"],
-        [
-            (
-                f"{row['method']}, {row['explorer']}",
-                str(row["false"]),
-                str(row["runs"]),
-                str(row["limit"]),
-            )
-            for row in result["false"]
-        ],
-    )
-    methods = list(result["power"][0]["rounds"])
-    print_table(
-        "Median rounds to certify epsilon = 0.05 among 50 policies of close value",
-        ["actions, exploration", *methods],
-        [
-            (
-                f"{row['n_actions']:,}, {row['source']}",
-                *(_rounds(row["rounds"][method], row["max_rounds"]) for method in methods),
-            )
-            for row in result["power"]
-        ],
+    output_result(
+        "certificates", result, _print_certificates, as_json=as_json, out=out, report=report
     )
 
 
@@ -108,11 +78,36 @@ def samples(
             folder=out,
             progress=progress,
         )
-    write_outputs("samples", result, out=out, report=report, quiet=as_json)
-    if as_json:
-        print_json(result)
-        return
-    print_samples(result)
+    output_result("samples", result, print_samples, as_json=as_json, out=out, report=report)
+
+
+@bench.command()
+@click.option("--sweeps", help="Names of sweeps, with commas between them; all by default.")
+@click.option("--seeds", type=click.IntRange(1), help="Runs of each cell; 10, or 40 with --full.")
+@click.option("--full", is_flag=True, help="More points and larger sizes.")
+@output_options("scaling.json and the plots; cells that it holds are not run again")
+def scaling(
+    sweeps: str | None,
+    seeds: int | None,
+    full: bool,
+    as_json: bool,
+    out: Path | None,
+    report: Path | None,
+) -> None:
+    """Measure how rounds grow with 1/epsilon, actions, sparsity, lists and policies."""
+    from policysieve.bench.scaling import ScalingSettings
+    from policysieve.bench.scaling import scaling as measure
+    from policysieve.bench.sweeps import SWEEPS
+    from policysieve.cli.scaling import print_scaling
+
+    with _cells_bar(as_json) as progress:
+        result = measure(
+            _names(sweeps) or tuple(SWEEPS),
+            settings=ScalingSettings(seeds=seeds or (40 if full else 10), full=full),
+            folder=out,
+            progress=progress,
+        )
+    output_result("scaling", result, print_scaling, as_json=as_json, out=out, report=report)
 
 
 @bench.command()
@@ -153,11 +148,41 @@ def classify(
             folder=out,
             progress=progress,
         )
-    write_outputs("classify", result, out=out, report=report, quiet=as_json)
-    if as_json:
-        print_json(result)
-        return
-    print_classify(result)
+    output_result("classify", result, print_classify, as_json=as_json, out=out, report=report)
+
+
+def _print_speed(result: dict[str, Any]) -> None:
+    from policysieve.report.speed_report import speed_rows
+
+    print_table("Speed", ["what", "measured", "against"], speed_rows(result))
+
+
+def _print_certificates(result: dict[str, Any]) -> None:
+    print_table(
+        "False certificates, looked at after every batch",
+        ["method, exploration", "false", "of runs", "allowed by delta"],
+        [
+            (
+                f"{row['method']}, {row['explorer']}",
+                str(row["false"]),
+                str(row["runs"]),
+                str(row["limit"]),
+            )
+            for row in result["false"]
+        ],
+    )
+    methods = list(result["power"][0]["rounds"])
+    print_table(
+        "Median rounds to certify epsilon = 0.05 among 50 policies of close value",
+        ["actions, exploration", *methods],
+        [
+            (
+                f"{row['n_actions']:,}, {row['source']}",
+                *(_rounds(row["rounds"][method], row["max_rounds"]) for method in methods),
+            )
+            for row in result["power"]
+        ],
+    )
 
 
 def _names(option: str | None) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""What all benchmarks can write."""
+"""What all benchmarks can write and print."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -7,9 +7,9 @@ from typing import Any, TypeVar
 import click
 
 from policysieve.cli.options import report_option
-from policysieve.cli.output import command_line, write_json
+from policysieve.cli.output import command_line, print_json, write_json
 
-__all__ = ["output_options", "write_outputs"]
+__all__ = ["output_options", "output_result"]
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -29,21 +29,30 @@ def output_options(kept: str) -> Callable[[Command], Command]:
     return add
 
 
-def write_outputs(
-    kind: str, result: dict[str, Any], *, out: Path | None, report: Path | None, quiet: bool
+def output_result(
+    kind: str,
+    result: dict[str, Any],
+    show: Callable[[dict[str, Any]], None],
+    *,
+    as_json: bool,
+    out: Path | None,
+    report: Path | None,
 ) -> None:
-    """Write what was asked for: the numbers and the figures into a folder, and the report."""
-    from policysieve.report import bench_page
-
+    """Write what was asked for, and print the result as JSON or in the tables of `show`."""
     if out is not None:
         out.mkdir(parents=True, exist_ok=True)
         write_json(result, out / f"{kind}.json")
-    if out is None and report is None:
-        return
-    page = bench_page(kind, result, command=command_line())
-    if out is not None:
-        page.save_figures(out)
-    if report is not None:
-        page.save(report)
-        if not quiet:
-            click.echo(f"Report: {report}")
+    if out is not None or report is not None:
+        from policysieve.report import bench_page
+
+        page = bench_page(kind, result, command=command_line())
+        if out is not None:
+            page.save_figures(out)
+        if report is not None:
+            page.save(report)
+            if not as_json:
+                click.echo(f"Report: {report}")
+    if as_json:
+        print_json(result)
+    else:
+        show(result)

@@ -72,8 +72,8 @@ def decide(
 
 def _write(exploration: "Exploration", contexts: str, out: Path) -> tuple[int, float]:
     """Write the decisions; returns how many there are, and their smallest propensity."""
+    from policysieve.cache import whole_or_nothing
     from policysieve.errors import InvalidArgumentError
-    from policysieve.formats.files import whole_or_nothing
     from policysieve.formats.registry import find_format
     from policysieve.formats.rounds import Layout
 

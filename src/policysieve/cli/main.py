@@ -14,7 +14,6 @@ from policysieve.cli.design import design
 from policysieve.cli.output import keep_command_line
 from policysieve.cli.plan import plan
 from policysieve.cli.run import run
-from policysieve.cli.scaling import scaling
 from policysieve.cli.select import select
 from policysieve.errors import PolicySieveError
 
@@ -44,6 +43,5 @@ def main() -> None:
     """Find the best policy among many from sparse bandit feedback, and prove it."""
 
 
-bench.add_command(scaling)
 for command in (demo, plan, run, select, check, design, decide, convert, data, bench):
     main.add_command(command)

@@ -1,47 +1,10 @@
-"""``policysieve bench scaling``: measured growth next to the theorems'."""
+"""Measured growth next to the theorems', in tables."""
 
-from pathlib import Path
 from typing import Any
 
-import click
+from policysieve.cli.output import print_table, print_text
 
-from policysieve.cli.bench import _cells_bar, _names
-from policysieve.cli.bench_output import output_options, write_outputs
-from policysieve.cli.output import print_json, print_table, print_text
-
-__all__ = ["print_scaling", "scaling"]
-
-
-@click.command()
-@click.option("--sweeps", help="Names of sweeps, with commas between them; all by default.")
-@click.option("--seeds", type=click.IntRange(1), help="Runs of each cell; 10, or 40 with --full.")
-@click.option("--full", is_flag=True, help="More points and larger sizes.")
-@output_options("scaling.json and the plots; cells that it holds are not run again")
-def scaling(
-    sweeps: str | None,
-    seeds: int | None,
-    full: bool,
-    as_json: bool,
-    out: Path | None,
-    report: Path | None,
-) -> None:
-    """Measure how rounds grow with 1/epsilon, actions, sparsity, lists and policies."""
-    from policysieve.bench.scaling import ScalingSettings
-    from policysieve.bench.scaling import scaling as measure
-    from policysieve.bench.sweeps import SWEEPS
-
-    with _cells_bar(as_json) as progress:
-        result = measure(
-            _names(sweeps) or tuple(SWEEPS),
-            settings=ScalingSettings(seeds=seeds or (40 if full else 10), full=full),
-            folder=out,
-            progress=progress,
-        )
-    write_outputs("scaling", result, out=out, report=report, quiet=as_json)
-    if as_json:
-        print_json(result)
-        return
-    print_scaling(result)
+__all__ = ["print_scaling"]
 
 
 def print_scaling(result: dict[str, Any]) -> None:

@@ -11,6 +11,7 @@ from zipfile import BadZipFile
 import numpy as np
 import numpy.typing as npt
 
+from policysieve.cache import whole_or_nothing
 from policysieve.errors import FileFormatError, InvalidArgumentError
 from policysieve.policies import Policies
 from policysieve.problem import Problem
@@ -54,16 +55,10 @@ class DesignFile:
             "mixing": self.mixing,
             "variance_bound": self.variance_bound,
         }
-        target = Path(path)
-        partial = target.with_name(target.name + ".partial")
-        try:
-            with open(partial, "wb") as file:
-                np.savez_compressed(
-                    file, header=json.dumps(header), support=self.support, shares=self.shares
-                )
-            os.replace(partial, target)
-        finally:
-            partial.unlink(missing_ok=True)
+        with whole_or_nothing(Path(path)) as partial, open(partial, "wb") as file:
+            np.savez_compressed(
+                file, header=json.dumps(header), support=self.support, shares=self.shares
+            )
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Self:

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from policysieve.cache import whole_or_nothing
 from policysieve.checks import integer
 from policysieve.errors import FileFormatError
-from policysieve.formats.files import whole_or_nothing
 from policysieve.formats.format import BadRow, Rules
 from policysieve.formats.registry import check_reward_range, find_format, open_source
 from policysieve.formats.rounds import Rounds

@@ -1,16 +1,14 @@
-"""Text in and out of files: compressed or not, whole or not at all."""
+"""Text in and out of files, compressed or not."""
 
 import gzip
 import io
-import os
 import zlib
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from policysieve.errors import FileFormatError
 
-__all__ = ["read_lines", "whole_or_nothing", "write_text"]
+__all__ = ["read_lines", "write_text"]
 
 
 def read_lines(path: Path) -> Iterator[str]:
@@ -35,14 +33,3 @@ def write_text(path: Path, pieces: Iterable[str], *, compressed: bool) -> None:
         packed = gzip.GzipFile("", "wb", fileobj=plain, mtime=0) if compressed else plain
         with io.TextIOWrapper(packed, encoding="utf-8", newline="") as file:
             file.writelines(pieces)
-
-
-@contextmanager
-def whole_or_nothing(path: Path) -> Iterator[Path]:
-    """A path to write to, which becomes `path` if all goes well and disappears if not."""
-    partial = path.with_name(path.name + ".partial")
-    try:
-        yield partial
-        os.replace(partial, path)
-    finally:
-        partial.unlink(missing_ok=True)

@@ -114,7 +114,8 @@ def check_reward_range(reward_range: tuple[float, float] | None) -> tuple[float,
         low = high = math.nan
     if not (low < high and math.isfinite(high - low)):
         raise InvalidArgumentError(
-            f"reward_range must be two finite numbers low < high, not too far apart, got {reward_range!r}"
+            "reward_range must be two finite numbers low < high a finite distance apart, got "
+            f"{reward_range!r}"
         )
     return low, high
 

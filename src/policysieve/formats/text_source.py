@@ -56,7 +56,7 @@ class ContextReader(Protocol):
         ...
 
     def value(self, context: Any) -> Any:
-        """A context that was seen as a finite value of the shape and dtype, or `FileFormatError`."""
+        """A context that was seen, as finite value of shape and dtype, or `FileFormatError`."""
         ...
 
 

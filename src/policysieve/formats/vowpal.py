@@ -2,10 +2,8 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from urllib.parse import quote
 
 from policysieve.errors import FileFormatError
-from policysieve.formats.contexts import plain_contexts
 from policysieve.formats.files import write_text
 from policysieve.formats.format import Format, Report, Rules
 from policysieve.formats.json_lines import line_records
@@ -17,6 +15,7 @@ from policysieve.formats.vowpal_features import (
     as_label,
     label_in,
     not_held,
+    single_actions,
     split_line,
 )
 
@@ -55,16 +54,7 @@ def _write(
 
 def _pieces(batches: Iterator[Rounds]) -> Iterator[str]:
     for rounds in batches:
-        ids = [""] * len(rounds) if rounds.ids is None else rounds.ids
-        columns = (
-            ids,
-            plain_contexts(rounds, flat=True),
-            rounds.actions[:, 0].tolist(),
-            rounds.rewards[:, 0].tolist(),
-            rounds.propensities[:, 0].tolist(),
-        )
-        for name, context, action, reward, propensity in zip(*columns, strict=True):
-            tag = f"'{quote(name, safe='')}" if name else ""
+        for tag, context, action, reward, propensity in single_actions(rounds):
             label = as_label(action + 1, reward, propensity)
             yield f"{label} {tag}{as_features(context)}\n"
 

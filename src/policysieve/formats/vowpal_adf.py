@@ -3,10 +3,8 @@
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 from policysieve.errors import FileFormatError, InvalidArgumentError
-from policysieve.formats.contexts import plain_contexts
 from policysieve.formats.files import write_text
 from policysieve.formats.format import Format, Report, Rules
 from policysieve.formats.rounds import Layout, Rounds
@@ -17,6 +15,7 @@ from policysieve.formats.vowpal_features import (
     as_label,
     label_in,
     not_held,
+    single_actions,
     split_line,
 )
 
@@ -99,21 +98,12 @@ def _write(
 
 def _pieces(batches: Iterator[Rounds], n_actions: int) -> Iterator[str]:
     for rounds in batches:
-        ids = [""] * len(rounds) if rounds.ids is None else rounds.ids
-        columns = (
-            ids,
-            plain_contexts(rounds, flat=True),
-            rounds.actions[:, 0].tolist(),
-            rounds.rewards[:, 0].tolist(),
-            rounds.propensities[:, 0].tolist(),
-        )
-        for name, context, action, reward, propensity in zip(*columns, strict=True):
+        for tag, context, action, reward, propensity in single_actions(rounds):
             shared, lines = _lines(context, n_actions)
             if action >= len(lines):
                 raise InvalidArgumentError(
                     f"action {action} was shown where the context has lines for {len(lines)}"
                 )
-            tag = f"'{quote(name, safe='')}" if name else ""
             if shared is not None:
                 yield f"shared {tag}{shared}\n"
             for number, line in enumerate(lines):

@@ -2,6 +2,7 @@
 
 import math
 import re
+from collections.abc import Iterator
 from typing import Any
 from urllib.parse import quote, unquote
 
@@ -9,10 +10,19 @@ import numpy as np
 
 from policysieve.errors import FileFormatError
 from policysieve.formats.cells import as_number, as_whole, finite, whole
+from policysieve.formats.contexts import plain_contexts
 from policysieve.formats.format import refuse_slates, refuse_text_rows
-from policysieve.formats.rounds import Layout
+from policysieve.formats.rounds import Layout, Rounds
 
-__all__ = ["FeatureText", "as_features", "as_label", "label_in", "not_held", "split_line"]
+__all__ = [
+    "FeatureText",
+    "as_features",
+    "as_label",
+    "label_in",
+    "not_held",
+    "single_actions",
+    "split_line",
+]
 
 _FEATURE = re.compile(r"f(0|[1-9]\d{0,4})(?::(.+))?")
 
@@ -140,6 +150,20 @@ def split_line(line: str) -> tuple[list[str], str, str]:
     if words and (head[-1:].strip() or words[-1].startswith("'")):
         tag = words.pop().removeprefix("'")
     return words, unquote(tag), (bar + features).rstrip()
+
+
+def single_actions(rounds: Rounds) -> Iterator[tuple[str, Any, int, float, float]]:
+    """Tag, context, action from 0, reward and propensity of each round."""
+    ids = [""] * len(rounds) if rounds.ids is None else rounds.ids
+    tags = [f"'{quote(name, safe='')}" if name else "" for name in ids]
+    return zip(
+        tags,
+        plain_contexts(rounds, flat=True),
+        rounds.actions[:, 0].tolist(),
+        rounds.rewards[:, 0].tolist(),
+        rounds.propensities[:, 0].tolist(),
+        strict=True,
+    )
 
 
 def not_held(layout: Layout, title: str) -> tuple[str, ...]:

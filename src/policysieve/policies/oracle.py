@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from policysieve.checks import as_contexts, integer, number
+from policysieve.checks import as_contexts, integer, log_of_size
 from policysieve.errors import InvalidArgumentError, MissingExtraError
 from policysieve.policies.estimators import EstimatorPolicies
 from policysieve.policies.implicit import (
@@ -77,11 +77,7 @@ class OraclePolicies(ImplicitPolicies):
                 f"{type(features).__name__}"
             )
         self.fits = integer("fits", fits, low=1)
-        self._log_size = (
-            None
-            if log_size is None
-            else number("log_size", log_size, above=-1e-300, below=float("inf"))
-        )
+        self._log_size = None if log_size is None else log_of_size("log_size", log_size)
 
     @property
     def n_contexts(self) -> int | None:

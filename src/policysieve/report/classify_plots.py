@@ -6,7 +6,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from policysieve.report.panels import new_panels
-from policysieve.report.style import BLUE, INK, colours, look, rounds_axis
+from policysieve.report.style import BLUE, INK, colours, look, rounds_axis, shared_legend
 
 __all__ = ["CEILING", "OURS", "accuracy_by_task"]
 
@@ -38,18 +38,7 @@ def accuracy_by_task(rows: list[dict[str, Any]]) -> Figure:
             rounds_axis(axes, min(stops), max(stops))
             axes.set_ylabel("accuracy")
             axes.set_title(task, fontsize=9, color=INK, loc="left")
-        handles = {
-            label: handle
-            for axes in panels
-            for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)
-        }
-        figure.legend(
-            [handles[name] for name in contestants],
-            contestants,
-            loc="outside upper left",
-            ncols=4,
-            handlelength=2.6,
-        )
+        shared_legend(figure, panels)
     return figure
 
 

@@ -4,7 +4,7 @@ import os
 from typing import TYPE_CHECKING
 
 from policysieve.report.experiment_plots import bound_by_learner, suboptimality_by_learner
-from policysieve.report.formats import Cell
+from policysieve.report.formats import Cell, shown_text
 from policysieve.report.page import Page
 from policysieve.report.plots import value_intervals
 
@@ -45,7 +45,7 @@ def save_experiment_report(
     page = Page(
         title if title is not None else _title(names),
         f"Looking for the best of {n_policies:,} policies on {problem.n_actions:,} actions, "
-        f"{_slates(problem.slate_size)} in each round, for at most {result.rounds:,} rounds"
+        f"{shown_text(problem.slate_size)} in each round, for at most {result.rounds:,} rounds"
         + (f", with {n_seeds} seeds each." if n_seeds > 1 else "."),
         configuration=result.configuration,
         made_by=command or "Experiment.run",
@@ -198,7 +198,3 @@ def _title(names: list[str]) -> str:
     if len(names) > _TITLE:
         return f"{len(names)} learners compared"
     return f"{', '.join(names[:-1])} and {names[-1]} compared"
-
-
-def _slates(size: int) -> str:
-    return "one shown" if size == 1 else f"{size:,} shown"

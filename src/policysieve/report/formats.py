@@ -13,6 +13,7 @@ __all__ = [
     "exact_text",
     "flat_texts",
     "is_number",
+    "shown_text",
     "sort_key",
     "value_text",
 ]
@@ -44,6 +45,11 @@ def value_text(value: Cell) -> str:
     if isinstance(plain, float):
         return _minus(f"{plain:.{_DIGITS}g}")
     return plain
+
+
+def shown_text(slate_size: int) -> str:
+    """How many items a round shows."""
+    return "one shown" if slate_size == 1 else f"{slate_size:,} shown"
 
 
 def exact_text(value: Cell) -> str:

@@ -3,7 +3,7 @@
 import os
 from typing import TYPE_CHECKING, Any
 
-from policysieve.report.formats import Cell, value_text
+from policysieve.report.formats import Cell, shown_text, value_text
 from policysieve.report.page import Page
 from policysieve.report.plots import (
     estimate_over_rounds,
@@ -45,7 +45,7 @@ def save_run_report(
     page = Page(
         title if title is not None else f"{result.learner} recommends {best.policy_name}",
         f"{result.learner} looked for the best of {result.intervals.candidates} on "
-        f"{problem.n_actions:,} actions, {_slates(problem.slate_size)} in each of "
+        f"{problem.n_actions:,} actions, {shown_text(problem.slate_size)} in each of "
         f"{result.rounds:,} rounds.",
         configuration=_configuration(result),
         made_by=command or "policysieve.run",
@@ -159,7 +159,3 @@ def _configuration(result: "RunResult") -> dict[str, Any]:
         "rounds": result.rounds,
         "finished": result.finished,
     }
-
-
-def _slates(size: int) -> str:
-    return "one shown" if size == 1 else f"{size:,} shown"

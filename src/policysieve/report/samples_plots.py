@@ -5,7 +5,7 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from policysieve.report.panels import log_axes, new_panels
+from policysieve.report.panels import new_panels
 from policysieve.report.style import (
     INK,
     LineLook,

@@ -7,12 +7,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator
 
-from policysieve.report.panels import log_axes, new_panels
+from policysieve.report.panels import new_panels
 from policysieve.report.style import (
     BLUE,
     INK,
     colours,
     legend,
+    log_axes,
     look,
     new_figure,
     shared_legend,

@@ -3,15 +3,15 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
+from matplotlib.ticker import LogLocator
 
 from policysieve.report.style import (
     INK,
     colours,
     legend,
     line_looks,
+    log_axes,
     look,
     new_figure,
     rounds_axis,
@@ -38,14 +38,12 @@ def rounds_against_epsilon(plans: Sequence["Plan"]) -> Figure:
         figure, axes = new_figure(3.8)
         for (label, rounds), colour in zip(methods.items(), colours(3), strict=True):
             if all(value is not None for value in rounds):
-                axes.loglog(epsilons, rounds, color=colour, label=label)
+                axes.plot(epsilons, rounds, color=colour, label=label)
         bound = [plan.lower_bound_rounds for plan in plans]
-        axes.loglog(epsilons, bound, color=INK, linestyle="--", linewidth=1, label="lower bound")
-        axes.set_xlabel("epsilon: distance to the best policy")
+        axes.plot(epsilons, bound, color=INK, linestyle="--", linewidth=1, label="lower bound")
+        log_axes(axes, "epsilon: distance to the best policy")
+        axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
         axes.set_ylabel("rounds")
-        axes.xaxis.set_major_locator(LogLocator(10, subs=(1, 2, 5)))
-        axes.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
-        axes.xaxis.set_minor_formatter(NullFormatter())
         legend(figure, axes)
     return figure
 
@@ -59,16 +57,15 @@ def cost_against_policies(growth: dict[str, Any]) -> Figure:
             ("unrewarded round", "unrewarded_seconds", "unrewarded_slope", "s"),
         ]
         for (name, seconds, slope, marker), colour in zip(lines, colours(2), strict=True):
-            axes.loglog(
+            axes.plot(
                 growth["n_policies"],
                 [1e6 * value for value in growth[seconds]],
                 color=colour,
                 marker=marker,
                 label=f"{name} (slope {growth[slope]:.2f})",
             )
-        _label_costs(axes)
-        rounds_axis(axes, growth["n_policies"][0], growth["n_policies"][-1])
-        axes.set_xlabel("policies")
+        log_axes(axes, "policies")
+        axes.set_ylabel("microseconds per round")
         legend(figure, axes)
     return figure
 
@@ -104,8 +101,3 @@ def rounds_to_certify(power: Sequence[dict[str, Any]]) -> Figure:
         axes.set_xlabel("rounds to certify")
         legend(figure, axes)
     return figure
-
-
-def _label_costs(axes: Axes) -> None:
-    axes.set_ylabel("microseconds per round")
-    axes.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))

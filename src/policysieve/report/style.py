@@ -7,18 +7,21 @@ from typing import Any, NamedTuple
 import matplotlib.style
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import EngFormatter, LogLocator, MaxNLocator, NullFormatter
+from matplotlib.ticker import EngFormatter, FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
 __all__ = [
     "BLUE",
     "INK",
     "PAGE_COLOURS",
     "PAPER",
+    "WIDTH",
     "LineLook",
     "colours",
+    "dress",
     "legend",
     "legend_options",
     "line_looks",
+    "log_axes",
     "look",
     "new_figure",
     "plain_number",
@@ -55,7 +58,7 @@ PAGE_COLOURS = {
 
 _FONT = "DejaVu Sans"  # comes with matplotlib; a page puts its own in its place
 _SMALL = 9  # points
-_WIDTH = 8.4  # inches; a page shows this as at most 860 px
+WIDTH = 8.4  # inches; a page shows this as at most 860 px
 
 _LOOK: dict[str, Any] = {
     "font.family": _FONT,
@@ -88,14 +91,20 @@ def look() -> AbstractContextManager[None]:
 
 def new_figure(height: float) -> tuple[Figure, Axes]:
     """An empty figure of the page's width and `height` inches, and its axes. Call it in `look`."""
-    figure = Figure(figsize=(_WIDTH, height), layout="constrained")
+    figure = Figure(figsize=(WIDTH, height), layout="constrained")
     axes = figure.add_subplot()
+    dress(axes)
+    return figure, axes
+
+
+def dress(axes: Axes, *, size: float = _SMALL) -> None:
+    """Give axes their ticks, with numbers of `size` points, and their grid."""
     # Said here as well as in the look: ticks are made late, perhaps after the look has ended.
     axes.tick_params(
         which="both",
         color=INK,
         labelcolor=INK,
-        labelsize=_SMALL,
+        labelsize=size,
         labelfontfamily=_FONT,
         direction="out",
         width=0.6,
@@ -105,7 +114,6 @@ def new_figure(height: float) -> tuple[Figure, Axes]:
     axes.tick_params(which="minor", length=0)
     axes.grid(color=INK, alpha=0.12, linewidth=0.6)
     axes.set_axisbelow(True)
-    return figure, axes
 
 
 class LineLook(NamedTuple):
@@ -167,6 +175,17 @@ def shared_legend(figure: Figure, panels: Sequence[Axes], columns: int = 4) -> N
 def plain_number(value: float, _position: object = None) -> str:
     """A number beside an axis: 0.01, 5, 20k, 1M."""
     return EngFormatter(sep="")(value) if abs(value) >= 1000 else f"{value:g}"
+
+
+def log_axes(axes: Axes, label: str) -> None:
+    """Log scales on both sides, with plain numbers along them; `label` is that of x.
+
+    Matplotlib's own numbers on log scales are formulas, which `look` shows as they are spelled.
+    """
+    axes.set(xscale="log", yscale="log", xlabel=label)
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_formatter(FuncFormatter(plain_number))
+        axis.set_minor_formatter(NullFormatter())
 
 
 def rounds_axis(axes: Axes, first: float, last: float) -> None:

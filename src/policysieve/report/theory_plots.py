@@ -8,8 +8,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter, FuncFormatter, LogLocator, NullFormatter
 
 from policysieve.problem import Problem
-from policysieve.report.panels import log_axes, new_panels
-from policysieve.report.style import INK, colours, legend, look, new_figure
+from policysieve.report.panels import new_panels
+from policysieve.report.style import INK, colours, legend, log_axes, look, new_figure
 from policysieve.theory import BOUNDS, closed_form_bound, dec, dec_bound
 
 __all__ = ["bounds_figure", "dec_figure"]

@@ -11,15 +11,15 @@ Letters as in docs/maths.md: K actions, slates of m, sparsity s, mu = min(s, m),
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import inf, log
+from math import log
 from typing import TYPE_CHECKING, Literal
 
-from policysieve.checks import number
+from policysieve.checks import log_of_size
 from policysieve.planning import (
-    _hidden_arm_bound,
-    _rare_context_bound,
     by_optimization_rounds,
+    hidden_arm_bound,
     plan,
+    rare_context_bound,
     uniform_rounds,
 )
 from policysieve.problem import Problem
@@ -73,7 +73,7 @@ def rounds_uniform(problem: Problem, log_n_policies: float) -> float:
 
     Bernstein's inequality with the constants of `plan` (docs/maths.md, "Explicit sizes").
     """
-    return float(uniform_rounds(problem, _log_size(log_n_policies)))
+    return float(uniform_rounds(problem, log_of_size("log_n_policies", log_n_policies)))
 
 
 def rounds_low_variance(problem: Problem, log_n_policies: float) -> float | None:
@@ -82,7 +82,7 @@ def rounds_low_variance(problem: Problem, log_n_policies: float) -> float | None
     This paper's theorems on Algorithms 2 and 3, with the constants of docs/maths.md, "Explicit
     sizes". None for unknown sparsity, where the sizes depend on what is seen.
     """
-    log_size = _log_size(log_n_policies)
+    log_size = log_of_size("log_n_policies", log_n_policies)
     if problem.sparsity is None:
         return None
     return float(plan(problem, log_n_policies=log_size).total_rounds)
@@ -94,27 +94,28 @@ def rounds_by_optimization(problem: Problem, log_n_policies: float) -> float | N
     This paper's Algorithm 1 with the closed form of docs/maths.md, "Exploration by optimization",
     for 0/1 rewards. None for slates and for unknown sparsity.
     """
-    rounds = by_optimization_rounds(problem, _log_size(log_n_policies))
+    rounds = by_optimization_rounds(problem, log_of_size("log_n_policies", log_n_policies))
     return None if rounds is None else float(rounds)
 
 
 def lower_bound_rare_context(problem: Problem, log_n_policies: float) -> float | None:
     """Rare context: ((1 - delta) K/m - 1)/(2 eps) rounds at least, K/m at most |Pi|.
 
-    This paper's lower bound of order K/eps, with constants (docs/maths.md, "Lower bounds"); the
-    instance is `worlds.RareContext`. None where it does not fit, as for eps >= 1/2.
+    This paper's lower bound of order K/eps; the constants, slates and s < 1, where it is s times as
+    large, are those of docs/maths.md, "Lower bounds". The instance is `worlds.RareContext`. None
+    where it does not fit, as for eps >= 1/2.
     """
-    return _positive(_rare_context_bound(problem, _log_size(log_n_policies)))
+    return _positive(rare_context_bound(problem, log_of_size("log_n_policies", log_n_policies)))
 
 
 def lower_bound_hidden_arm(problem: Problem, log_n_policies: float) -> float | None:
     """Hidden arm: of order s mu/eps^2 rounds at least.
 
-    This paper takes it from Erez et al. (2025), Theorem 5; the constants, for each case of s and m,
-    are those of docs/maths.md, "Lower bounds", and the instance is `worlds.HiddenArm`. None where
-    no case fits.
+    For single actions this paper takes the order s/eps^2 from Erez and Koren (2025), Theorem 5; the
+    constants, for each case of s and m, and the slates are those of docs/maths.md, "Lower bounds".
+    The instance is `worlds.HiddenArm`. None where no case fits.
     """
-    return _positive(_hidden_arm_bound(problem, _log_size(log_n_policies)))
+    return _positive(hidden_arm_bound(problem, log_of_size("log_n_policies", log_n_policies)))
 
 
 def rate_uniform(problem: Problem, log_n_policies: float) -> float:
@@ -138,7 +139,7 @@ def rate_regret(problem: Problem, log_n_policies: float) -> float:
 def rate_log_barrier(problem: Problem, log_n_policies: float) -> float | None:
     """Log-barrier design: K^9/m^8 + s m/eps^2 l.
 
-    Erez et al. (2025), as this paper's appendix on slates compares with it; for m = 1 its
+    Erez and Koren (2025), as this paper's appendix on slates compares with it; for m = 1 its
     introduction has (s/eps^2 + K^9) l, up to logarithms. None for unknown sparsity.
     """
     s, m = problem.sparsity, problem.slate_size
@@ -151,7 +152,7 @@ def rate_log_barrier(problem: Problem, log_n_policies: float) -> float | None:
 def rate_multiclass(problem: Problem, log_n_policies: float) -> float | None:
     """One right label: (1/eps^2 + K^7) l.
 
-    Erez et al. (2025), as a footnote of this paper's introduction has it. None for slates, and
+    Erez and Koren (2025), as a footnote of this paper's introduction has it. None for slates, and
     unless s = 1.
     """
     log_term = _log_term(problem, log_n_policies)
@@ -181,7 +182,7 @@ def rate_lower_bound(problem: Problem, log_n_policies: float) -> float | None:
     It has no logarithm of the class, whose size is a power of K. None for slates and unless s >= 1
     is known.
     """
-    _log_size(log_n_policies)
+    log_of_size("log_n_policies", log_n_policies)
     if problem.slate_size > 1 or problem.sparsity is None or problem.sparsity < 1:
         return None
     return problem.n_actions / problem.epsilon + problem.sparsity / problem.epsilon**2
@@ -220,7 +221,7 @@ BOUNDS = (
         "hidden arm",
         "lower",
         "explicit",
-        "Erez et al. (2025), Theorem 5; constants of docs/maths.md",
+        "Erez and Koren (2025), Theorem 5; constants and slates of docs/maths.md",
         lower_bound_hidden_arm,
     ),
     Bound("uniform", "upper", "rate", "Bernstein's inequality", rate_uniform),
@@ -232,8 +233,8 @@ BOUNDS = (
         "(2010), Krishnamurthy et al. (2016)",
         rate_regret,
     ),
-    Bound("Erez et al. (2025)", "upper", "rate", "Erez et al. (2025)", rate_log_barrier),
-    Bound("Erez et al., one label", "upper", "rate", "Erez et al. (2025)", rate_multiclass),
+    Bound("Erez and Koren", "upper", "rate", "Erez and Koren (2025)", rate_log_barrier),
+    Bound("Erez and Koren, one label", "upper", "rate", "Erez and Koren (2025)", rate_multiclass),
     Bound("this paper", "upper", "rate", "this paper's main theorems", rate_sparse),
     Bound("lower bound", "lower", "rate", "this paper's lower bound", rate_lower_bound),
 )
@@ -264,16 +265,12 @@ def figure(problem: Problem, log_n_policies: float) -> "Figure":
     """
     from policysieve.report.theory_plots import bounds_figure
 
-    return bounds_figure(problem, _log_size(log_n_policies))
+    return bounds_figure(problem, log_of_size("log_n_policies", log_n_policies))
 
 
 def _positive(rounds: float) -> float | None:
     return rounds if rounds > 0 else None
 
 
-def _log_size(log_n_policies: float) -> float:
-    return number("log_n_policies", log_n_policies, above=-1e-300, below=inf)
-
-
 def _log_term(problem: Problem, log_n_policies: float) -> float:
-    return _log_size(log_n_policies) + log(1 / problem.delta)
+    return log_of_size("log_n_policies", log_n_policies) + log(1 / problem.delta)

@@ -1,10 +1,10 @@
 """How well the design of low-variance exploration estimates every policy, before it is made."""
 
-from math import inf, log
+from math import log
 
 import numpy as np
 
-from policysieve.checks import integer, number
+from policysieve.checks import integer, log_of_size, number
 from policysieve.errors import InvalidArgumentError
 from policysieve.problem import Problem
 
@@ -73,7 +73,7 @@ def _known(problem: Problem) -> tuple[int, int, float, float]:
 
 def _checked(log_n_policies: float, explore_rounds: int, mixing: float) -> tuple[float, int, float]:
     return (
-        number("log_n_policies", log_n_policies, above=-1e-300, below=inf),
+        log_of_size("log_n_policies", log_n_policies),
         integer("explore_rounds", explore_rounds, low=1),
         number("mixing", mixing, above=0, below=1),
     )
