@@ -1,11 +1,13 @@
 """The rounds of a classifier: what was asked, shown and answered, in order."""
 
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from policysieve.evidence import Accuracy, accuracy_from
 from policysieve.log import Log
 
 __all__ = ["Answers", "stacked"]
@@ -37,6 +39,30 @@ class Answers:
         self.logs.append(log)
         self.best.append(best)
         self.rounds += len(log)
+
+    def accuracy(
+        self,
+        say: Callable[[Any], npt.NDArray[np.intp]] | None,
+        *,
+        since: int | None,
+        delta: float,
+    ) -> Accuracy:
+        """How often labels are right from round `since` on.
+
+        The labels are those that `say` names for feature rows, by default in all rounds; or without
+        it what `predict` would have said at the time, by default from the last power of two on that
+        leaves half of the rounds. The k-th has delta/((k+1)(k+2)), so that all of them hold
+        together (docs/maths.md, "Accuracy from the log").
+        """
+        if not self.rounds:
+            return Accuracy(value=np.nan, lower=0.0, upper=1.0, rounds=0, delta=delta)
+        rows, log, best = self.together()
+        first, level = since or 0, delta
+        if since is None and say is None:
+            k = max(len(log) // 2, 1).bit_length() - 1
+            first, level = (1 << k if len(log) > 1 else 0), delta / ((k + 1) * (k + 2))
+        best = say(rows[first:]) if say is not None and first < len(log) else best[first:]
+        return replace(accuracy_from(log[first:], best, level), delta=delta)
 
     def together(self) -> tuple[Any, Log, npt.NDArray[np.intp]]:
         """All rounds as one block."""

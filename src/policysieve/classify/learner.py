@@ -3,6 +3,7 @@
 import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ from policysieve.classify.labels import as_labels, places_of
 from policysieve.classify.likelihoods import Likelihood
 from policysieve.classify.model import Array, Block, LabelModel
 from policysieve.errors import DecisionsError, InvalidArgumentError
-from policysieve.evidence.accuracy import Accuracy, accuracy_from
+from policysieve.evidence import Accuracy
 from policysieve.exploration.ledger import Ledger, Origin
 from policysieve.log import Log
 
@@ -142,31 +143,14 @@ class LabelLearner(BaseEstimator):  # type: ignore[misc]
 
         Notes
         -----
-        docs/maths.md, "Accuracy from the log". The k-th power of two has delta/((k+1)(k+2)), so
-        that all of them hold together.
+        docs/maths.md, "Accuracy from the log".
         """
-        level = number("delta", delta, above=0, below=1)
+        number("delta", delta, above=0, below=1)
         self._check_started()
-        if not self._answers.rounds:
-            return Accuracy(value=np.nan, lower=0.0, upper=1.0, rounds=0, delta=delta)
-        rows, log, best = self._answers.together()
         if since is not None:
-            first = integer("since", since, low=0, high=len(log))
-        elif model is not None:
-            first = 0
-        else:
-            k = max(len(log) // 2, 1).bit_length() - 1
-            first, level = (1 << k if len(log) > 1 else 0), level / ((k + 1) * (k + 2))
-        own = model is None or first == len(log)  # where nothing counts, no model has to say it
-        said = best[first:] if own else self._said_by(model, rows[first:])
-        found = accuracy_from(log[first:], said, level)
-        return Accuracy(
-            value=found.value,
-            lower=found.lower,
-            upper=found.upper,
-            rounds=found.rounds,
-            delta=delta,
-        )
+            integer("since", since, low=0, high=self.rounds)
+        say = None if model is None else partial(self._said_by, model)
+        return self._answers.accuracy(say, since=since, delta=delta)
 
     @property
     def log(self) -> Log:
