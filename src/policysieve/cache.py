@@ -1,4 +1,4 @@
-"""Where things are kept that can be fetched or made again, and files that are whole or not there."""
+"""Where things are kept that can be fetched or made again; files that are whole or not there."""
 
 import os
 import tempfile

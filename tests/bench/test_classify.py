@@ -55,7 +55,7 @@ def made(monkeypatch):
         puppets.append(Puppet(*arguments, **options))
         return puppets[-1]
 
-    def peer(*_arguments):
+    def peer(*_arguments, **_options):
         raise ps.MissingExtraError("Peer", "peerpackage", "peers")
 
     def gone(seed, dense):
@@ -215,6 +215,16 @@ class TestClassify:
         other = replace(CONTESTANTS["puppet"], options={"tiny": {"wise_at": 3}})
         monkeypatch.setitem(CONTESTANTS, "puppet", other)
         assert seeds_run(SHORT._replace(batch=20)) == [0, 1]
+
+    def test_a_mean_of_fewer_seeds_is_left_out(self, made, tmp_path, monkeypatch):
+        """As when the first seeds were measured where a peer is installed, and others are not."""
+        classify(["tiny"], ["puppet", "told"], settings=SHORT, folder=tmp_path)
+        gone = replace(CONTESTANTS["puppet"], make=CONTESTANTS["peer"].make)
+        monkeypatch.setitem(CONTESTANTS, "puppet", gone)
+        more = SHORT._replace(seeds=3)
+        result = classify(["tiny"], ["puppet", "told"], settings=more, folder=tmp_path)
+        assert [row["contestant"] for row in result["rows"]] == ["told"]
+        assert set(result["skipped"]) == {"puppet"}
 
     @pytest.mark.parametrize("damage", [lambda text: text[:40], lambda text: ""])
     def test_a_truncated_cell_is_run_anew(self, made, tmp_path, damage):

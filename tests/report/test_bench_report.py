@@ -34,6 +34,14 @@ def words(page, tag):
 
 
 @kinds
+def test_axes_have_plain_numbers(kind):
+    """No formula as matplotlib spells it on log scales: math is not parsed in our look."""
+    texts = document(kind).text_of("text")
+    assert texts
+    assert not [text for text in texts if "$" in text]
+
+
+@kinds
 def test_a_page_for_each_kind(kind):
     page = document(kind)
     assert len(page.tags("svg")) == 2 * len(FIGURES[kind])

@@ -2,6 +2,7 @@ from dataclasses import replace
 
 import policysieve as ps
 from policysieve.report import cost_against_policies, rounds_against_epsilon, rounds_to_certify
+from policysieve.report.style import look
 from tests.report.bench_results import BENCHES
 
 
@@ -26,6 +27,17 @@ def test_every_method_against_epsilon():
     }
     expected = [[plan.problem.epsilon, plan.total_rounds] for plan in sizes]
     assert lines["low-variance exploration"] == expected
+
+
+def test_axes_have_plain_numbers():
+    """Also when the figure is saved inside the look, where formulas are not drawn as such."""
+    figure = rounds_against_epsilon(plans(1))
+    with look():
+        figure.draw_without_rendering()
+    axes = figure.axes[0]
+    texts = [label.get_text() for label in [*axes.get_xticklabels(), *axes.get_yticklabels()]]
+    assert {"0.01", "0.1", "100k", "1M"} <= set(texts)
+    assert not [text for text in texts if "$" in text]
 
 
 def test_methods_that_do_not_apply_are_left_out():

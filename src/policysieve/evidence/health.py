@@ -113,7 +113,7 @@ def check_log(
     log : Log, LogFile or batches of rounds
         Rounds in the order of their decisions. Batches have the attributes contexts, actions,
         propensities and rewards, NaN where a reward is missing, and may have ids and times. They
-        are read once; only ids, if there are any, take memory for each round (eight bytes).
+        are read once; only ids, if there are any, take memory for each round (sixteen bytes).
     n_actions : int, optional
         Number of actions; by default the largest in the log plus one.
     delta : float

@@ -11,6 +11,7 @@ from policysieve.report.style import (
     LineLook,
     legend,
     line_looks,
+    log_axes,
     look,
     new_figure,
     rounds_axis,

@@ -37,8 +37,9 @@ def rounds_against_epsilon(plans: Sequence["Plan"]) -> Figure:
     with look():
         figure, axes = new_figure(3.8)
         for (label, rounds), colour in zip(methods.items(), colours(3), strict=True):
-            if all(value is not None for value in rounds):
-                axes.plot(epsilons, rounds, color=colour, label=label)
+            known = [value for value in rounds if value is not None]
+            if len(known) == len(rounds):
+                axes.plot(epsilons, known, color=colour, label=label)
         bound = [plan.lower_bound_rounds for plan in plans]
         axes.plot(epsilons, bound, color=INK, linestyle="--", linewidth=1, label="lower bound")
         log_axes(axes, "epsilon: distance to the best policy")
