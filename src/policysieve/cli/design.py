@@ -5,30 +5,15 @@ from typing import Any
 
 import click
 
-from policysieve.cli.options import SPARSITY, known_sparsity
+from policysieve.cli.options import candidates_options
 from policysieve.cli.output import print_json, print_text
-from policysieve.problem import Problem
 
 __all__ = ["design"]
 
 
 @click.command(short_help="Design the next exploration from a log.")
 @click.argument("log", type=click.Path(dir_okay=False))
-@click.option(
-    "--policies",
-    required=True,
-    help="A .npy table, a .npz with linear weights, or module:attribute.",
-)
-@click.option("--epsilon", required=True, type=float, help="Distance to the best policy.")
-@click.option("--delta", required=True, type=float, help="Probability of failure.")
-@click.option("--actions", type=click.IntRange(1), help="Number of actions, for a .npy table.")
-@click.option(
-    "--sparsity",
-    default=1.0,
-    show_default=True,
-    type=SPARSITY,
-    help="Bound on the sum of a context's rewards.",
-)
+@candidates_options
 @click.option(
     "--mixing", type=float, help="Share of uniform exploration; by default what plan advises."
 )
@@ -55,19 +40,14 @@ def design(
     The design says which policies to follow, and how often, so that every policy of the class is
     estimated well. The log may be explored uniformly or not.
     """
-    from policysieve.cli.loading import load_policies
+    from policysieve.cli.loading import load_problem
     from policysieve.exploration.designing import design as make_design
     from policysieve.exploration.designing import rounds_needed
     from policysieve.log import Log
 
     rounds = Log.load(log)
-    candidates = load_policies(policies, actions, rounds.slate_size)
-    problem = Problem(
-        n_actions=candidates.n_actions,
-        slate_size=candidates.slate_size,
-        sparsity=known_sparsity(sparsity),
-        epsilon=epsilon,
-        delta=delta,
+    candidates, problem = load_problem(
+        policies, actions, rounds.slate_size, sparsity=sparsity, epsilon=epsilon, delta=delta
     )
     made = make_design(rounds, candidates, problem, mixing=mixing)
     made.save(out)

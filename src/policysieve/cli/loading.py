@@ -3,14 +3,17 @@
 import importlib
 import sys
 from pathlib import Path
+from typing import Any
 
 import click
 import numpy as np
 
+from policysieve.cli.options import known_sparsity
 from policysieve.errors import FileFormatError, InvalidArgumentError
 from policysieve.policies import LinearPolicies, Policies, PolicyTable
+from policysieve.problem import Problem
 
-__all__ = ["load_policies"]
+__all__ = ["load_policies", "load_problem"]
 
 
 def load_policies(source: str, n_actions: int | None, slate_size: int) -> Policies:
@@ -25,6 +28,27 @@ def load_policies(source: str, n_actions: int | None, slate_size: int) -> Polici
             f"--actions must be the {policies.n_actions} of the policies, got {n_actions}"
         )
     return policies
+
+
+def load_problem(
+    source: str,
+    n_actions: int | None,
+    slate_size: int,
+    *,
+    sparsity: Any,
+    epsilon: float,
+    delta: float,
+) -> tuple[Policies, Problem]:
+    """Policies as `load_policies` has them, and the problem of choosing among them."""
+    policies = load_policies(source, n_actions, slate_size)
+    problem = Problem(
+        n_actions=policies.n_actions,
+        slate_size=policies.slate_size,
+        sparsity=known_sparsity(sparsity),
+        epsilon=epsilon,
+        delta=delta,
+    )
+    return policies, problem
 
 
 def _load(source: str, n_actions: int | None, slate_size: int) -> Policies:

@@ -1,11 +1,19 @@
 """Options that several commands share."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import click
 
-__all__ = ["SPARSITY", "check_figures", "figures_option", "known_sparsity", "report_option"]
+__all__ = [
+    "SPARSITY",
+    "candidates_options",
+    "check_figures",
+    "figures_option",
+    "known_sparsity",
+    "report_option",
+]
 
 
 class _Sparsity(click.ParamType[Any]):
@@ -28,6 +36,31 @@ SPARSITY = _Sparsity()
 def known_sparsity(value: Any) -> float | None:
     """The number, or None for the word unknown."""
     return None if value == "unknown" else float(value)
+
+
+def candidates_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options that name the candidates and what is asked of them."""
+    for option in (
+        click.option(
+            "--sparsity",
+            default=1.0,
+            show_default=True,
+            type=SPARSITY,
+            help="Bound on the sum of a context's rewards.",
+        ),
+        click.option(
+            "--actions", type=click.IntRange(1), help="Number of actions, for a .npy table."
+        ),
+        click.option("--delta", required=True, type=float, help="Probability of failure."),
+        click.option("--epsilon", required=True, type=float, help="Distance to the best policy."),
+        click.option(
+            "--policies",
+            required=True,
+            help="A .npy table, a .npz with linear weights, or module:attribute.",
+        ),
+    ):
+        command = option(command)
+    return command
 
 
 report_option = click.option(

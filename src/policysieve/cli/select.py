@@ -7,15 +7,13 @@ from typing import Any
 import click
 
 from policysieve.cli.options import (
-    SPARSITY,
+    candidates_options,
     check_figures,
     figures_option,
-    known_sparsity,
     report_option,
 )
 from policysieve.cli.output import command_line, print_json, print_table, print_text
 from policysieve.cli.progress import with_progress
-from policysieve.problem import Problem
 
 __all__ = ["select"]
 
@@ -24,21 +22,7 @@ _METHODS = ("betting", "empirical_bernstein", "stitched", "fixed", "checkpoints"
 
 @click.command(short_help="Choose the best policy from a log.")
 @click.argument("log", type=click.Path(dir_okay=False))
-@click.option(
-    "--policies",
-    required=True,
-    help="A .npy table, a .npz with linear weights, or module:attribute.",
-)
-@click.option("--epsilon", required=True, type=float, help="Distance to the best policy.")
-@click.option("--delta", required=True, type=float, help="Probability of failure.")
-@click.option("--actions", type=click.IntRange(1), help="Number of actions, for a .npy table.")
-@click.option(
-    "--sparsity",
-    default=1.0,
-    show_default=True,
-    type=SPARSITY,
-    help="Bound on the sum of a context's rewards.",
-)
+@candidates_options
 @click.option(
     "--method",
     default="betting",
@@ -70,19 +54,14 @@ def select(
     The log is read in pieces, so it may be larger than memory. Its propensities must have been
     fixed before each round.
     """
-    from policysieve.cli.loading import load_policies
+    from policysieve.cli.loading import load_problem
     from policysieve.evidence import select as choose
     from policysieve.log import LogFile
 
     check_figures(report, figures)
     file = LogFile(log)
-    candidates = load_policies(policies, actions, file.slate_size)
-    problem = Problem(
-        n_actions=candidates.n_actions,
-        slate_size=candidates.slate_size,
-        sparsity=known_sparsity(sparsity),
-        epsilon=epsilon,
-        delta=delta,
+    candidates, problem = load_problem(
+        policies, actions, file.slate_size, sparsity=sparsity, epsilon=epsilon, delta=delta
     )
 
     def track(pieces: Iterable[Any]) -> Iterable[Any]:
