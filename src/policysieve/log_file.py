@@ -112,8 +112,8 @@ def parquet_schema(path: str | os.PathLike[str]) -> "tuple[pa.Schema, int]":
         return pq.read_schema(path), pq.read_metadata(path).num_rows
     except (pa.ArrowException, OSError, ValueError) as error:
         raise FileFormatError(
-            f"{os.fspath(path)} is not a readable Parquet file ({error}); it may be truncated, or "
-            "of another format, of which policysieve convert makes Parquet"
+            f"{os.fspath(path)} is not a readable Parquet file; if it is of another format, "
+            f"policysieve convert turns it into Parquet; else it may be truncated ({error})"
         ) from error
 
 

@@ -75,7 +75,7 @@ class Plan:
             f"{self.variance_bound:.3g}; uniform exploration has up to "
             f"{q.n_actions * q.reward_cap / q.slate_size:.3g}.",
             f"- Uniform exploration needs {self.uniform_rounds:,} rounds, "
-            f"{self.uniform_rounds / self.total_rounds:.2g} times as many.",
+            f"{_times(self.uniform_rounds / self.total_rounds)} as many.",
         ]
         if self.by_optimization_rounds is not None:
             lines.append(
@@ -286,3 +286,7 @@ def _log_size(n_policies: int | None, log_n_policies: float | None) -> float:
     if n_policies is not None:
         return log(integer("n_policies", n_policies, low=1))
     return log_of_size("log_n_policies", log_n_policies)
+
+
+def _times(ratio: float) -> str:
+    return "about" if 0.95 < ratio < 1.05 else f"{ratio:.2g} times"

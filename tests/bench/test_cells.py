@@ -1,7 +1,9 @@
 """Cells: run once, kept, and run anew when their settings change."""
 
 import json
+import time
 from concurrent.futures import ThreadPoolExecutor
+from multiprocessing import active_children
 
 import pytest
 
@@ -11,9 +13,7 @@ from policysieve.bench.cells import Cell, kept_cell, run_cells
 
 @pytest.fixture(autouse=True)
 def _in_this_process(monkeypatch):
-    monkeypatch.setattr(
-        cells, "ProcessPoolExecutor", lambda _workers, mp_context: ThreadPoolExecutor(1)
-    )
+    monkeypatch.setattr(cells, "ProcessPoolExecutor", lambda _workers, **_: ThreadPoolExecutor(1))
     monkeypatch.setattr(cells, "as_completed", list)
 
 
@@ -74,3 +74,23 @@ def test_nothing_is_kept_without_a_folder(counted, tmp_path, monkeypatch):
     assert calls == [5, 5]
     assert list(tmp_path.iterdir()) == []
     assert kept_cell(None, "cell", {}) is None
+
+
+class TestProcesses:
+    """The real thing, with processes."""
+
+    @pytest.fixture(autouse=True)
+    def _in_this_process(self):
+        """As it is outside of tests."""
+
+    def test_an_interrupt_ends_the_workers(self, tmp_path):
+        """A cell that takes minutes does not keep the terminal."""
+
+        def interrupt(*_):
+            raise KeyboardInterrupt
+
+        some = [Cell("short", {}, dict, ()), *(Cell(f"{n}", {}, time.sleep, (300,)) for n in "ab")]
+        with pytest.raises(KeyboardInterrupt):
+            run_cells(some, folder=tmp_path, progress=interrupt)
+        assert kept_cell(tmp_path, "short", {}) == {}
+        assert not active_children()

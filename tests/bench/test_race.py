@@ -55,9 +55,7 @@ def measured(monkeypatch):
 
         return measure_and_count
 
-    monkeypatch.setattr(
-        cells, "ProcessPoolExecutor", lambda _workers, mp_context: ThreadPoolExecutor(1)
-    )
+    monkeypatch.setattr(cells, "ProcessPoolExecutor", lambda _workers, **_: ThreadPoolExecutor(1))
     monkeypatch.setattr(cells, "as_completed", list)
     monkeypatch.setattr(running, "picking", counted(picking))
     monkeypatch.setattr(running, "proving", counted(proving))

@@ -35,9 +35,7 @@ TINY = Sweep(
 @pytest.fixture
 def quick(monkeypatch):
     """A small sweep, small designs, in this process."""
-    monkeypatch.setattr(
-        cells, "ProcessPoolExecutor", lambda _workers, mp_context: ThreadPoolExecutor(1)
-    )
+    monkeypatch.setattr(cells, "ProcessPoolExecutor", lambda _workers, **_: ThreadPoolExecutor(1))
     monkeypatch.setattr(cells, "as_completed", list)
     monkeypatch.setitem(SWEEPS, "tiny", TINY)
     monkeypatch.setattr(running, "_EXPLORE", (100, 400))

@@ -129,9 +129,9 @@ def test_fit_is_as_good_as_a_model_for_each_label():
         (np.zeros((3, 5)), r"0 and 1 for each of the 6 classes, got shape \(3, 5\)"),
         (np.full((3, 6), 0.5), "values from 0.5 to 0.5"),
         (np.full((3, 6), 2), "values from 2 to 2"),
-        (np.full((3, 6), np.nan), "Y: .*NaN"),
-        (np.zeros((2, 6)), "Y: .*inconsistent"),
-        (np.zeros(3), "Y: Expected 2D array"),
+        (np.full((3, 6), np.nan), "Y must .*NaN"),
+        (np.zeros((2, 6)), "Y must .*inconsistent"),
+        (np.zeros(3), "Y must .*Expected 2D array"),
     ],
 )
 def test_indicators_that_are_refused(Y, message):

@@ -77,3 +77,14 @@ def test_unknown_formats_and_files(log, tmp_path):
 def test_help_names_all_formats():
     words = invoke("convert", "--help").output.replace(",", " ").replace(".", " ").split()
     assert all(name in words for name in FORMATS)
+
+
+def test_missing_rewards(tmp_path):
+    (tmp_path / "a.csv").write_text("context,action,propensity,reward\n1,0,0.5,1\n2,1,0.5,\n")
+    refused = invoke("convert", tmp_path / "a.csv", tmp_path / "a.parquet")
+    assert refused.exit_code == 1
+    assert "line 3: the reward is missing" in refused.output
+    assert "--missing-reward 0" in refused.output
+    result = invoke("convert", tmp_path / "a.csv", tmp_path / "a.parquet", "--missing-reward", 0)
+    assert result.exit_code == 0, result.output
+    assert Log.load(tmp_path / "a.parquet").rewards.tolist() == [[1.0], [0.0]]

@@ -2,9 +2,10 @@
 
 import json
 import os
+import signal
 from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from multiprocessing import get_context
+from multiprocessing import active_children, get_context
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -80,8 +81,11 @@ def run_cells(
         if (found := kept_cell(folder, cell.name, cell.settings)) is not None
     }
     left = [cell for cell in cells if cell.name not in done]
+    others = set(active_children())
     # A fresh process for each worker: forked ones could inherit locks of running threads.
-    with ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("spawn")) as pool:
+    with ProcessPoolExecutor(
+        os.cpu_count(), mp_context=get_context("spawn"), initializer=_leave_interrupts
+    ) as pool:
         running = {pool.submit(cell.measure, *cell.arguments): cell for cell in left}
         try:
             for future in as_completed(running):
@@ -91,8 +95,16 @@ def run_cells(
                 progress(len(done), len(cells), cell.name)
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
+            for worker in set(active_children()) - others:  # a cell may take minutes
+                worker.terminate()
+                worker.join()
             raise
     return done
+
+
+def _leave_interrupts() -> None:
+    """In a worker: Ctrl-C is for the process that started it, which then ends its workers."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _path(folder: Path, name: str) -> Path:

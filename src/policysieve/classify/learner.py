@@ -149,6 +149,10 @@ class LabelLearner(BaseEstimator):  # type: ignore[misc]
         self._check_started()
         if since is not None:
             integer("since", since, low=0, high=self.rounds)
+        if model is not None and not hasattr(model, "predict"):
+            raise InvalidArgumentError(
+                f"model must be a fitted classifier, an object with predict, got {model!r}"
+            )
         say = None if model is None else partial(self._said_by, model)
         return self._answers.accuracy(say, since=since, delta=delta)
 

@@ -115,7 +115,9 @@ def _indicators(Y: Any, rows: Any, n_labels: int) -> npt.NDArray[np.float64]:  #
         right = check_array(Y, dtype=np.float64)
         check_consistent_length(rows, right)
     except ValueError as error:
-        raise InvalidArgumentError(f"Y: {error}") from error
+        raise InvalidArgumentError(
+            f"Y must hold 0 and 1 for each of the {n_labels} classes ({error})"
+        ) from error
     if right.shape[1] != n_labels or not np.isin(right, (0, 1)).all():
         raise InvalidArgumentError(
             f"Y must hold 0 and 1 for each of the {n_labels} classes, got shape {right.shape} with "

@@ -29,6 +29,12 @@ __all__ = ["convert"]
     help="Number of actions; by default the largest seen plus one.",
 )
 @click.option(
+    "--missing-reward",
+    type=float,
+    metavar="REWARD",
+    help="What a missing reward counts as; by default its row is bad.",
+)
+@click.option(
     "--skip-bad", is_flag=True, help="Leave bad rows out, and write them to OUT.skipped.jsonl."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
@@ -39,6 +45,7 @@ def convert(
     to_format: str | None,
     reward_range: tuple[float, float] | None,
     actions: int | None,
+    missing_reward: float | None,
     skip_bad: bool,
     as_json: bool,
 ) -> None:
@@ -60,6 +67,7 @@ def convert(
         to_format=to_format,
         reward_range=reward_range,
         n_actions=actions,
+        missing_reward=missing_reward,
         skip_bad=skip_bad,
         track=track,
     )

@@ -1,5 +1,7 @@
 """The command group and what all commands share."""
 
+import os
+import sys
 from typing import Any
 
 import click
@@ -33,6 +35,9 @@ class _FriendlyGroup(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
+        except BrokenPipeError:  # whoever reads our output has seen enough
+            sys.stdout = open(os.devnull, "w")  # noqa: SIM115
+            ctx.exit(0)
         except (PolicySieveError, OSError) as error:
             raise click.ClickException(str(error)) from error
 

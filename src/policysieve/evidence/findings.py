@@ -153,12 +153,13 @@ def _never_shown(tests: WeightTests) -> Finding:
     numbers = {"never_shown": len(never), "n_actions": n_actions}
     if not len(never):
         return Finding("coverage", "ok", value, "Each of the actions was shown.", numbers)
+    from_one = " Are actions numbered from 1? Here the first is 0." if never.tolist() == [0] else ""
     return Finding(
         "coverage",
         "warning",
         value,
         f"{len(never):,} of {n_actions:,} actions were never shown ({_names(never)}): nothing is "
-        "known about policies that show them.",
+        f"known about policies that show them.{from_one}",
         numbers,
     )
 

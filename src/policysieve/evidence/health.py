@@ -18,7 +18,8 @@ __all__ = ["LogHealth", "check_log"]
 
 _NOT_SEEN = (
     "A check of propensities cannot see rewards that were joined to the wrong rounds, or rounds "
-    "that were left out because of what they earned."
+    "that were left out because of what they earned, and hardly sees propensities that were mixed "
+    "up between rounds."
 )
 
 

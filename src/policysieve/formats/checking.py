@@ -13,6 +13,10 @@ from policysieve.formats.rounds import Rounds
 
 __all__ = ["check_rounds"]
 
+_MISSING = (
+    "the reward is missing; if its deadline has passed, count it as 0 (--missing-reward 0, or "
+    "missing_reward=0)"
+)
 _FIRST_SECOND, _LAST_SECOND = -62_135_596_800.0, 253_402_300_799.0  # years 1 and 9999
 
 
@@ -24,6 +28,8 @@ def check_rounds(rounds: Rounds, rules: Rules) -> tuple[Rounds, dict[int, str]]:
     """
     low, high = rules.reward_range or (0.0, 1.0)
     n, raw = len(rounds), rounds.rewards
+    if rules.missing_as is not None:
+        raw = np.where(np.isnan(raw), rules.missing_as, raw)
     scaled = (raw - low) / (high - low)
     outside = ~np.isnan(raw) & ~((raw >= low) & (raw <= high))
     limit = np.iinfo(np.int32).max if rules.n_actions is None else rules.n_actions - 1
@@ -51,7 +57,7 @@ def check_rounds(rounds: Rounds, rules: Rules) -> tuple[Rounds, dict[int, str]]:
         (outside.any(axis=1), lambda i: _out_of_range(raw[i][outside[i]][0], rules)),
     ]
     if not rules.missing_rewards:
-        found.append((np.isnan(raw).any(axis=1), lambda _: "the reward is missing"))
+        found.append((np.isnan(raw).any(axis=1), lambda _: _MISSING))
     if rounds.times is not None:
         in_time = (rounds.times >= _FIRST_SECOND) & (rounds.times <= _LAST_SECOND)
         found.append((~in_time & ~np.isnan(rounds.times), lambda i: _out_of_time(rounds, i)))

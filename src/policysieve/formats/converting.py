@@ -1,6 +1,7 @@
 """From one format to another, in pieces: all of a file or nothing."""
 
 import json
+import math
 import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
@@ -11,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from policysieve.cache import whole_or_nothing
-from policysieve.checks import integer
+from policysieve.checks import integer, number
 from policysieve.errors import FileFormatError
 from policysieve.formats.format import BadRow, Rules
 from policysieve.formats.registry import check_reward_range, find_format, open_source
@@ -72,6 +73,7 @@ def convert(
     to_format: str | None = None,
     reward_range: tuple[float, float] | None = None,
     n_actions: int | None = None,
+    missing_reward: float | None = None,
     skip_bad: bool = False,
     track: Callable[[Iterable[Rounds], int], Iterable[Rounds]] | None = None,
 ) -> Conversion:
@@ -88,6 +90,8 @@ def convert(
     n_actions : int, optional
         Number of actions: larger ones are refused, and formats with a line for each action have so
         many. By default the largest action seen, plus one.
+    missing_reward : float, optional
+        What a missing reward counts as, in units of the source; by default its row is bad.
     skip_bad : bool
         Leave out rows that break a rule, and write them with line and reason to
         ``TARGET.skipped.jsonl``. Otherwise the first is an error, and nothing is written.
@@ -105,7 +109,14 @@ def convert(
         n_actions = integer("n_actions", n_actions, low=1)
     out = Path(target)
     format = find_format(out, to_format)
-    rules = Rules(check_reward_range(reward_range), n_actions, missing_rewards=False)
+    if missing_reward is not None:
+        number("missing_reward", missing_reward, above=-math.inf, below=math.inf)
+    rules = Rules(
+        check_reward_range(reward_range),
+        n_actions,
+        missing_rewards=False,
+        missing_as=missing_reward,
+    )
     skipped = 0
     with ExitStack() as stack:
         report = None

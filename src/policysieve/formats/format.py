@@ -56,11 +56,14 @@ class Rules:
         Number of actions; by default any number from 0 is one.
     missing_rewards : bool
         Whether a reward may be missing.
+    missing_as : float, optional
+        What a missing reward counts as, in units of the file.
     """
 
     reward_range: tuple[float, float] | None = None
     n_actions: int | None = None
     missing_rewards: bool = True
+    missing_as: float | None = None
 
 
 class Source(Protocol):
