@@ -11,9 +11,9 @@ from policysieve.checks import repeated_items
 from policysieve.formats.format import Rules
 from policysieve.formats.rounds import Rounds
 
-__all__ = ["check_rounds"]
+__all__ = ["MISSING", "check_rounds"]
 
-_MISSING = (
+MISSING = (
     "the reward is missing; if its deadline has passed, count it as 0 (--missing-reward 0, or "
     "missing_reward=0)"
 )
@@ -57,7 +57,7 @@ def check_rounds(rounds: Rounds, rules: Rules) -> tuple[Rounds, dict[int, str]]:
         (outside.any(axis=1), lambda i: _out_of_range(raw[i][outside[i]][0], rules)),
     ]
     if not rules.missing_rewards:
-        found.append((np.isnan(raw).any(axis=1), lambda _: _MISSING))
+        found.append((np.isnan(raw).any(axis=1), lambda _: MISSING))
     if rounds.times is not None:
         in_time = (rounds.times >= _FIRST_SECOND) & (rounds.times <= _LAST_SECOND)
         found.append((~in_time & ~np.isnan(rounds.times), lambda i: _out_of_time(rounds, i)))
