@@ -156,3 +156,12 @@ class TestPlan:
         assert result.exit_code == code
         assert message in result.output
         assert "Traceback" not in result.output
+
+
+def test_a_closed_pipe_is_no_error():
+    """Whoever reads has seen enough, as in ``policysieve data list | head``."""
+    code = "import time; time.sleep(0.5); from policysieve.cli import main; main()"
+    command = [sys.executable, "-c", code, "data", "list", "--json"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
+        running.stdout.close()
+        assert running.stderr.read() == b""

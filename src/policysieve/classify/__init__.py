@@ -1,11 +1,11 @@
 """Features in, right or wrong back: classifiers that learn from answers to what they showed."""
 
+from importlib.util import find_spec
+
 from policysieve.errors import MissingExtraError
 
-try:
-    import sklearn  # noqa: F401
-except ImportError as error:  # pragma: no cover
-    raise MissingExtraError("BanditClassifier", "scikit-learn", "sklearn") from error
+if find_spec("sklearn") is None:
+    raise MissingExtraError("BanditClassifier", "scikit-learn", "sklearn")
 
 from policysieve.classify.classifier import BanditClassifier
 from policysieve.classify.decisions import LabelDecisions

@@ -16,7 +16,7 @@ from policysieve.errors import InvalidArgumentError
 __all__ = ["BanditClassifier"]
 
 
-class BanditClassifier(ClassifierMixin, LabelLearner):  # type: ignore[misc]
+class BanditClassifier(ClassifierMixin, LabelLearner):
     """A classifier that shows one label and learns whether it was right.
 
     A linear (softmax) model of the right label is fitted to every answer, wrong ones too: a wrong
@@ -73,7 +73,7 @@ class BanditClassifier(ClassifierMixin, LabelLearner):  # type: ignore[misc]
         self.mixing = mixing
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any) -> Self:  # noqa: N803
+    def fit(self, X: Any, y: Any) -> Self:
         """Begin anew from rows whose labels are known; `ask` and `tell` go on from there.
 
         Parameters
@@ -98,12 +98,12 @@ class BanditClassifier(ClassifierMixin, LabelLearner):  # type: ignore[misc]
             self._start(classes, rows, [(rows, shown, np.ones(shown.shape))])
         return self
 
-    def predict(self, X: Any) -> npt.NDArray[Any]:  # noqa: N803
+    def predict(self, X: Any) -> npt.NDArray[Any]:
         """The most probable label of each row."""
         best = self._logits(X).argmax(axis=1)
         return np.asarray(self.classes_[best])
 
-    def _labelled_rows(self, X: Any, y: Any) -> tuple[Any, npt.NDArray[Any]]:  # noqa: N803
+    def _labelled_rows(self, X: Any, y: Any) -> tuple[Any, npt.NDArray[Any]]:
         try:
             rows, right = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
             if self.classes is None:

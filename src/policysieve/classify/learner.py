@@ -37,7 +37,7 @@ _GROWTH = 1.1  # of the rounds between two fits
 _STREAM = 4  # of random numbers
 
 
-class LabelLearner(BaseEstimator):  # type: ignore[misc]
+class LabelLearner(BaseEstimator):
     """A classifier that learns from answers to what it showed.
 
     Subclasses have the parameters `classes`, `prior_variance`, `mixing` and `random_state`, a
@@ -54,7 +54,7 @@ class LabelLearner(BaseEstimator):  # type: ignore[misc]
     random_state: Any
     classes_: npt.NDArray[Any]
 
-    def ask(self, X: Any) -> LabelDecisions:  # noqa: N803
+    def ask(self, X: Any) -> LabelDecisions:
         """Decide which labels to show for feature rows, and with which propensities.
 
         Parameters
@@ -179,7 +179,7 @@ class LabelLearner(BaseEstimator):  # type: ignore[misc]
         """How many rounds were asked for and are not settled yet."""
         return self._ledger.pending if self.__sklearn_is_fitted__() else 0
 
-    def predict_proba(self, X: Any) -> Array:  # noqa: N803
+    def predict_proba(self, X: Any) -> Array:
         """Probability that each label is right, shape (n, n_classes), as ``classes_`` has them."""
         return self._likelihood.probabilities(self._logits(X))
 
@@ -276,14 +276,14 @@ class LabelLearner(BaseEstimator):  # type: ignore[misc]
             self.__dict__.update(before)
             raise
 
-    def _rows(self, X: Any, *, reset: bool = False) -> Any:  # noqa: N803
+    def _rows(self, X: Any, *, reset: bool = False) -> Any:
         """Checked feature rows, an array or a CSR matrix of floats."""
         try:
             return validate_data(self, X, reset=reset, accept_sparse="csr", dtype=np.float64)
         except ValueError as error:
             raise InvalidArgumentError(str(error)) from error
 
-    def _logits(self, X: Any) -> Array:  # noqa: N803
+    def _logits(self, X: Any) -> Array:
         self._check_started()
         return self._model.logits(self._rows(X))
 

@@ -71,7 +71,7 @@ class BanditListClassifier(LabelLearner):
         self.mixing = mixing
         self.random_state = random_state
 
-    def fit(self, X: Any, Y: Any) -> Self:  # noqa: N803
+    def fit(self, X: Any, Y: Any) -> Self:
         """Begin anew from rows all of whose labels are known; `ask` and `tell` go on from there.
 
         Parameters
@@ -92,12 +92,12 @@ class BanditListClassifier(LabelLearner):
             self._start(classes, rows, [(rows, shown, right)])
         return self
 
-    def predict(self, X: Any) -> npt.NDArray[Any]:  # noqa: N803
+    def predict(self, X: Any) -> npt.NDArray[Any]:
         """The most probable labels of each row, best first, shape (n, list_size)."""
         z = self._logits(X)
         return np.asarray(self.classes_[best_labels(z, self._size)])
 
-    def score(self, X: Any, Y: Any) -> float:  # noqa: N803
+    def score(self, X: Any, Y: Any) -> float:
         """Share of the predicted labels that are right; Y as for `fit`."""
         z = self._logits(X)
         said = best_labels(z, self._size)
@@ -109,7 +109,7 @@ class BanditListClassifier(LabelLearner):
         super()._start(classes, rows, labelled)
 
 
-def _indicators(Y: Any, rows: Any, n_labels: int) -> npt.NDArray[np.float64]:  # noqa: N803
+def _indicators(Y: Any, rows: Any, n_labels: int) -> npt.NDArray[np.float64]:
     """Which labels are right, shape (n, n_labels)."""
     try:
         right = check_array(Y, dtype=np.float64)

@@ -1,7 +1,5 @@
 """The command group and what all commands share."""
 
-import os
-import sys
 from typing import Any
 
 import click
@@ -35,9 +33,8 @@ class _FriendlyGroup(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
-        except BrokenPipeError:  # whoever reads our output has seen enough
-            sys.stdout = open(os.devnull, "w")  # noqa: SIM115
-            ctx.exit(0)
+        except BrokenPipeError:  # whoever reads our output has seen enough; click ends quietly
+            raise
         except (PolicySieveError, OSError) as error:
             raise click.ClickException(str(error)) from error
 

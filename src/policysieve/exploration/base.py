@@ -230,7 +230,7 @@ class Explorer(ABC):
                 "models: EstimatorPolicies(models, n_actions=...)"
             )
 
-    def _check_told(self, rewards: npt.NDArray[np.float64]) -> None:  # noqa: B027
+    def _check_told(self, rewards: npt.NDArray[np.float64]) -> None:  # noqa: B027 (most take all)
         """Raise if checked rewards are not of the kind this learner takes."""
 
     def _uniforms(self, n: int) -> npt.NDArray[np.float64]:

@@ -38,7 +38,7 @@ class Classification(FiniteWorld):
 
     def __init__(
         self,
-        X: Any,  # noqa: N803
+        X: Any,
         y: Any,
         *,
         n_actions: int | None = None,

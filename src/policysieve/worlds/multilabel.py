@@ -40,8 +40,8 @@ class Multilabel(FiniteWorld):
 
     def __init__(
         self,
-        X: Any,  # noqa: N803
-        Y: Any,  # noqa: N803
+        X: Any,
+        Y: Any,
         slate_size: int,
         *,
         sparsity: float | None = None,

@@ -32,7 +32,7 @@ class SubsetModel:
         self.description = description
         self.classes_ = model.classes_
 
-    def predict(self, X: Any) -> npt.NDArray[Any]:  # noqa: N803
+    def predict(self, X: Any) -> npt.NDArray[Any]:
         """Most likely class of each row of X."""
         return np.asarray(self.model.predict(X[:, self.columns]))
 
@@ -49,13 +49,13 @@ class SubsetModel:
 class SubsetRanker(SubsetModel):
     """A `SubsetModel` for several labels per row: one classifier for each label."""
 
-    def predict(self, X: Any) -> npt.NDArray[Any]:  # noqa: N803
+    def predict(self, X: Any) -> npt.NDArray[Any]:
         """Label with the largest probability for each row of X."""
         return np.asarray(self.classes_[np.argmax(self.predict_proba(X), axis=1)])
 
 
 def make_pool(
-    X: npt.NDArray[Any],  # noqa: N803
+    X: npt.NDArray[Any],
     y: npt.NDArray[Any],
     n: int,
     seed: Any = 0,
@@ -123,7 +123,7 @@ def _key(
 
 
 def _checked_training_data(
-    X: Any,  # noqa: N803
+    X: Any,
     y: Any,
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[Any]]:
     try:

@@ -22,13 +22,13 @@ __all__ = ["CEILING", "CONTESTANTS", "Contestant", "Entry"]
 class Contestant(Protocol):
     """Shows labels, hears which were right, and names the best labels when asked."""
 
-    def decide(self, X: Any) -> npt.NDArray[np.intp]:  # noqa: N803
+    def decide(self, X: Any) -> npt.NDArray[np.intp]:
         """Labels to show."""
 
-    def learn(self, X: Any, labels: npt.NDArray[np.intp], rewards: npt.NDArray[np.float64]) -> None:  # noqa: N803
+    def learn(self, X: Any, labels: npt.NDArray[np.intp], rewards: npt.NDArray[np.float64]) -> None:
         """Hear which labels were right; the rows and labels are those decided last."""
 
-    def predict(self, X: Any) -> npt.NDArray[np.intp]:  # noqa: N803
+    def predict(self, X: Any) -> npt.NDArray[np.intp]:
         """The labels that it finds best."""
 
 

@@ -56,14 +56,14 @@ class ContextualBandits:
         self._rounds: list[tuple[Any, Labels, npt.NDArray[np.float64]]] = []
         self._n_rounds = self._n_fitted = 0
 
-    def decide(self, X: Any) -> Labels:  # noqa: N803
+    def decide(self, X: Any) -> Labels:
         """Labels by its policy; at first, random ones."""
         if not self._n_fitted:
             guesses: Labels = self._rng.integers(self._n_classes, size=X.shape[0])
             return guesses
         return np.asarray(self._policy.predict(X), dtype=np.intp)
 
-    def learn(self, X: Any, labels: Labels, rewards: npt.NDArray[np.float64]) -> None:  # noqa: N803
+    def learn(self, X: Any, labels: Labels, rewards: npt.NDArray[np.float64]) -> None:
         """Add the rounds, and fit when there are enough new ones."""
         self._n_rounds += len(labels)
         if self._adds:
@@ -74,7 +74,7 @@ class ContextualBandits:
         if self._n_rounds >= _GROWTH * self._n_fitted:
             self._fit()
 
-    def predict(self, X: Any) -> Labels:  # noqa: N803
+    def predict(self, X: Any) -> Labels:
         """The labels of the largest expected rewards, without exploration."""
         if self._n_fitted < self._n_rounds:
             self._fit()

@@ -38,12 +38,12 @@ class RewardedLogistic:
         self._labels: list[Labels] = []
         self._is_fitted = False
 
-    def decide(self, X: Any) -> Labels:  # noqa: N803
+    def decide(self, X: Any) -> Labels:
         """Labels to show."""
         guesses: Labels = self._rng.integers(self._n_classes, size=X.shape[0])
         return guesses
 
-    def learn(self, X: Any, labels: Labels, rewards: npt.NDArray[np.float64]) -> None:  # noqa: N803
+    def learn(self, X: Any, labels: Labels, rewards: npt.NDArray[np.float64]) -> None:
         """Keep the rows whose label was right."""
         right = np.flatnonzero(rewards)
         if len(right):
@@ -51,7 +51,7 @@ class RewardedLogistic:
             self._labels.append(labels[right])
             self._is_fitted = False
 
-    def predict(self, X: Any) -> Labels:  # noqa: N803
+    def predict(self, X: Any) -> Labels:
         """The most likely labels, by a fit to all that is known now."""
         from scipy import sparse
 

@@ -45,24 +45,24 @@ class MabWiser:
         self._n_classes = n_classes
         self._shown: set[int] = set()
 
-    def decide(self, X: Any) -> Labels:  # noqa: N803
+    def decide(self, X: Any) -> Labels:
         """Labels by its policy; at first, random ones."""
         if len(self._shown) < self._n_classes:
             return self._rng.integers(self._n_classes, size=len(X))
         return np.atleast_1d(self._bandit.predict(_with_constant(X))).astype(np.intp)
 
-    def learn(self, X: Any, labels: Labels, rewards: npt.NDArray[np.float64]) -> None:  # noqa: N803
+    def learn(self, X: Any, labels: Labels, rewards: npt.NDArray[np.float64]) -> None:
         """Add the rounds to the regressions."""
         add = self._bandit.partial_fit if self._shown else self._bandit.fit
         add(labels.tolist(), rewards.tolist(), _with_constant(X))
         self._shown.update(labels.tolist())
 
-    def predict(self, X: Any) -> Labels:  # noqa: N803
+    def predict(self, X: Any) -> Labels:
         """The labels of the largest expected rewards, without exploration."""
         models = self._bandit._imp.arm_to_model  # its public predictions explore
         weights = np.stack([models[label].beta for label in range(self._n_classes)])
         return np.asarray(np.argmax(_with_constant(X) @ weights.T, axis=1), dtype=np.intp)
 
 
-def _with_constant(X: Any) -> npt.NDArray[np.float64]:  # noqa: N803
+def _with_constant(X: Any) -> npt.NDArray[np.float64]:
     return np.column_stack([X, np.ones(len(X))])

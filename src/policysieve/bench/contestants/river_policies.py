@@ -34,18 +34,18 @@ class RiverLinUcb:
         self._policy = bandit.LinUCBDisjoint(alpha=alpha, beta=beta, seed=seed)
         self._arms = list(range(n_classes))
 
-    def decide(self, X: Any) -> Labels:  # noqa: N803
+    def decide(self, X: Any) -> Labels:
         """Labels of the largest upper bounds."""
         arms = [self._policy.pull(self._arms, context=row) for row in _rows(X, constant=True)]
         return np.array(arms, dtype=np.intp)
 
-    def learn(self, X: Any, labels: Labels, rewards: npt.NDArray[np.float64]) -> None:  # noqa: N803
+    def learn(self, X: Any, labels: Labels, rewards: npt.NDArray[np.float64]) -> None:
         """Add the rounds to the regressions."""
         columns = (_rows(X, constant=True), labels.tolist(), rewards.tolist())
         for row, label, reward in zip(*columns, strict=True):
             self._policy.update(label, row, reward)
 
-    def predict(self, X: Any) -> Labels:  # noqa: N803
+    def predict(self, X: Any) -> Labels:
         """The labels of the largest expected rewards, without exploration."""
         models = [self._policy._bayes_lin_regs[label] for label in self._arms]
         best = [
@@ -88,19 +88,19 @@ class RiverLogistic:
         self._epsilon = epsilon
         self._rng = np.random.default_rng(seed)
 
-    def decide(self, X: Any) -> Labels:  # noqa: N803
+    def decide(self, X: Any) -> Labels:
         """The best labels, or now and then random ones."""
         explores = self._rng.random(X.shape[0]) < self._epsilon
         chosen: Labels = self._rng.integers(len(self._models), size=X.shape[0])
         chosen[~explores] = self.predict(X[~explores])
         return chosen
 
-    def learn(self, X: Any, labels: Labels, rewards: npt.NDArray[np.float64]) -> None:  # noqa: N803
+    def learn(self, X: Any, labels: Labels, rewards: npt.NDArray[np.float64]) -> None:
         """One step of the shown label's regression for each round."""
         for row, label, reward in zip(_rows(X), labels, rewards > 0, strict=True):
             self._models[label].learn_one(row, bool(reward))
 
-    def predict(self, X: Any) -> Labels:  # noqa: N803
+    def predict(self, X: Any) -> Labels:
         """The labels that are most likely right; among equals a random one."""
         chances = np.array(
             [[model.predict_proba_one(row)[True] for model in self._models] for row in _rows(X)]
@@ -109,7 +109,7 @@ class RiverLogistic:
         return found
 
 
-def _rows(X: Any, *, constant: bool = False) -> list[dict[int, float]]:  # noqa: N803
+def _rows(X: Any, *, constant: bool = False) -> list[dict[int, float]]:
     from scipy import sparse
 
     rows = sparse.csr_matrix(X)

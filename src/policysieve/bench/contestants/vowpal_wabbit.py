@@ -42,7 +42,7 @@ class VowpalWabbit:
         self._lines: list[str] = []
         self._shares: list[float] = []
 
-    def decide(self, X: Any) -> Labels:  # noqa: N803
+    def decide(self, X: Any) -> Labels:
         """Labels drawn from its probabilities."""
         self._lines, self._shares = _lines(X), []
         labels = np.empty(X.shape[0], dtype=np.intp)
@@ -52,19 +52,19 @@ class VowpalWabbit:
             self._shares.append(chances[labels[i]])
         return labels
 
-    def learn(self, X: Any, labels: Labels, rewards: npt.NDArray[np.float64]) -> None:  # noqa: N803
+    def learn(self, X: Any, labels: Labels, rewards: npt.NDArray[np.float64]) -> None:
         """Learn from the rows that were decided last."""
         columns = (self._lines, self._shares, labels, rewards)
         for line, share, label, reward in zip(*columns, strict=True):
             self._machine.learn(f"{label + 1}:{-reward}:{share} {line}")
 
-    def predict(self, X: Any) -> Labels:  # noqa: N803
+    def predict(self, X: Any) -> Labels:
         """The labels it finds most probable."""
         best = [np.argmax(self._machine.predict(line)) for line in _lines(X)]
         return np.array(best, dtype=np.intp)
 
 
-def _lines(X: Any) -> list[str]:  # noqa: N803
+def _lines(X: Any) -> list[str]:
     from scipy import sparse
 
     rows = sparse.csr_matrix(X)
