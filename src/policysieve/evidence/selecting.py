@@ -16,6 +16,7 @@ from policysieve.evidence.certificate import Certificate, Evidence, Method
 from policysieve.evidence.events import check_log_fits
 from policysieve.evidence.implicit_evidence import ImplicitEvidence
 from policysieve.evidence.intervals import ValueIntervals
+from policysieve.evidence.record import check_floor
 from policysieve.evidence.weights import Mass
 from policysieve.log import Log, LogFile
 from policysieve.policies import AnyPolicies, Policies, Policy
@@ -226,6 +227,8 @@ def _check_propensities(
     mass, shown = Mass(slate_size), np.zeros(n_actions, dtype=np.int64)
     for piece in log.pieces():
         check_log_fits(piece, policies)
+        if floor is not None:
+            check_floor(piece, floor)
         mass.add(piece.propensities)
         shown += np.bincount(piece.actions.reshape(-1), minlength=n_actions)
     if mass.smallest == 1.0 and slate_size < n_actions:
@@ -233,7 +236,7 @@ def _check_propensities(
             "propensities are all 1: the log did not explore, so nothing can be concluded about "
             "policies that disagree with it; log some rounds with randomised actions"
         )
-    used = mass.smallest if floor is None else floor
+    used = mass.smallest if floor is None else min(floor, mass.smallest)
     never = np.flatnonzero(shown == 0)
     if len(never) and log1p(-used) * mass.rounds <= ln(delta / n_actions):
         raise InvalidArgumentError(
@@ -242,14 +245,14 @@ def _check_propensities(
             "leave out policies that show it and number the others' actions without it, or give "
             f"the smallest propensity that it could have had as floor; {_ADVICE}"
         )
-    if n_actions * min(used, mass.smallest) > _ROUNDING * slate_size:
+    if n_actions * used > _ROUNDING * slate_size:
         raise InvalidArgumentError(
             f"the log does not cover all actions: {n_actions} actions with propensities of at "
             f"least {mass.smallest:.3g}, the smallest in the log, would sum to more than "
             f"{slate_size}; if the log is too short to have met the smallest propensity possible, "
             f"give that as floor; {_ADVICE}"
         )
-    weight = mass.mean(n_actions, _SURE, floor=min(used, mass.smallest))
+    weight = mass.mean(n_actions, _SURE, floor=used)
     found = f"{mass.total / mass.rounds:.3g}"
     if weight.lower[0] > 1:
         raise InvalidArgumentError(
