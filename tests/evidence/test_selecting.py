@@ -129,9 +129,7 @@ def test_a_smaller_floor_explains_what_was_never_shown():
     ):
         ps.select(log[:3], policies, problem)
     for floor in (0.5, 1.0):
-        with pytest.raises(
-            ps.InvalidArgumentError, match=f"the floor {floor:g}, got 0.333"
-        ):
+        with pytest.raises(ps.InvalidArgumentError, match=f"the floor {floor:g}, got 0.333"):
             ps.select(log, policies, problem, floor=floor)
     assert ps.select(log, policies, problem, floor=1e-3).floor == 1e-3
 
