@@ -94,10 +94,10 @@ def run_cells(
                 keep_cell(folder, cell.name, cell.settings, done[cell.name])
                 progress(len(done), len(cells), cell.name)
         except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            for worker in set(active_children()) - others:  # a cell may take minutes
+            # A cell may take minutes. The pool's own thread, and no other, waits for the ended
+            # workers: of two threads that wait for one process, the later is told nothing.
+            for worker in set(active_children()) - others:
                 worker.terminate()
-                worker.join()
             raise
     return done
 
