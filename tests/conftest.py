@@ -1,6 +1,28 @@
-"""The same examples on every run, and no deadline: machines may be slow and busy."""
+"""The same examples on every run, no deadline, and a cache folder that is no user's.
+
+Machines may be slow and busy. Data sets are read from the user's cache, and downloaded there, so
+that each is fetched once; all else that tests keep is gone when they are done.
+"""
+
+import os
+import shutil
+from pathlib import Path
+from tempfile import mkdtemp
 
 from hypothesis import settings
 
+from policysieve.cache import cache_folder
+
 settings.register_profile("steady", deadline=None, derandomize=True, print_blob=True)
 settings.load_profile("steady")
+
+
+def pytest_configure(config):
+    if hasattr(config, "workerinput"):
+        return  # a worker shares the folder of the process that started it
+    datasets = cache_folder() / "datasets"
+    datasets.mkdir(parents=True, exist_ok=True)
+    folder = Path(mkdtemp(prefix="policysieve-tests-"))
+    config.add_cleanup(lambda: shutil.rmtree(folder))
+    (folder / "datasets").symlink_to(datasets.resolve(), target_is_directory=True)
+    os.environ["POLICYSIEVE_CACHE"] = str(folder)

@@ -1,4 +1,5 @@
 from pathlib import Path
+from tempfile import gettempdir
 
 import pytest
 
@@ -10,6 +11,12 @@ def bare(monkeypatch):
     for name in ("POLICYSIEVE_CACHE", "XDG_CACHE_HOME"):
         monkeypatch.delenv(name, raising=False)
     return monkeypatch
+
+
+def test_tests_keep_out_of_the_users_cache():
+    folder = cache_folder()
+    assert folder.parent == Path(gettempdir())
+    assert (folder / "datasets").is_symlink()  # which are downloaded once, for all runs
 
 
 class TestFolder:

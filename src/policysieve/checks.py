@@ -60,12 +60,12 @@ def log_of_size(name: str, value: Any) -> float:
     return x
 
 
-def as_rng(rng: Any, *, stream: int | None = None) -> np.random.Generator:
+def as_rng(rng: Any, *, name: str = "rng", stream: int | None = None) -> np.random.Generator:
     """Return a numpy Generator from a seed, a Generator, or None.
 
     A `stream` sets the numbers of a whole-number seed apart from those of other streams and of
     ``numpy.random.default_rng(seed)``: a learner and a world with the same seed must not draw the
-    same numbers, or actions would depend on contexts and rewards.
+    same numbers, or actions would depend on contexts and rewards. An error calls it `name`.
     """
     try:
         if stream is not None and isinstance(rng, numbers.Integral):
@@ -73,7 +73,7 @@ def as_rng(rng: Any, *, stream: int | None = None) -> np.random.Generator:
         return np.random.default_rng(rng)
     except (TypeError, ValueError) as error:
         raise InvalidArgumentError(
-            f"rng must be a whole number >= 0, a numpy Generator or None, got {rng!r}"
+            f"{name} must be a whole number >= 0, a numpy Generator or None, got {rng!r}"
         ) from error
 
 

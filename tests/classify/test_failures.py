@@ -141,7 +141,7 @@ def test_rows_that_are_refused_leave_it_unasked(size, X, message):
         ({"classes": None}, "classes must name all labels before the first ask"),
         ({"classes": "abc"}, "classes must be a list of labels"),
         ({"classes": ["a", "a", "b"]}, "classes must be 2 or more different labels"),
-        ({"random_state": -1}, "whole number"),
+        ({"random_state": -1}, "random_state must be a whole number"),
     ],
     ids=str,
 )

@@ -153,6 +153,34 @@ def test_decisions_become_a_log(case, tmp_path):
     assert (others.actions != made.actions).any()
 
 
+@pytest.mark.parametrize("ending", ["parquet", "csv"])
+def test_ids_and_times_of_contexts_are_kept(case, tmp_path, ending):
+    """In the decisions, and in the log that is made of them, which select takes."""
+    folder, *_ = case
+    make_design(folder)
+    contexts = np.random.default_rng(6).integers(0, 20, 300)
+    lines = [f"r{i},{1e9 + i},{context},0,0.5," for i, context in enumerate(contexts)]
+    lines[7] = lines[7].removeprefix("r7")
+    names = "id,time,context,action,propensity,reward"
+    (tmp_path / "today.csv").write_text("\n".join([names, *lines]) + "\n", encoding="utf-8")
+    out = tmp_path / f"decisions.{ending}"
+    result = decide(folder, tmp_path / "today.csv", out, "--seed", 4)
+    assert result.exit_code == 0, result.output
+    (made,) = open_rounds(out)
+    np.testing.assert_array_equal(made.contexts, contexts)
+    assert made.ids.tolist() == [f"r{i}" if i != 7 else "" for i in range(300)]
+    np.testing.assert_array_equal(made.times, 1e9 + np.arange(300))
+
+    invoke("convert", out, tmp_path / "collected.parquet", "--missing-reward", 0)
+    check = json.loads(invoke("check", tmp_path / "collected.parquet", "--json").stdout)
+    numbers = {one["name"]: one["numbers"] for one in check["findings"]}
+    assert numbers["ids"] == {"with_id": 299, "repeated": 0}
+    assert numbers["time order"] == {"with_time": 300, "backwards": 0}
+    options = ("--policies", folder / "table.npy", "--actions", 6, "--epsilon", 0.25)
+    select = invoke("select", tmp_path / "collected.parquet", *options, "--delta", 0.1, "--json")
+    assert select.exit_code == 0, select.output
+
+
 def test_pieces_do_not_matter(case, tmp_path, monkeypatch):
     folder, *_ = case
     make_design(folder)

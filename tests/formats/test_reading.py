@@ -77,6 +77,8 @@ class TestCsv:
             ("context,action,propensity,reward,extra\n", "unknown column 'extra'"),
             ("context,action,action,propensity,reward\n", "'action' is there twice"),
             ("1,0,0.5,0.9\n", "no column 'context'"),
+            ("context;action;propensity;reward\n", "its first line has semicolons; save it"),
+            ("context\taction\tpropensity\treward\n", "must have commas .* has tabs; save it"),
             (HEADER, "holds no rounds"),
         ],
     )
@@ -90,6 +92,14 @@ class TestCsv:
         [
             ("1,0,0.5", "4 columns are needed, got 3"),
             ("1,0,0.5,1,1", "4 columns are needed, got 5"),
+            (
+                "1,0,0,5,1",
+                "got 5; a value with a comma must be in quotes, and numbers have a point",
+            ),
+            ('1,0,"0,5",1', "got '0,5'; write it with a point, not a comma"),
+            ("1,0,50%,1", "got '50%'; write it as a share, without a percent sign"),
+            ('1,0,0.5,"12,5 %"', "got '12,5 %'; write it as a share"),
+            ("1,0,half,1", "propensity must be a finite number, got 'half'$"),
             ('1,0,0.5,"1', "not CSV"),
             (",0,0.5,1", "context must be a whole number, got ''"),
             ("nan,0,0.5,1", "context must be a finite number, got 'nan'"),

@@ -93,7 +93,7 @@ def made_up_experiment(
 
     def one(slower: int, seed: int) -> SeedResult:
         stops = (100, 1000, 10_000, 20_000 + 100 * seed)
-        result = made_up_result(stops=stops, truth=truth)
+        result = made_up_result(stops=stops, truth=truth, learner=names[slower])
         proofs = [
             Proof(rounds=n, suboptimality_bound=bound, certified=bound <= 0.1, survivors=5)
             for n, bound in ((n, (10 + seed + 20 * slower) / n**0.5) for n in stops)

@@ -127,6 +127,14 @@ class TestReport:
         assert "with seed" not in words
         assert "by seeds" not in document.text_of("th")
 
+    def test_says_why_the_bound_of_a_sieve_falls_late(self, tmp_path):
+        def says_so(*names):
+            texts = report(made_up_experiment(*names), tmp_path / "r.html").text_of("p")
+            return any("rules these out late" in text for text in texts)
+
+        assert says_so("Uniform", "Sieve")
+        assert not says_so("Uniform", "Exp4")
+
     def test_many_learners_are_counted(self, tmp_path):
         document = report(made_up_experiment(*"abcd"), tmp_path / "r.html")
         assert document.text_of("h1") == ["4 learners compared"]

@@ -28,6 +28,7 @@ def test_every_log_can_be_drawn_and_reported(case, tmp_path):
     case.report(tmp_path / "report.html")
     document = Document((tmp_path / "report.html").read_text(encoding="utf-8"))
     assert case.verdict in document.text_of("p")
+    assert any(case.legend in caption for caption in document.text_of("figcaption"))
     assert {one.name for one in case.findings} <= set(document.text_of("th"))
     for one in case.findings:
         assert (one.sentence in document.text_of("p")) == (one.verdict != "ok")

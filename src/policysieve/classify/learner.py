@@ -202,7 +202,7 @@ class LabelLearner(BaseEstimator):
             ),
         ).before(rows)
         number("mixing", self.mixing, above=0, below=1, closed=True)
-        rng = as_rng(self.random_state, stream=_STREAM)
+        rng = as_rng(self.random_state, name="random_state", stream=_STREAM)
         if labelled:
             model = model.fitted(labelled)
         self.classes_, self._model, self._rng = classes, model, rng

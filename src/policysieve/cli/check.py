@@ -81,6 +81,7 @@ def check(
             ["finding", "value", "verdict"],
             [(one.name, one.value, one.verdict) for one in health.findings],
         )
+        print_text(health.legend)
         for one in health.findings:
             if one.verdict != "ok":
                 print_text(one.sentence)

@@ -50,7 +50,8 @@ def decide(
     """Draw actions for contexts as DESIGN says, and write them with their propensities.
 
     The file is a log whose rewards are missing: fill them in, and it is one that select takes.
-    Contexts are read in pieces, so there may be more than fit into memory.
+    Rows are in the order of the contexts, with their ids and times, if these have any. Contexts are
+    read in pieces, so there may be more than fit into memory.
     """
     from policysieve.cli.loading import load_policies
     from policysieve.exploration import Exploration
@@ -94,7 +95,13 @@ def _write(exploration: "Exploration", contexts: str, out: Path) -> tuple[int, f
     if first is None:
         raise InvalidArgumentError(f"--contexts must hold at least one, {contexts} is empty")
     shown = first.contexts
-    layout = Layout(shown.shape[1:], shown.dtype, first.actions.shape[1], False, False)
+    layout = Layout(
+        shown.shape[1:],
+        shown.dtype,
+        first.actions.shape[1],
+        first.ids is not None,
+        first.times is not None,
+    )
     format.not_held(layout)
     with whole_or_nothing(out) as partial:
         every = counted(chain([first], batches))
@@ -107,23 +114,23 @@ def _decisions(exploration: "Exploration", source: str) -> Iterator["Rounds"]:
 
     from policysieve.formats import Rounds
 
-    for contexts in _contexts(source):
+    for contexts, ids, times in _contexts(source):
         made = exploration.ask(contexts)
         rewards = np.full(made.actions.shape, np.nan)
-        yield Rounds(made.contexts, made.actions, made.propensities, rewards)
+        yield Rounds(made.contexts, made.actions, made.propensities, rewards, ids, times)
 
 
-def _contexts(source: str) -> Iterator[Any]:
-    """Contexts of a .npy array or of a log, in pieces."""
+def _contexts(source: str) -> Iterator[tuple[Any, Any, Any]]:
+    """Contexts of a .npy array or of a log, in pieces, with the ids and times of the log."""
     from policysieve.formats import open_rounds
 
     if not source.endswith(".npy"):
         for rounds in open_rounds(source):
-            yield rounds.contexts
+            yield rounds.contexts, rounds.ids, rounds.times
         return
     array = _array(source)
     for start in range(0, len(array), _BATCH):
-        yield array[start : start + _BATCH]
+        yield array[start : start + _BATCH], None, None
 
 
 def _array(path: str) -> Any:

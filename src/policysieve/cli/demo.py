@@ -9,7 +9,7 @@ from policysieve.cli.options import figures_option
 from policysieve.cli.output import command_line, print_json, print_table, print_text, write_json
 
 if TYPE_CHECKING:
-    from policysieve.experiment import ExperimentResult
+    from policysieve.experiment import ExperimentResult, SeedResult
 
 __all__ = ["demo"]
 
@@ -27,7 +27,7 @@ _TRAINING_ROWS = 600
 )
 @click.option(
     "--classifiers",
-    default=400,
+    default=300,
     show_default=True,
     type=click.IntRange(2),
     help="Size of the pool.",
@@ -97,7 +97,7 @@ def _print_result(result: "ExperimentResult") -> None:
     n_policies, problem = len(sieve.result.intervals.values), result.problem
     print_table(
         f"Leaders of {n_policies} classifiers after {rounds:,} rounds",
-        ["classifier", "estimate", "interval", "true accuracy"],
+        ["classifier", "estimate", "interval", "truth"],
         [
             (
                 f"{leader['policy']}: {leader['description']}",
@@ -120,3 +120,23 @@ def _print_result(result: "ExperimentResult") -> None:
     end, needed = uniform.proofs[-1], uniform.certified_rounds
     bound = f"{end.suboptimality_bound:.3f}" if needed is None else f"{problem.epsilon:g}"
     print_text(f"Uniformly random guesses prove {bound} after {needed or end.rounds:,} rounds.")
+    behind = _rounds_behind(sieve, uniform)
+    if behind:
+        print_text(
+            f"Up to round {behind:,} they prove more than the Sieve, which aims at "
+            f"{problem.epsilon:g} alone: it seldom shows what only classifiers that look poor "
+            "would show, so it rules these out late, and keeps its rounds for the close ones."
+        )
+
+
+def _rounds_behind(sieve: "SeedResult", uniform: "SeedResult") -> int:
+    """Rounds at the last checkpoint before the Sieve is ahead at which it is behind; 0 if none."""
+    bounds = {proof.rounds: proof.suboptimality_bound for proof in uniform.proofs}
+    behind = 0
+    for proof in sieve.proofs:
+        other = bounds.get(proof.rounds)
+        if other is None or proof.suboptimality_bound < other:
+            break
+        if proof.suboptimality_bound > other:
+            behind = proof.rounds
+    return behind

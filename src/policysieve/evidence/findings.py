@@ -112,6 +112,8 @@ def _about(name: str, weights: MeanWeights, which: int, what: str, many: str = "
     count, wrong = weights.mean.size, int(weights.wrong.sum())
     low = max(low, 0.0)
     value = f"{mean:.3g} ({low:.3g} to {high:.3g})"
+    if count > 1:
+        value = f"worst of {count:,}: {value}"
     numbers = {"mean": mean, "lower": low, "upper": high, "wrong": wrong, "of": count}
     if not wrong:
         may = f"Of all {count:,} {many}, none is off. {what}" if many else what

@@ -21,6 +21,12 @@ _NOT_SEEN = (
     "that were left out because of what they earned, and hardly sees propensities that were mixed "
     "up between rounds."
 )
+_LEGEND = (
+    "Importance weights, 1/propensity where an action is shown and 0 where it is not, should be 1 "
+    "on average. A value is their mean in this log with limits in brackets, and ok if 1 is within "
+    "these. Of many such means the worst is shown, the one that fits 1 the least: it may be far "
+    "from 1 in a healthy log, and its limits allow for that."
+)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -64,6 +70,11 @@ class LogHealth:
         if self.worst == "warning":
             return f"Nothing in this log is broken, but look at: {names}. {_NOT_SEEN}"
         return f"Nothing speaks against this log. {_NOT_SEEN}"
+
+    @property
+    def legend(self) -> str:
+        """How to read the values of the findings."""
+        return _LEGEND
 
     def plot(self) -> Any:
         """Draw mean importance weights with their limits, as a matplotlib figure."""

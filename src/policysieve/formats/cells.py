@@ -41,8 +41,18 @@ def finite(name: str, text: str) -> float:
     """A finite number, else an error that names it."""
     value = as_number(text)
     if value is None or not math.isfinite(value):
-        raise FileFormatError(f"{name} must be a finite number, got {text!r}")
+        raise FileFormatError(f"{name} must be a finite number, got {text!r}{_hint(text)}")
     return value
+
+
+def _hint(text: str) -> str:
+    """What to write in place of a number with a percent sign or with a comma, else nothing."""
+    plain = text.strip().removesuffix("%").replace(",", ".")
+    if as_number(plain) is None:
+        return ""
+    if "%" in text:
+        return "; write it as a share, without a percent sign, such as 0.25 for 25%"
+    return "; write it with a point, not a comma" if "," in text else ""
 
 
 def finite_row(names: Sequence[str], cells: Sequence[str]) -> list[float]:

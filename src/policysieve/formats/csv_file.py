@@ -20,6 +20,8 @@ from policysieve.formats.text_source import ContextReader, Record, TextRow, Text
 
 __all__ = ["FORMAT", "as_cells", "csv_text", "read_header", "table_records"]
 
+_SEPARATORS = {";": "semicolons", "\t": "tabs"}  # which other programs write
+
 
 def table_records(lines: Iterator[str]) -> Iterator[Record]:
     """Rows of a CSV file as records whose parts are cells, or the `csv.Error` of a row."""
@@ -53,6 +55,12 @@ def read_header(path: Path, records: Iterator[Record]) -> list[str]:
     if isinstance(first.parts, csv.Error):
         raise FileFormatError(f"{path} must start with names of columns ({first.parts})")
     names = [cell.strip() for cell in first.parts]
+    other = next((sign for sign in _SEPARATORS if sign in names[0]), None)
+    if len(names) == 1 and other is not None:
+        raise FileFormatError(
+            f"{path} must have commas between its columns, its first line has "
+            f"{_SEPARATORS[other]}; save it with commas, and with a point in numbers"
+        )
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise FileFormatError(f"{path} must have different columns, {twice[0]!r} is there twice")
@@ -64,7 +72,12 @@ def as_cells(record: Record, width: int) -> list[str]:
     if isinstance(record.parts, csv.Error):
         raise FileFormatError(f"the row is not CSV ({record.parts})")
     if len(record.parts) != width:
-        raise FileFormatError(f"{width} columns are needed, got {len(record.parts)}")
+        hint = (
+            "; a value with a comma must be in quotes, and numbers have a point, not a comma"
+            if len(record.parts) > width
+            else ""
+        )
+        raise FileFormatError(f"{width} columns are needed, got {len(record.parts)}{hint}")
     cells: list[str] = record.parts
     return cells
 

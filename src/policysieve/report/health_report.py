@@ -76,8 +76,8 @@ def save_health_report(
     page.table(
         ["what", "value", "verdict"],
         [[one.name, one.value, one.verdict] for one in health.findings],
-        "What was looked at. A healthy log is called broken because of its propensities with "
-        f"probability at most {value_text(health.delta)}.",
+        f"What was looked at. {health.legend} A healthy log is called broken because of its "
+        f"propensities with probability at most {value_text(health.delta)}.",
     )
     page.section("Importance weights")
     page.figure(
