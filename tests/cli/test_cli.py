@@ -33,9 +33,9 @@ def test_every_command_has_help(path):
 
 
 def test_runs_as_a_program():
-    program = [sys.executable, "-c", "from policysieve.cli import main; main()", "--version"]
+    program = [sys.executable, "-m", "policysieve", "--version"]
     done = subprocess.run(program, capture_output=True, text=True, check=True)
-    assert done.stdout.startswith("policysieve ")
+    assert done.stdout == f"policysieve {ps.__version__}\n"
 
 
 @pytest.fixture(scope="module")

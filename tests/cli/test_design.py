@@ -5,6 +5,8 @@ from copy import deepcopy
 from dataclasses import replace
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import policysieve as ps
@@ -181,6 +183,54 @@ def test_ids_and_times_of_contexts_are_kept(case, tmp_path, ending):
     assert select.exit_code == 0, select.output
 
 
+def new_contexts(folder, contexts):
+    """The same contexts with ids in every kind of file, and as an array without."""
+    names, values = [f"r{i}" for i in range(len(contexts))], contexts.tolist()
+    both = list(zip(names, values, strict=True))
+    text = {
+        "new.csv": "id,context\n" + "".join(f"{name},{value}\n" for name, value in both),
+        "new.jsonl": "".join(json.dumps({"id": n, "context": c}) + "\n" for n, c in both),
+        "new.vw": "".join(f"{name}| c={value}\n" for name, value in both),
+    }
+    for file, lines in text.items():
+        (folder / file).write_text(lines, encoding="utf-8")
+    pq.write_table(pa.table({"id": names, "context": values}), folder / "new.parquet")
+    np.save(folder / "new.npy", contexts)
+    return [*text, "new.parquet"], names
+
+
+def test_contexts_need_no_actions(case, tmp_path):
+    """Whatever file they come from, decisions are those of the array."""
+    folder, *_ = case
+    make_design(folder)
+    contexts = np.random.default_rng(7).integers(0, 20, 60)
+    files, names = new_contexts(tmp_path, contexts)
+    out = tmp_path / "decisions.parquet"
+    decide(folder, tmp_path / "new.npy", out, "--seed", 4)
+    (expected,) = open_rounds(out)
+    for file in files:
+        result = decide(folder, tmp_path / file, out, "--seed", 4)
+        assert result.exit_code == 0, result.output
+        (made,) = open_rounds(out)
+        assert made.ids.tolist() == names
+        np.testing.assert_array_equal(made.contexts, contexts)
+        np.testing.assert_array_equal(made.actions, expected.actions)
+        np.testing.assert_array_equal(made.propensities, expected.propensities)
+        assert np.isnan(made.rewards).all()
+
+
+def test_what_a_log_showed_is_left_aside(case, tmp_path):
+    """Its rewards may have a range that nobody declared."""
+    folder, *_ = case
+    make_design(folder)
+    (tmp_path / "costs.vw").write_text("1:12.5:0.5 | c=3\n2:0:0 | c=4\n", encoding="utf-8")
+    out = tmp_path / "decisions.parquet"
+    result = decide(folder, tmp_path / "costs.vw", out)
+    assert result.exit_code == 0, result.output
+    (made,) = open_rounds(out)
+    assert made.contexts.tolist() == [3, 4]
+
+
 def test_pieces_do_not_matter(case, tmp_path, monkeypatch):
     folder, *_ = case
     make_design(folder)
@@ -218,6 +268,9 @@ def test_what_is_refused(case, tmp_path):
     np.save(tmp_path / "outside.npy", np.arange(30))
     np.save(tmp_path / "number.npy", 3)
     (tmp_path / "broken.npy").write_bytes(b"hello")
+    (tmp_path / "none.csv").write_text("id,context\n", encoding="utf-8")
+    (tmp_path / "row.csv").write_text("id,context\nu,1\nv,2,3\n", encoding="utf-8")
+    (tmp_path / "column.csv").write_text("id,context,price\nu,1,2\n", encoding="utf-8")
     out = tmp_path / "out.parquet"
     others = ps.PolicyTable(learner.policies.table[:, ::-1], n_actions=6)
     others.save(folder / "others.npy")
@@ -230,6 +283,9 @@ def test_what_is_refused(case, tmp_path):
         ("broken.npy", out, "table.npy", "not a readable .npy array"),
         ("missing.npy", out, "table.npy", "no contexts at"),
         ("missing.parquet", out, "table.npy", "no log at"),
+        ("none.csv", out, "table.npy", "holds no rounds"),
+        ("row.csv", out, "table.npy", "row.csv, line 3: 2 columns are needed, got 3"),
+        ("column.csv", out, "table.npy", "unknown column 'price'"),
     ]:
         result = decide(folder, tmp_path / contexts, target, policies=policies)
         assert result.exit_code == 1, contexts

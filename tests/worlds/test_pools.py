@@ -111,6 +111,10 @@ class TestPool:
         with pytest.raises(ps.InvalidArgumentError, match=message):
             make_pool(X, y, 3)
 
+    def test_a_bad_seed_is_called_a_seed(self):
+        with pytest.raises(ps.InvalidArgumentError, match=r"^seed must be a whole number"):
+            make_pool([[1.0], [2.0]], [0, 1], 3, -1)
+
 
 class TestCache:
     def test_says_exactly_what_a_newly_trained_pool_says(self, digits):

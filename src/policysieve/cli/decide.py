@@ -30,7 +30,7 @@ _BATCH = 1 << 16  # contexts decided at once
     "--contexts",
     required=True,
     type=click.Path(dir_okay=False),
-    help="A .npy array, or a log of any format, whose contexts are taken.",
+    help="A .npy array, a file of contexts with or without ids and times, or a log.",
 )
 @click.option(
     "--out",
@@ -121,11 +121,11 @@ def _decisions(exploration: "Exploration", source: str) -> Iterator["Rounds"]:
 
 
 def _contexts(source: str) -> Iterator[tuple[Any, Any, Any]]:
-    """Contexts of a .npy array or of a log, in pieces, with the ids and times of the log."""
+    """Contexts of a .npy array or of another file, in pieces, with the ids and times of that."""
     from policysieve.formats import open_rounds
 
     if not source.endswith(".npy"):
-        for rounds in open_rounds(source):
+        for rounds in open_rounds(source, contexts_only=True):
             yield rounds.contexts, rounds.ids, rounds.times
         return
     array = _array(source)

@@ -92,8 +92,8 @@ def csv_text(rows: list[list[Any]]) -> str:
 class _CsvReader:
     contexts: ContextReader
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    def __init__(self, path: Path, contexts_only: bool) -> None:
+        self._path, self._contexts_only = path, contexts_only
         self._columns: dict[str, int] = {}
 
     def records(self, lines: Iterator[str]) -> Iterator[Record]:
@@ -105,7 +105,7 @@ class _CsvReader:
         return records
 
     def _understand(self, names: list[str]) -> None:
-        table = understand(self._path, names)
+        table = understand(self._path, names, contexts_only=self._contexts_only)
         self._columns = {name: index for index, name in enumerate(names)}
         self._features = [self._columns[name] for name in table.features]
         self._items = {kind: [self._columns[name] for name in table.items[kind]] for kind in ITEMS}
@@ -169,7 +169,7 @@ def _not_held(layout: Layout) -> tuple[str, ...]:
 
 
 def _open(path: Path, rules: Rules, report: Report | None) -> TextSource:
-    return TextSource(path, _CsvReader(path), rules, report)
+    return TextSource(path, _CsvReader(path, rules.contexts_only), rules, report)
 
 
 FORMAT = Format(

@@ -58,12 +58,16 @@ class Rules:
         Whether a reward may be missing.
     missing_as : float, optional
         What a missing reward counts as, in units of the file.
+    contexts_only : bool
+        Whether only contexts, ids and times are read. Rounds then have no items, and what a file
+        says of actions, propensities and rewards is left aside, if it says anything.
     """
 
     reward_range: tuple[float, float] | None = None
     n_actions: int | None = None
     missing_rewards: bool = True
     missing_as: float | None = None
+    contexts_only: bool = False
 
 
 class Source(Protocol):

@@ -76,8 +76,10 @@ def optional_time(name: str, value: Any) -> float:
 
 
 class _JsonReader:
-    def __init__(self) -> None:
+    def __init__(self, contexts_only: bool) -> None:
         self.contexts = JsonValues()
+        self._contexts_only = contexts_only
+        self._needed = _NEEDED[:1] if contexts_only else _NEEDED
 
     def records(self, lines: Iterator[str]) -> Iterator[Record]:
         """Lines that are not blank."""
@@ -86,23 +88,27 @@ class _JsonReader:
     def row(self, record: Record) -> TextRow:
         """Understand one line."""
         data = object_in(record.parts)
-        missing = [key for key in _NEEDED if key not in data]
+        missing = [key for key in self._needed if key not in data]
         unknown = [key for key in data if key not in (*_NEEDED, "id", "time")]
         if missing or unknown:
             problem = f"no key {missing[0]!r}" if missing else f"unknown key {unknown[0]!r}"
             raise FileFormatError(
-                f"{problem}; keys are {', '.join(_NEEDED)}, and if need be id and time"
+                f"{problem}; keys are {', '.join(self._needed)}, and if need be id and time"
             )
-        return TextRow(
+        row = TextRow(
             context=data["context"],
+            id=optional_text("id", data.get("id")),
+            time=optional_time("time", data.get("time")),
+        )
+        if self._contexts_only:
+            return row
+        return row._replace(
             actions=[number_in("an action", entry, int) for entry in _list(data, "actions")],
             propensities=[number_in("a propensity", e) for e in _list(data, "propensities")],
             rewards=[
                 np.nan if entry is None else number_in("a reward", entry)
                 for entry in _list(data, "rewards")
             ],
-            id=optional_text("id", data.get("id")),
-            time=optional_time("time", data.get("time")),
         )
 
 
@@ -140,7 +146,7 @@ def _pieces(batches: Iterator[Rounds]) -> Iterator[str]:
 
 
 def _open(path: Path, rules: Rules, report: Report | None) -> TextSource:
-    return TextSource(path, _JsonReader(), rules, report)
+    return TextSource(path, _JsonReader(rules.contexts_only), rules, report)
 
 
 FORMAT = Format(

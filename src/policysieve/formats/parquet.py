@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -40,22 +41,29 @@ class _OwnColumns:
     layout : Layout
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, contexts_only: bool) -> None:
         self._schema = described = read_schema(path)
+        self._slate_size = 0 if contexts_only else described.slate_size
         self.needed = list(NEEDED)
         self.names = [*NEEDED, "rewards"]
         self.names += ["id"] * described.has_ids + ["time"] * described.has_times
         self.layout = Layout(
             described.context_shape,
             described.context_dtype,
-            described.slate_size,
+            self._slate_size,
             described.has_ids,
             described.has_times,
         )
 
     def columns(self, batch: "pa.RecordBatch") -> Columns:
         """Rows without nulls in the needed columns."""
-        return as_columns(batch, self._schema)
+        columns, m = as_columns(batch, self._schema), self._slate_size
+        return replace(
+            columns,
+            actions=columns.actions[:, :m],
+            propensities=columns.propensities[:, :m],
+            rewards=columns.rewards[:, :m],
+        )
 
 
 class _ParquetSource:
@@ -65,7 +73,11 @@ class _ParquetSource:
         schema, self.n_rounds = parquet_schema(path)
         if not self.n_rounds:
             raise FileFormatError(f"{path} holds no rounds")
-        self._columns = _OwnColumns(path) if is_log(schema) else PlainColumns(path, schema)
+        self._columns = (
+            _OwnColumns(path, rules.contexts_only)
+            if is_log(schema)
+            else PlainColumns(path, schema, rules.contexts_only)
+        )
         self.layout = self._columns.layout
 
     def n_actions(self) -> int:

@@ -29,10 +29,11 @@ class PlainColumns:
     layout : Layout
     """
 
-    def __init__(self, path: Path, schema: "pa.Schema") -> None:
-        fields = [field for field in schema if not field.name.startswith(_INDEX)]
+    def __init__(self, path: Path, schema: "pa.Schema", contexts_only: bool) -> None:
+        names = [name for name in schema.names if not name.startswith(_INDEX)]
+        self._table = table = understand(path, names, contexts_only=contexts_only)
+        fields = [field for field in schema if field.name in (*table.needed, "id", "time")]
         self.names = [field.name for field in fields]
-        self._table = table = understand(path, self.names)
         kinds = {field.name: _kind(field.type) for field in fields}
         for field in fields:
             if kinds[field.name] not in _allowed(field.name):
@@ -57,7 +58,8 @@ class PlainColumns:
         """Rows without nulls in the needed columns."""
 
         def stacked(names: list[str], kind: str) -> npt.NDArray[Any]:
-            return np.stack([_values(batch[name], kind) for name in names], axis=1)
+            columns = [_values(batch[name], kind) for name in names]
+            return np.stack(columns, axis=1) if columns else np.empty((batch.num_rows, 0))
 
         features, items = self._table.features, self._table.items
         return Columns(

@@ -40,6 +40,7 @@ def open_rounds(
     format: str | None = None,
     *,
     reward_range: tuple[float, float] | None = None,
+    contexts_only: bool = False,
 ) -> Iterator[Rounds]:
     """Read the rounds of a file of any format, in batches.
 
@@ -53,6 +54,10 @@ def open_rounds(
     reward_range : (low, high), optional
         Range of the file's rewards, which is mapped to [0, 1]. Needed when a reward is outside
         [0, 1]; for formats with costs it is the range of minus the costs.
+    contexts_only : bool
+        Read contexts, ids and times alone, of a log or of a file that has nothing else: CSV,
+        newline JSON and plain Parquet without actions, propensities and rewards, Vowpal Wabbit's
+        text without labels. Rounds then have no items.
 
     Returns
     -------
@@ -69,7 +74,8 @@ def open_rounds(
     InvalidArgumentError
         If the format is not known, or the range is none.
     """
-    return open_source(path, format, Rules(check_reward_range(reward_range)), None).batches()
+    rules = Rules(check_reward_range(reward_range), contexts_only=contexts_only)
+    return open_source(path, format, rules, None).batches()
 
 
 def open_source(

@@ -18,6 +18,8 @@ __all__ = ["Layout", "Rounds"]
 class Rounds(Columns):
     """A batch of rounds, with what a `Log` does not keep: ids, times, and rewards not yet known.
 
+    There are m items in each; none where only contexts were read.
+
     Attributes
     ----------
     contexts : array of shape (n, ...)
@@ -89,7 +91,7 @@ class Layout:
     context_dtype : numpy dtype
         ``object`` for strings.
     slate_size : int
-        Number of items shown each round.
+        Number of items shown each round; 0 where only contexts are read.
     has_ids, has_times : bool
         Whether any round has an id, a time.
     """

@@ -9,9 +9,9 @@ from policysieve.errors import FileFormatError
 __all__ = ["ITEMS", "TableColumns", "item_names", "understand"]
 
 ITEMS = ("action", "propensity", "reward")
-_NAMES = (
-    "id, time, context or x0, x1, ..., and action, propensity, reward or action_0, action_1, ..."
-)
+_ITEM = re.compile(rf"({'|'.join(ITEMS)})(_\d+)?")
+_CONTEXT_NAMES = "id, time, context or x0, x1, ..."
+_NAMES = f"{_CONTEXT_NAMES}, and action, propensity, reward or action_0, action_1, ..."
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class TableColumns:
     features : list of str
         x0, x1, ...; empty if there is one column ``context``.
     items : dict of str to list of str
-        For each of `ITEMS`, the column of each item of a slate.
+        For each of `ITEMS`, the column of each item of a slate; none if contexts alone are read.
     """
 
     features: list[str]
@@ -40,17 +40,22 @@ def item_names(kind: str, numbered: int) -> list[str]:
     return [f"{kind}_{i}" for i in range(numbered)] or [kind]
 
 
-def understand(path: Path, names: list[str]) -> TableColumns:
-    """Find out what the columns of a file hold, or raise `FileFormatError`."""
+def understand(path: Path, names: list[str], *, contexts_only: bool) -> TableColumns:
+    """Find out what the columns of a file hold, or raise `FileFormatError`.
+
+    If contexts alone are read, columns of items may be there or not.
+    """
     numbered = sum(bool(re.fullmatch(r"action_\d+", name)) for name in names)
     found = sum(bool(re.fullmatch(r"x\d+", name)) for name in names)
-    items = {kind: item_names(kind, numbered) for kind in ITEMS}
+    items = {kind: [] if contexts_only else item_names(kind, numbered) for kind in ITEMS}
     table = TableColumns([f"x{i}" for i in range(found)], items)
     missing = [name for name in table.needed if name not in names]
-    unknown = [name for name in names if name not in (*table.needed, "id", "time")]
+    left_aside = [name for name in names if contexts_only and _ITEM.fullmatch(name)]
+    unknown = [n for n in names if n not in (*table.needed, "id", "time", *left_aside)]
     if missing or unknown:
         problem = f"no column {missing[0]!r}" if missing else f"unknown column {unknown[0]!r}"
         raise FileFormatError(
-            f"{path} has {problem} among {', '.join(names)}; columns are {_NAMES}"
+            f"{path} has {problem} among {', '.join(names)}; columns are "
+            f"{_CONTEXT_NAMES if contexts_only else _NAMES}"
         )
     return table

@@ -1,7 +1,7 @@
 """Reading text twice: once to learn what contexts look like, once to convert."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -31,9 +31,9 @@ class TextRow(NamedTuple):
     """A row as it was understood, but for its context; a missing reward is NaN."""
 
     context: Any
-    actions: list[int]
-    propensities: list[float]
-    rewards: list[float]
+    actions: Sequence[int] = ()
+    propensities: Sequence[float] = ()
+    rewards: Sequence[float] = ()
     id: str = ""
     time: float = math.nan
 
@@ -128,8 +128,7 @@ class TextSource:
         limit = BATCH if surveying else max(1, min(BATCH, _LONG // max(1, self.layout.width)))
         for record in self._reader.records(read_lines(self._path)):
             try:
-                row = self._reader.row(record)
-                self._check_size(row)
+                row = self._row(record)
             except FileFormatError as error:
                 bad.append(BadRow(record.line, str(error), record.text))
             else:
@@ -141,8 +140,11 @@ class TextSource:
         if kept or bad:
             yield self._checked(kept, bad, report, surveying)
 
-    def _check_size(self, row: TextRow) -> None:
-        """Slates are as long as those of the first row that can be read."""
+    def _row(self, record: Record) -> TextRow:
+        """One row; slates are as long as those of the first row that can be read."""
+        row = self._reader.row(record)
+        if self._rules.contexts_only:
+            return TextRow(row.context, id=row.id, time=row.time)
         self._slate_size = self._slate_size or len(row.actions)
         for name in ("actions", "propensities", "rewards"):
             length = len(getattr(row, name))
@@ -150,6 +152,7 @@ class TextSource:
                 raise FileFormatError(
                     f"{name} must be {self._slate_size} as in the rounds before, got {length}"
                 )
+        return row
 
     def _checked(
         self,

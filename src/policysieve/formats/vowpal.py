@@ -25,8 +25,9 @@ _TITLE = "Vowpal Wabbit's contextual-bandit text"
 
 
 class _VowpalReader:
-    def __init__(self) -> None:
+    def __init__(self, contexts_only: bool) -> None:
         self.contexts = FeatureText()
+        self._contexts_only = contexts_only
 
     def records(self, lines: Iterator[str]) -> Iterator[Record]:
         """Lines that are not blank."""
@@ -37,6 +38,8 @@ class _VowpalReader:
         words, tag, features = split_line(record.parts)
         if words == ["shared"]:
             raise FileFormatError("a shared line belongs to the format vw-adf")
+        if self._contexts_only:
+            return TextRow(features, id=tag)
         label = label_in(words)
         if label is None:
             raise FileFormatError("there is no action:cost:probability and space before the |")
@@ -60,7 +63,7 @@ def _pieces(batches: Iterator[Rounds]) -> Iterator[str]:
 
 
 def _open(path: Path, rules: Rules, report: Report | None) -> TextSource:
-    return TextSource(path, _VowpalReader(), rules, report)
+    return TextSource(path, _VowpalReader(rules.contexts_only), rules, report)
 
 
 FORMAT = Format(

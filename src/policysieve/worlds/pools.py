@@ -87,7 +87,7 @@ def make_pool(
         labels per row ``predict_proba`` scores every label and ``predict`` names the first.
     """
     n = integer("n", n, low=1)
-    rng = as_rng(seed)
+    rng = as_rng(seed, name="seed")
     features, labels = _checked_training_data(X, y)
     kinds = _kinds()
     train_one = _classifier
