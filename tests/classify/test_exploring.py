@@ -6,59 +6,45 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from policysieve.classify import exploring
-from policysieve.classify.exploring import (
-    best_labels,
-    draw_labels,
-    inclusion,
-    mixing_after,
-    seldom,
-    unknown,
-)
+from policysieve.classify.counts import LabelCounts
+from policysieve.classify.exploring import best_labels, draw_labels, inclusion, shares
+from policysieve.classify.likelihoods import EXCLUSIVE, INDEPENDENT
 from tests.statistics import assert_binomial
 
 SHAPES = st.integers(2, 12).flatmap(lambda k: st.tuples(st.just(k), st.integers(1, k)))
 SEEDS = st.integers(0, 2**32 - 1)
 
 
-def test_how_little_is_known_of_labels():
-    shown = np.array([0.0, 40.0, 400.0, 40.0, 40.0])
-    little = unknown(shown, np.array([0.0, 0.0, 0.0, 1.0, 20.0]))
-    assert little[0] == 1
-    assert (np.diff(little[:3]) < 0).all()  # what is shown in vain is known to be rare
-    assert (np.diff(little[[1, 3, 4]]) < 0).all()
-    assert (little > 0).all()
-
-
-@given(st.integers(2, 200), st.floats(1e-3, 1))
-def test_the_share_of_exploration_falls_to_the_smallest(n_labels, smallest):
-    shares = [mixing_after(right, n_labels, smallest) for right in (0, 1, n_labels, 1e3, 1e9)]
-    assert shares[0] == 1
-    assert shares == sorted(shares, reverse=True)
-    assert shares[-1] == smallest
+def counts_of(shown, right, propensity=0.5):
+    """Counts after labels were shown and right so many times."""
+    counts = LabelCounts(len(shown))
+    for label, (n, hits) in enumerate(zip(shown, right, strict=True)):
+        answers = (np.arange(n) < hits).astype(float)[:, None]
+        labels = np.full((n, 1), label)
+        counts = counts.with_answers(labels, answers, np.full((n, 1), propensity))
+    return counts
 
 
 @given(SHAPES, SEEDS)
-def test_exploration_shows_as_many_labels_as_the_list_has(shape, seed):
+def test_shares_add_up_and_follow_the_weights(shape, seed):
     k, size = shape
-    little = np.random.default_rng(seed).random(k) ** 6 + 1e-9
-    shares = seldom(little, size)
-    assert shares.sum() == pytest.approx(size)
-    assert ((shares >= exploring._EVEN * size / k) & (shares <= 1)).all()
-    order = np.argsort(little)
-    assert (np.diff(shares[order]) >= -1e-12).all()  # what is less known is shown more often
-
-
-def test_exploration_prefers_labels_that_were_never_right():
-    shares = seldom(unknown(np.full(4, 30.0), np.array([0.0, 5.0, 20.0, 0.0])), 1)
-    assert shares[0] == shares[3] > 0.4
-    assert shares[0] > 4 * shares[1] > 4 * shares[2] > 0
+    weights = np.random.default_rng(seed).random((3, k)) ** 6 + 1e-9
+    found = shares(weights, size)
+    np.testing.assert_allclose(found.sum(axis=1), size)
+    assert ((found > 0) & (found <= 1)).all()
+    for row, heavy in zip(found, np.argsort(weights, axis=1), strict=True):
+        assert (np.diff(row[heavy]) >= -1e-12).all()
+    below = found < 1
+    ratios = np.where(below, found / weights, np.nan)
+    assert (
+        np.nanmax(ratios, axis=1, initial=0)
+        <= np.nanmin(ratios, axis=1, initial=np.inf) * (1 + 1e-9)
+    ).all()
 
 
 def test_what_is_too_much_for_one_label_goes_to_the_others():
-    even = exploring._EVEN
-    found = seldom(np.array([1.0, 0.1, 0.1]), 2)
-    np.testing.assert_allclose(found, 2 * even / 3 + (1 - even) * np.array([1, 0.5, 0.5]))
-    np.testing.assert_allclose(seldom(np.array([1.0, 0.9, 1e-3]), 3), np.ones(3))
+    np.testing.assert_allclose(shares(np.array([[1.0, 0.1, 0.1]]), 2), [[1, 0.5, 0.5]])
+    np.testing.assert_allclose(shares(np.array([[1.0, 0.9, 1e-3]]), 3), np.ones((1, 3)))
 
 
 @given(SHAPES, SEEDS)
@@ -69,26 +55,44 @@ def test_best_labels_come_in_order(shape, seed):
     assert best_labels(z, size).tolist() == expected
 
 
-@given(SHAPES, SEEDS, st.floats(1e-6, 1.0))
-def test_inclusion_adds_up_to_the_size_of_the_list(shape, seed, mixing):
+@given(SHAPES, SEEDS, st.floats(1e-6, 1.0), st.integers(0, 200))
+def test_inclusion_adds_up_to_the_size_of_the_list(shape, seed, smallest, n_hits):
     k, size = shape
     rng = np.random.default_rng(seed)
-    explore = seldom(rng.random(k) + 1e-6, size)
+    hits = rng.integers(n_hits + 1, size=k)
+    counts = counts_of(hits + rng.integers(50, size=k), hits)
     z, spread = 3 * rng.normal(size=(5, k)), rng.random((5, k))
-    q = inclusion(z, spread, explore, size=size, mixing=mixing, rng=rng)
+    likelihood = EXCLUSIVE if size == 1 else INDEPENDENT
+    q = inclusion(z.copy(), spread, counts, likelihood, size=size, smallest=smallest, rng=rng)
     np.testing.assert_allclose(q.sum(axis=1), size)
-    assert ((q >= mixing * explore * (1 - 1e-12)) & (q <= 1)).all()
-    best = np.take_along_axis(q, best_labels(z, size), axis=1)
-    draws = len(exploring._STRENGTHS)  # one of which is what `predict` says
-    assert (best >= (1 - mixing) / draws * (1 - 1e-12)).all()
+    floor = max(smallest, counts.mixing) * exploring._EVEN * size / k
+    assert ((q >= floor * (1 - 1e-12)) & (q <= 1)).all()
 
 
-def test_a_model_that_is_sure_shows_its_best_labels():
-    z = np.array([[3.0, 1.0, 2.0, 0.0]])
-    explore = np.full(4, 0.5)
+def sure(counts, z, **given):
+    """What a model without doubts shows."""
     rng = np.random.default_rng(0)
-    q = inclusion(z, np.zeros(z.shape), explore, size=2, mixing=0.1, rng=rng)
-    np.testing.assert_allclose(q, [[0.95, 0.05, 0.95, 0.05]])
+    return inclusion(z, np.zeros(z.shape), counts, EXCLUSIVE, rng=rng, **given)
+
+
+def test_a_model_that_is_sure_shows_its_best_label():
+    counts = counts_of([10_000] * 3, [9_000] * 3)  # and nothing is left to be found
+    q = sure(counts, np.array([[30.0, 0.0, 0.0], [0.0, 0.0, 30.0]]), size=1, smallest=0.09)
+    even = 0.09 * exploring._EVEN / 3  # of each label, whatever is known
+    np.testing.assert_allclose(
+        q, [[1 - 2 * even, even, even], [even, even, 1 - 2 * even]], rtol=0.01
+    )
+
+
+def test_labels_that_were_never_right_are_looked_for_where_they_may_be_right():
+    """Label 2 was never right; the second row may well be its, the first one not."""
+    counts = counts_of([2_000, 2_000, 2], [1_800, 1_800, 0])
+    z = np.array([[9.0, 0.0, 0.0], [1.0, 1.0, 0.9]])
+    q = sure(counts, z, size=1, smallest=0.1)
+    assert q[1, 2] > 0.4 > 0.15 > q[0, 2] > 0.5 * 0.1
+    early = sure(counts_of([40, 40, 2], [4, 4, 0]), z, size=1, smallest=0.1)
+    late = sure(counts_of([4_000, 4_000, 2], [400, 400, 0]), z, size=1, smallest=0.1)
+    assert late[1, 2] - late[0, 2] > early[1, 2] - early[0, 2]  # first get to know the others
 
 
 @given(SHAPES, SEEDS, st.integers(0, 6))
@@ -96,7 +100,7 @@ def test_lists_hold_different_labels_with_the_given_probabilities_only(shape, se
     """Also where some probabilities are 1 and others nearly nothing."""
     k, size = shape
     rng = np.random.default_rng(seed)
-    q = np.array([seldom(rng.random(k) ** 20 + 1e-9, size) for _ in range(n)]).reshape(n, k)
+    q = shares(rng.random((n, k)) ** 20 + 1e-9, size)
     q = np.where(rng.random((n, 1)) < 0.5, q, np.eye(k)[:size].sum(axis=0))
     labels = draw_labels(q, size, rng)
     assert labels.shape == (n, size)

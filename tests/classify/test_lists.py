@@ -96,8 +96,8 @@ def test_answers_tell_about_the_labels_shown_only():
     clf = fresh(classes=["a", "b", "c"], list_size=1)
     decisions = clf.ask(X)
     shown = decisions.labels[:, 0] == "a"
-    clf.tell(decisions[shown], np.ones((shown.sum(), 1)))
     clf.discard(decisions[~shown])
+    clf.tell(decisions[shown], np.ones((shown.sum(), 1)))
     p = clf.predict_proba([[1.0]])[0]
     assert p[0] > 0.9
     np.testing.assert_allclose(p[1:], 0.5, atol=1e-6)

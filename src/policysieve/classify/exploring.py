@@ -3,48 +3,32 @@
 import numpy as np
 import numpy.typing as npt
 
-from policysieve.classify.model import Array
+from policysieve.classify.counts import Array, LabelCounts
+from policysieve.classify.likelihoods import Likelihood
 
-__all__ = ["best_labels", "draw_labels", "inclusion", "mixing_after", "seldom", "unknown"]
+__all__ = ["best_labels", "draw_labels", "inclusion", "shares"]
 
 # Draws are made from the posterior with its spread times these factors. The first is what `predict`
 # would say, so that its accuracy can be estimated well; the others hedge, because labels starve
 # where all are small, and many features make the whole posterior wander.
 _STRENGTHS = (0.0, *np.linspace(0.3, 1.2, 7))
-_IN_VAIN = 8.0  # times K: showings of a label that was never right which count as one right answer
-_PATIENCE = 2.0  # right answers per label at which half of the rounds explore
 _EVEN = 0.2  # share of exploration that is the same for all labels
+_FLOOR = 1e-9  # probabilities are at least this before exploration weighs them
 
 
-def mixing_after(right: float, n_labels: int, smallest: float) -> float:
-    """Share of exploration after so many right answers: 2K/(2K + right), or the smallest."""
-    return max(smallest, _PATIENCE * n_labels / (_PATIENCE * n_labels + right))
-
-
-def unknown(shown: Array, right: Array) -> Array:
-    """How little is known of each label, from how often it was shown and right: 1 for nothing.
-
-    1/(1 + right + shown/(8K)): before a label has been right a few times no model knows it, but
-    one that was shown over and over in vain is rare.
-    """
-    return np.asarray(1 / (1 + right + shown / (_IN_VAIN * len(right))))
-
-
-def seldom(unknown: Array, size: int) -> Array:
-    """Probability with which exploration shows each label, by its unknown-ness to the fourth power.
-
-    Uniform exploration would find the last labels only by the way. A fifth is the same for all
-    labels. Probabilities are at most 1 and add up to `size`.
-    """
-    weights = unknown**4
-    shares, full = np.zeros(len(weights)), np.zeros(len(weights), dtype=np.bool_)
-    while not full.all():
-        free = weights * ~full
-        shares = np.where(full, 1.0, (size - full.sum()) * free / free.sum())
-        if (shares <= 1).all():
+def shares(weights: Array, size: int) -> Array:
+    """Probabilities that add up to `size` in each row, in proportion to weights but at most 1."""
+    found, full = np.zeros(weights.shape), np.zeros(weights.shape, dtype=np.bool_)
+    for _ in range(size):
+        free = np.where(full, 0.0, weights)
+        left = size - full.sum(axis=1, keepdims=True)
+        found = np.where(
+            full, 1.0, left * free / np.maximum(free.sum(axis=1, keepdims=True), 1e-300)
+        )
+        if (found <= 1).all():
             break
-        full |= shares >= 1
-    return np.asarray(_EVEN * size / len(weights) + (1 - _EVEN) * shares)
+        full |= found >= 1
+    return np.minimum(found, 1.0)
 
 
 def best_labels(z: Array, size: int) -> npt.NDArray[np.intp]:
@@ -59,27 +43,33 @@ def best_labels(z: Array, size: int) -> npt.NDArray[np.intp]:
 def inclusion(
     z: Array,
     spread: Array,
-    explore: Array,
+    counts: LabelCounts,
+    likelihood: Likelihood,
     *,
     size: int,
-    mixing: float,
+    smallest: float,
     rng: np.random.Generator,
 ) -> Array:
     """Probability with which each label is shown, shape (n, K), rows summing to `size`.
 
     Probability matching (Thompson sampling): how often a label is among the best in draws from the
-    posterior of several strengths; and the share `mixing` of exploration. The draws are made before
-    the labels, so these are the propensities whatever the draws were
+    posterior of several strengths. A share of exploration, at least `smallest` and more where
+    unknown labels may be right, shows those, and a fifth of it all labels alike. The draws are made
+    before the labels, so these are the propensities whatever the draws were
     (docs/maths.md, "Showing labels").
     """
     rows = np.arange(len(z))[:, None]
-    q = np.zeros(z.shape)
+    matching, probable = np.zeros(z.shape), np.full(z.shape, _FLOOR)
     for strength in _STRENGTHS:
-        drawn = z + strength * spread * rng.standard_normal(z.shape) if strength else z
-        q[rows, best_labels(drawn, size)] += 1 / len(_STRENGTHS)
-    q *= 1 - mixing
-    q += mixing * explore
-    return q
+        drawn = z + strength * spread * rng.standard_normal(z.shape) if strength else z.copy()
+        matching[rows, best_labels(drawn, size)] += 1 / len(_STRENGTHS)
+        probable += likelihood.probabilities(drawn) / len(_STRENGTHS)
+    unknown = counts.unknown**4
+    missing = (probable * unknown).sum(axis=1, keepdims=True) / probable.sum(axis=1, keepdims=True)
+    everywhere = max(smallest, counts.mixing)
+    mixing = everywhere + (1 - everywhere) * counts.search * np.sqrt(missing)
+    explore = _EVEN * size / z.shape[1] + (1 - _EVEN) * shares(unknown * np.sqrt(probable), size)
+    return np.asarray((1 - mixing) * matching + mixing * explore)
 
 
 def draw_labels(q: Array, size: int, rng: np.random.Generator) -> npt.NDArray[np.int32]:

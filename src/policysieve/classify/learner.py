@@ -14,15 +14,9 @@ from sklearn.utils.validation import validate_data
 
 from policysieve.checks import as_rewards, as_rng, integer, number
 from policysieve.classify.answers import Answers, stacked
+from policysieve.classify.counts import LabelCounts
 from policysieve.classify.decisions import LabelDecisions
-from policysieve.classify.exploring import (
-    best_labels,
-    draw_labels,
-    inclusion,
-    mixing_after,
-    seldom,
-    unknown,
-)
+from policysieve.classify.exploring import best_labels, draw_labels, inclusion
 from policysieve.classify.labels import as_labels, places_of
 from policysieve.classify.likelihoods import Likelihood
 from policysieve.classify.model import Array, Block, LabelModel
@@ -33,7 +27,7 @@ from policysieve.log import Log
 
 __all__ = ["LabelLearner"]
 
-_GROWTH = 1.1  # of the rounds between two fits
+_GROWTH = 1.05  # of the rounds between two fits
 _STREAM = 4  # of random numbers
 
 
@@ -75,13 +69,13 @@ class LabelLearner(BaseEstimator):
                 self._start(self._given_classes(), rows)
         smallest = number("mixing", self.mixing, above=0, below=1, closed=True)
         z, size = self._model.logits(rows), self._size
-        shown, right = self._counts
         q = inclusion(
             z,
             self._model.spreads(rows),
-            seldom(unknown(shown, right), size),
+            self._counts,
+            self._likelihood,
             size=size,
-            mixing=mixing_after(float(right.sum()), len(right), smallest),
+            smallest=smallest,
             rng=self._rng,
         )
         actions = draw_labels(q, size, self._rng)
@@ -207,9 +201,9 @@ class LabelLearner(BaseEstimator):
             model = model.fitted(labelled)
         self.classes_, self._model, self._rng = classes, model, rng
         self._labelled = [(block[0].copy(), *block[1:]) for block in labelled]
-        self._counts = np.zeros((2, len(classes)))  # how often each label was shown, and right
+        self._counts = LabelCounts(len(classes))
         for _, shown, answers in labelled:
-            self._count(shown, answers)
+            self._counts = self._counts.with_answers(shown, answers, np.ones(answers.shape))
         self._answers = Answers()
         self._ledger = Ledger(issuer=uuid.uuid4().hex)
         self._waiting: dict[int, tuple[Any, npt.NDArray[np.intp]]] = {}
@@ -254,16 +248,12 @@ class LabelLearner(BaseEstimator):
             self._model = self._model.fitted(blocks)
             self._fit_at = self._next_fit(total)
         self._answers.add(rows, log, best)
-        self._count(log.actions, log.rewards)
+        self._counts = self._counts.with_answers(log.actions, log.rewards, log.propensities)
 
     def _next_fit(self, rounds: int) -> int:
-        """Rounds at which there are a tenth more rows, labelled ones too."""
+        """Rounds at which there are a twentieth more rows, labelled ones too."""
         labelled = sum(len(shown) for _, shown, _ in self._labelled)
         return max(rounds + 1, int((rounds + labelled) * _GROWTH) - labelled)
-
-    def _count(self, shown: npt.NDArray[np.integer], answers: Array) -> None:
-        for counts, weights in zip(self._counts, (None, answers.ravel()), strict=True):
-            counts += np.bincount(shown.ravel(), weights, minlength=len(counts))
 
     @contextmanager
     def _all_or_nothing(self) -> Iterator[None]:

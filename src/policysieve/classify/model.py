@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from policysieve.classify.likelihoods import Likelihood
+from policysieve.classify.threads import few_threads
 
 __all__ = ["LabelModel"]
 
@@ -51,18 +52,24 @@ class LabelModel:
 
     def logits(self, rows: Any) -> Array:
         """Logit of every label at feature rows, shape (n, K)."""
-        return np.asarray(rows @ self._weights[:-1] + self._weights[-1])
+        with few_threads(self._weights.size):
+            return np.asarray(rows @ self._weights[:-1] + self._weights[-1])
 
     def spreads(self, rows: Any) -> Array:
         """Standard deviation of these logits in the posterior."""
         squares = rows.multiply(rows).tocsr() if hasattr(rows, "multiply") else rows**2
-        return np.asarray(np.sqrt(squares @ self._variances[:-1] + self._variances[-1]))
+        with few_threads(self._weights.size):
+            return np.asarray(np.sqrt(squares @ self._variances[:-1] + self._variances[-1]))
 
     def fitted(self, blocks: Sequence[Block]) -> "LabelModel":
         """The most probable model after these answers, searched for from this one.
 
         Each block has feature rows (n, d), the labels shown there (n, m) and the answers (n, m).
         """
+        with few_threads(self._weights.size):
+            return self._fitted(blocks)
+
+    def _fitted(self, blocks: Sequence[Block]) -> "LabelModel":
         from scipy.optimize import minimize
 
         n_labels = self._weights.shape[1]
