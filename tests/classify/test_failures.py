@@ -9,6 +9,9 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 import policysieve as ps
+from policysieve.classify import learner
+from policysieve.classify.answers import Answers
+from policysieve.classify.counts import LabelCounts
 from policysieve.classify.model import LabelModel
 from tests.classify.learners import NEW, assert_same, make, started, task
 
@@ -88,22 +91,43 @@ def test_rounds_are_told_once(size):
 
 
 @pytest.mark.parametrize("kind", [MemoryError, KeyboardInterrupt])
-def test_a_fit_that_fails_can_be_told_again(size, kind, monkeypatch):
+@pytest.mark.parametrize(
+    ("owner", "step"),
+    [(LabelModel, "fitted"), (LabelCounts, "with_answers"), (Answers, "add")],
+    ids=["fit", "count", "add"],
+)
+def test_what_fails_while_learning_can_be_told_again(size, owner, step, kind, monkeypatch):
     clf, twin = started(size), started(size)
     decisions, same = clf.ask(NEW[size]), twin.ask(NEW[size])
     rewards = np.ones(decisions.labels.shape)
 
-    def fail(self, blocks):
+    def fail(*given):
         raise kind
 
     with monkeypatch.context() as patch:
-        patch.setattr(LabelModel, "fitted", fail)
+        patch.setattr(owner, step, fail)
         with pytest.raises(kind):
             clf.tell(decisions, rewards)
         assert (clf.rounds, clf.pending) == (120, 40)
     clf.tell(decisions, rewards)
     twin.tell(same, rewards)
     assert_same(clf, twin, size)
+
+
+def test_an_ask_that_fails_leaves_no_rounds_to_wait_for(size, monkeypatch):
+    clf = started(size)
+
+    def fail(*given):
+        raise MemoryError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(learner, "best_labels", fail)
+        with pytest.raises(MemoryError):
+            clf.ask(NEW[size])
+    assert (clf.rounds, clf.pending) == (120, 0)
+    decisions = clf.ask(NEW[size])
+    clf.tell(decisions, np.ones(decisions.labels.shape))
+    assert (clf.rounds, clf.pending) == (160, 0)
 
 
 @pytest.mark.parametrize(
@@ -173,3 +197,22 @@ def test_a_copy_is_another_learner(size):
     theirs = twin.ask(NEW[size])
     with pytest.raises(ps.DecisionsError, match="copy"):
         clf.tell(theirs, np.ones(theirs.labels.shape))
+
+
+@pytest.mark.parametrize("as_rows", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
+def test_features_that_would_overflow_are_refused(size, as_rows):
+    new, old = make(size), started(size)
+    huge = as_rows(np.where(np.arange(NEW[size].size).reshape(NEW[size].shape), NEW[size], -1e200))
+    for clf, call in ((new, new.ask), (old, old.ask), (old, old.predict)):
+        before = dict(clf.__dict__)
+        with pytest.raises(ps.InvalidArgumentError, match=r"X must hold numbers up to .* 1e\+200"):
+            call(huge)
+        assert clf.__dict__ == before
+
+
+def test_labelled_rows_that_would_overflow_are_refused(size):
+    X, labels = np.full((4, 3), 1e200), np.arange(4) % len(make(size).classes)
+    clf = make(size)
+    y = np.array(clf.classes)[labels] if size == 1 else np.eye(len(clf.classes))[labels]
+    with pytest.raises(ps.InvalidArgumentError, match="X must hold numbers up to"):
+        clf.fit(X, y)

@@ -13,6 +13,7 @@ from policysieve.classify.labels import places_of
 from policysieve.evidence.accuracy import accuracy_from
 from tests.classify.learners import LABELS, NEW, assert_same, make, started, task
 from tests.classify.tasks import answers_to, play
+from tests.statistics import assert_binomial
 
 
 def test_before_the_first_answer(size):
@@ -251,13 +252,35 @@ def test_probabilities_of_labels(size):
     np.testing.assert_array_equal(said, clf.classes_[order])
 
 
-def test_propensities_are_kept_to(size):
-    """Each label is shown about as often as its propensity says: E 1/W over showings is one."""
-    clf = started(size, 200)
-    X = np.repeat(NEW[size][:1], 4000, axis=0)
-    decisions = clf.ask(X)
-    labels = decisions.labels.reshape(4000, size)
-    weights = 1 / decisions.propensities.reshape(4000, size)
+class SameDraws:
+    """Draws of logits that are the same in every row, and labels that are drawn for each."""
+
+    def __init__(self, seed):
+        self._normal, self._uniform = np.random.default_rng(seed).spawn(2)
+
+    def standard_normal(self, shape):
+        return np.tile(self._normal.standard_normal(shape[1]), (shape[0], 1))
+
+    def random(self, shape):
+        return self._uniform.random(shape)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("told", [0, 40, 400])
+def test_propensities_are_kept_to(size, told, seed):
+    """Whatever logits were drawn, each label is shown as often as its propensity says."""
+    n = 20_000
+    clf = make(size)
+    clf.discard(clf.ask(NEW[size]))
+    play(clf, *task(size, told))
+    assert clf.rounds == told
+    clf._rng = SameDraws(seed)
+    decisions = clf.ask(np.repeat(NEW[size][:1], n, axis=0))
+    labels, propensities = decisions.labels.ravel(), decisions.propensities.ravel()
+    total = 0.0
     for label in clf.classes_:
-        y = np.where(labels == label, weights, 0).sum(axis=1)
-        assert abs(y.mean() - 1) < 6 * y.std() / np.sqrt(4000) + 1e-12
+        own = propensities[labels == label]
+        np.testing.assert_allclose(own, own[0], rtol=1e-9)
+        assert_binomial(len(own), n, own[0])
+        total += own[0]
+    assert total == pytest.approx(size)  # so none is left out

@@ -1,9 +1,16 @@
 """Small models work in one thread, and leave the others as they were."""
 
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from threading import Event
+
 import numpy as np
 import pytest
-from threadpoolctl import threadpool_info, threadpool_limits
+from threadpoolctl import ThreadpoolController, threadpool_info, threadpool_limits
 
+from policysieve.classify import threads
 from policysieve.classify.likelihoods import EXCLUSIVE, Likelihood
 from policysieve.classify.model import LabelModel
 from policysieve.classify.threads import few_threads
@@ -27,6 +34,77 @@ def test_small_matrices_have_one_thread_and_large_ones_all():
     assert blas_threads() == {2}
     with few_threads(10**9):
         assert blas_threads() == {2}
+
+
+def test_one_within_another_lifts_nothing():
+    with few_threads(100):
+        with few_threads(100), few_threads(10**9):
+            assert blas_threads() == {1}
+        assert blas_threads() == {1}
+    assert blas_threads() == {2}
+
+
+def test_errors_lift_the_limit():
+    for _ in range(2):
+        with pytest.raises(ValueError, match="mismatch"), few_threads(100):
+            np.ones((2, 3)) @ np.ones((2, 3))
+        assert blas_threads() == {2}
+    with few_threads(100):
+        assert blas_threads() == {1}
+
+
+class Pool:
+    """A library with threads, whose limits restore what they found."""
+
+    size = 2
+
+    @contextmanager
+    def limit(self, limits):
+        before, self.size = self.size, limits
+        yield
+        self.size = before
+
+
+def test_who_comes_second_and_leaves_last_leaves_all_threads(monkeypatch):
+    """As when two learners work in two threads of Python."""
+    library = Pool()
+    monkeypatch.setattr(threads, "_blas", lambda: library)
+    second_is_in, first_is_out = Event(), Event()
+
+    def second():
+        with few_threads(100):
+            second_is_in.set()
+            first_is_out.wait(60)
+
+    with ThreadPoolExecutor(1) as pool:
+        with few_threads(100):
+            working = pool.submit(second)
+            assert second_is_in.wait(60)
+            assert library.size == 1
+        first_is_out.set()
+        working.result(60)
+    assert library.size == 2
+    with few_threads(100):  # and the next one has its limit again
+        assert library.size == 1
+
+
+def test_where_no_library_has_threads_nothing_happens(monkeypatch):
+    none = ThreadpoolController().select(prefix="no such library")
+    monkeypatch.setattr(threads, "_blas", lambda: none)
+    with few_threads(100):
+        assert blas_threads() == {2}
+
+
+def test_the_optimiser_loads_no_library_that_is_not_limited():
+    """Libraries are looked for once, when a model first multiplies."""
+    code = (
+        "import policysieve.classify.threads as threads\n"
+        "found = len(threads._blas().lib_controllers)\n"
+        "import scipy.optimize\n"
+        "threads._blas.cache_clear()\n"
+        "assert found == len(threads._blas().lib_controllers)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
 
 
 class Spy(Likelihood):

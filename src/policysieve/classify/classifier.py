@@ -11,6 +11,7 @@ from sklearn.utils.validation import validate_data
 from policysieve.classify.labels import places_of
 from policysieve.classify.learner import LabelLearner
 from policysieve.classify.likelihoods import EXCLUSIVE
+from policysieve.classify.model import check_features
 from policysieve.errors import InvalidArgumentError
 
 __all__ = ["BanditClassifier"]
@@ -21,7 +22,7 @@ class BanditClassifier(ClassifierMixin, LabelLearner):
 
     A linear (softmax) model of the right label is fitted to every answer, wrong ones too: a wrong
     guess rules a label out. Labels are shown by the chance that they are the right ones, given how
-    much is known about each, with a share of uniform exploration that falls to `mixing`
+    much is known about each, with a share of exploration that falls to `mixing`
     (docs/maths.md, "Learning from right and wrong" and "Showing labels").
 
     Parameters
@@ -31,7 +32,7 @@ class BanditClassifier(ClassifierMixin, LabelLearner):
     prior_variance : float
         Of logits before any answer. Features should be of similar scale.
     mixing : float in (0, 1]
-        Smallest share of uniform exploration.
+        Smallest share of exploration, a fifth of which shows all labels alike.
     random_state : seed, numpy Generator or None
         The same seed and the same calls give the same labels.
 
@@ -110,4 +111,5 @@ class BanditClassifier(ClassifierMixin, LabelLearner):
                 check_classification_targets(right)
         except ValueError as error:
             raise InvalidArgumentError(str(error)) from error
+        check_features(rows)
         return rows, right

@@ -9,10 +9,10 @@ __all__ = ["LabelCounts"]
 
 Array = npt.NDArray[np.float64]
 
-_IN_VAIN = 8.0  # times K: showings of a label that was never right which count as one right answer
+_IN_VAIN = 8.0  # times K: showings of a label that tell as much about it as a right answer does
 _PATIENCE = 2.0  # right answers per label that matters at which half of the rounds explore
 _BELIEF = 0.3  # agreeing pairs that the belief that all labels matter is worth
-_LEAST_EVEN = 0.1  # share of the labels that matter, when it is not known yet
+_LEAST_EVEN = 0.1  # at least this share of the labels is taken to matter
 _ENOUGH = 10.0  # right answers per label at which finding new labels is worth as much as any other
 
 
@@ -61,14 +61,13 @@ class LabelCounts:
         Their ratio is the effective number of labels K_e, those that matter: one over the chance
         that two rounds have the same right label.
         """
-        total = float(self._weights.sum())
-        apart = total**2 - self._squares
-        if apart <= 0:
+        if not self._squares:
             return 0.0, 0.0
-        right = total**2 / self._squares  # so many of equal weight would be worth as much
-        pairs = right * (right - 1) / 2
-        agreeing = pairs * (float((self._weights**2).sum()) - self._squares) / apart
-        return pairs, max(agreeing, 0.0)
+        # So many answers of equal weight would be worth as much, and so many of them have the label
+        # of one on average: both are at least 1, but for rounding.
+        right = max(float(self._weights.sum()) ** 2 / self._squares, 1.0)
+        alike = max(float((self._weights**2).sum()) / self._squares, 1.0)
+        return right * (right - 1) / 2, right * (alike - 1) / 2
 
     @property
     def unknown(self) -> Array:

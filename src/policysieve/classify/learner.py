@@ -19,7 +19,7 @@ from policysieve.classify.decisions import LabelDecisions
 from policysieve.classify.exploring import best_labels, draw_labels, inclusion
 from policysieve.classify.labels import as_labels, places_of
 from policysieve.classify.likelihoods import Likelihood
-from policysieve.classify.model import Array, Block, LabelModel
+from policysieve.classify.model import Array, Block, LabelModel, check_features
 from policysieve.errors import DecisionsError, InvalidArgumentError
 from policysieve.evidence import Accuracy
 from policysieve.exploration.ledger import Ledger, Origin
@@ -68,23 +68,18 @@ class LabelLearner(BaseEstimator):
                 rows = self._rows(X, reset=True)
                 self._start(self._given_classes(), rows)
         smallest = number("mixing", self.mixing, above=0, below=1, closed=True)
-        z, size = self._model.logits(rows), self._size
+        z, spread, size = self._model.logits(rows), self._model.spreads(rows), self._size
         q = inclusion(
-            z,
-            self._model.spreads(rows),
-            self._counts,
-            self._likelihood,
-            size=size,
-            smallest=smallest,
-            rng=self._rng,
+            z, spread, self._counts, self._likelihood, size=size, smallest=smallest, rng=self._rng
         )
         actions = draw_labels(q, size, self._rng)
+        waiting = rows.copy(), best_labels(z, size)
         issued = self._ledger.issue(
             np.arange(self._asked, self._asked + len(actions)),
             actions,
             np.take_along_axis(q, actions.astype(np.intp), axis=1),
         )
-        self._waiting[issued.batch] = (rows.copy(), best_labels(z, size))
+        self._waiting[issued.batch] = waiting
         self._asked += len(actions)
         labels, propensities = self.classes_[actions], issued.propensities
         if self._single:
@@ -239,16 +234,16 @@ class LabelLearner(BaseEstimator):
         ]
         rows = stacked([self._waiting[batch][0][place] for batch, place in places])
         best = np.concatenate([self._waiting[batch][1][place] for batch, place in places])
-        total = self._answers.rounds + len(log)
-        if total >= self._fit_at:
+        counts = self._counts.with_answers(log.actions, log.rewards, log.propensities)
+        total, model, fit_at = self._answers.rounds + len(log), self._model, self._fit_at
+        if total >= fit_at:
             blocks = [*self._labelled, (rows, log.actions.astype(np.intp), log.rewards)]
             if self._answers.rounds:
                 old, told, _ = self._answers.together()
                 blocks.append((old, told.actions.astype(np.intp), told.rewards))
-            self._model = self._model.fitted(blocks)
-            self._fit_at = self._next_fit(total)
+            model, fit_at = model.fitted(blocks), self._next_fit(total)
         self._answers.add(rows, log, best)
-        self._counts = self._counts.with_answers(log.actions, log.rewards, log.propensities)
+        self._model, self._fit_at, self._counts = model, fit_at, counts
 
     def _next_fit(self, rounds: int) -> int:
         """Rounds at which there are a twentieth more rows, labelled ones too."""
@@ -269,9 +264,11 @@ class LabelLearner(BaseEstimator):
     def _rows(self, X: Any, *, reset: bool = False) -> Any:
         """Checked feature rows, an array or a CSR matrix of floats."""
         try:
-            return validate_data(self, X, reset=reset, accept_sparse="csr", dtype=np.float64)
+            rows = validate_data(self, X, reset=reset, accept_sparse="csr", dtype=np.float64)
         except ValueError as error:
             raise InvalidArgumentError(str(error)) from error
+        check_features(rows)
+        return rows
 
     def _logits(self, X: Any) -> Array:
         self._check_started()

@@ -2,7 +2,7 @@
 
 Each is a function of the logits z (n, K) of a stretch of rounds, the labels shown (n, m) and the
 answers (n, m) in [0, 1]. It returns the negative log-likelihood, its gradient in z (in place of z),
-and for `curvatures` the diagonal of its expected second derivative
+and for `curvatures` the diagonal of its second derivative, or 0 where that may be negative
 (docs/maths.md, "Learning from right and wrong").
 """
 

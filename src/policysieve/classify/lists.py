@@ -22,7 +22,7 @@ class BanditListClassifier(LabelLearner):
 
     Any number of labels may be right for a row, each with its own probability, a linear (logistic)
     model; answers tell about the labels shown. Labels are shown by the chance that they are among
-    the best, with a share of uniform exploration that falls to `mixing`
+    the best, with a share of exploration that falls to `mixing`
     (docs/maths.md, "Learning from right and wrong" and "Showing labels").
 
     Parameters

@@ -9,13 +9,15 @@ import numpy.typing as npt
 
 from policysieve.classify.likelihoods import Likelihood
 from policysieve.classify.threads import few_threads
+from policysieve.errors import InvalidArgumentError
 
-__all__ = ["LabelModel"]
+__all__ = ["LabelModel", "check_features"]
 
 Array = npt.NDArray[np.float64]
 Block = tuple[Any, npt.NDArray[np.intp], Array]
 
 _STRETCH = 1 << 18  # logits computed at once: they stay in the processor's cache
+_LARGEST = 1e120  # feature, whose square still is a number
 _ITERATIONS = 30  # per fit; the next one starts where this one stopped
 
 
@@ -122,6 +124,17 @@ class LabelModel:
         """Weights' prior precisions, so that a typical logit has the prior variance."""
         self._precisions = self._precisions.copy()
         self._precisions[:-1] = (mean_square_norm or 1.0) / self._prior_variance
+
+
+def check_features(rows: Any) -> None:
+    """Refuse numbers whose squares would overflow."""
+    values = rows.data if hasattr(rows, "tocsr") else rows
+    largest = float(np.abs(values).max(initial=0.0))
+    if largest > _LARGEST:
+        raise InvalidArgumentError(
+            f"X must hold numbers up to {_LARGEST:g} in size, got {largest:g}; if that stands for "
+            "a missing value, fill it in first"
+        )
 
 
 def _stretches(block: Block, n_labels: int) -> Iterator[Block]:

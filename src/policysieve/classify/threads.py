@@ -1,7 +1,9 @@
 """As many threads as matrices are worth."""
 
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import lru_cache
+from threading import Lock
 from typing import Any
 
 from threadpoolctl import ThreadpoolController
@@ -9,20 +11,29 @@ from threadpoolctl import ThreadpoolController
 __all__ = ["few_threads"]
 
 _LARGE = 1_000_000  # weights of a model, from which on several threads are faster than one
+_limiting = Lock()  # held by whoever has set the limit, which is one of the whole process
 
 
-def few_threads(n_weights: int) -> AbstractContextManager[Any]:
+@contextmanager
+def few_threads(n_weights: int) -> Iterator[None]:
     """One thread for products of matrices within, if the model has few weights.
 
     Threads that wait for each other make small products several times slower, even where nothing
-    else runs.
+    else runs. Whoever comes while the limit is set leaves it alone, so that it is lifted by the
+    one who set it: if each restored what it found, one that came second and left last would leave
+    the process with one thread.
     """
-    if n_weights >= _LARGE:
-        return nullcontext()
-    limited: AbstractContextManager[Any] = _controller().limit(limits=1, user_api="blas")
-    return limited
+    if n_weights >= _LARGE or not _limiting.acquire(blocking=False):
+        yield
+        return
+    try:
+        with _blas().limit(limits=1):
+            yield
+    finally:
+        _limiting.release()
 
 
 @lru_cache(maxsize=1)
-def _controller() -> Any:
-    return ThreadpoolController()  # looks at every library loaded, which takes milliseconds
+def _blas() -> Any:
+    # Looks at every library loaded, which takes milliseconds.
+    return ThreadpoolController().select(user_api="blas")
