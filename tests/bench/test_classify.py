@@ -299,13 +299,15 @@ class TestPage:
 
     PAGE = (ROOT / "docs" / "classify.md").read_text(encoding="utf-8")
     RESULT = json.loads((ROOT / "benchmarks" / "classify" / "classify.json").read_text())
+    NEWS = json.loads((ROOT / "benchmarks" / "classify" / "news" / "classify.json").read_text())
 
     def test_tables(self):
-        for row in self.RESULT["rows"]:
+        for row in (*self.RESULT["rows"], *self.NEWS["rows"]):
             means = " | ".join(f"{mean:.3f}" for mean in row["mean"])
             assert f"| {row['contestant']} | {means} |" in self.PAGE, row["task"]
 
     def test_how_many(self):
         assert f"of {self.RESULT['settings']['seeds']} seeds" in self.PAGE
+        assert f"with {self.NEWS['settings']['seeds']} seeds" in self.PAGE
         assert f"in batches of {self.RESULT['settings']['batch']}" in self.PAGE
         assert not self.RESULT["skipped"]

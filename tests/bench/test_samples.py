@@ -69,17 +69,6 @@ class TestTasks:
         assert right.mean() > 0.3
         np.testing.assert_array_equal(TASKS["digits"].build(7)[1].table, policies.table)
 
-    def test_texts_become_numbers_by_the_training_rows_alone(self):
-        few = ["red green", "green blue", "blue red", "red blue green"] * 40
-        texts = np.array(
-            [f"{words} word{i % 110} word{(i + 1) % 110}" for i, words in enumerate(few)] + ["red"],
-            dtype=object,
-        )
-        found = tasks._text_features(texts, 150, 160)
-        assert found.shape == (160, 100)
-        texts[155:] = "purple"
-        np.testing.assert_array_equal(tasks._text_features(texts, 150, 160)[:155], found[:155])
-
 
 class TestRoundsNeeded:
     @pytest.mark.parametrize(

@@ -5,6 +5,8 @@ import doctest
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import log_loss
+from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -47,11 +49,25 @@ def test_labels_of_any_hashable_kind(classes):
         decisions = clf.ask(X[start : start + 20])
         pairs = zip(decisions.labels.tolist(), right[y[start : start + 20]], strict=True)
         clf.tell(decisions, [shown == true for shown, true in pairs])
-    assert clf.classes_.tolist() == list(classes)
+    plain = {type(label) for label in classes} in ({str}, {int}, {np.str_})
+    assert clf.classes_.tolist() == (sorted(classes) if plain else list(classes))
     X, y = clusters(rng, 500)
     said = clf.predict(X).tolist()
     assert np.mean([label == true for label, true in zip(said, right[y], strict=True)]) > 0.85
     assert clf.fit(X, right[y]).predict(X).shape == (500,)
+
+
+def test_scorers_that_take_sorted_classes_for_granted():
+    """Whatever the order in which labels were named."""
+    rng = np.random.default_rng(0)
+    X, y = clusters(rng, 300)
+    kept = y < 2
+    names = np.array(["south", "north"])
+    clf = ps.BanditClassifier(classes=names, random_state=0)
+    scores = cross_val_score(clf, X[kept], names[y[kept]], scoring="roc_auc")
+    assert scores.min() > 0.9
+    clf.fit(X[kept], names[y[kept]])
+    assert log_loss(names[y[kept]], clf.predict_proba(X[kept]), labels=sorted(names)) < 0.3
 
 
 def test_it_learns_to_tell_clusters_apart():

@@ -93,6 +93,13 @@ def test_it_says_itself_in_words():
     assert words == "0.500, between 0.250 and 0.750 with probability 0.95 (12,000 rounds)"
 
 
+def test_it_says_so_while_nothing_is_known():
+    none = ps.Accuracy(value=np.nan, lower=0.0, upper=1.0, rounds=0, delta=0.05)
+    assert str(none) == "nothing is known yet (0 rounds)"
+    never_shown = ps.Accuracy(value=np.nan, lower=0.0, upper=1.0, rounds=5, delta=0.05)
+    assert str(never_shown).startswith("unknown, between 0.000 and 1.000")
+
+
 @pytest.mark.parametrize("m", [1, 2])
 def test_limits_hold_at_all_looks_whatever_is_learnt(m):
     """Exploration follows what was right so far; the true accuracy is outside seldom enough."""

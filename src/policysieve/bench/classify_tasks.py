@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from policysieve.errors import MissingExtraError
+from policysieve.bench.texts import reduced_rows, word_rows
 from policysieve.worlds import load_dataset
 
 __all__ = ["CLASSIFY_TASKS", "ClassifyTask", "Rows", "SplitRows"]
@@ -80,19 +80,12 @@ def _letter(seed: int, dense: bool) -> SplitRows:
 
 def _r52(seed: int, dense: bool) -> SplitRows:
     """Weighted word counts, fitted on the training rows; dense ones in 200 dimensions."""
-    try:
-        from sklearn.decomposition import TruncatedSVD
-        from sklearn.feature_extraction.text import TfidfVectorizer
-    except ImportError as error:
-        raise MissingExtraError("the task r52", "scikit-learn", "sklearn") from error
-
     data, order = _shuffled("r52", seed)
     texts, n_train = data.X[order], _TRAINING_ROWS["r52"]
-    words = TfidfVectorizer(sublinear_tf=True, min_df=2, stop_words="english")
-    rows = words.fit(texts[:n_train]).transform(texts)
+    rows = word_rows(texts, n_train)
     if dense:
         size = min(_TEXT_FEATURES, rows.shape[1] - 1)
-        rows = TruncatedSVD(size, random_state=0).fit(rows[:n_train]).transform(rows)
+        rows = reduced_rows(rows, n_train, size)
         rows /= np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)
         rows *= np.sqrt(size)  # variance one on average, like the features of others
     return _split(rows, data.y[order], n_train)

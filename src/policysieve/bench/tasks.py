@@ -3,11 +3,8 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
+from policysieve.bench.texts import reduced_rows, word_rows
 from policysieve.policies import EstimatorPolicies, PolicyTable
 from policysieve.worlds import (
     Classification,
@@ -85,7 +82,10 @@ def _dataset(name: str, seed: int, *, slate_size: int = 1) -> Made:
     data = load_dataset(name)
     n_train = _TRAINING_ROWS.get(name, _MOST_TRAINING_ROWS)
     rest = slice(n_train, n_train + _MOST_WORLD_ROWS)
-    features = _text_features(data.X, n_train, rest.stop) if data.is_text else data.X
+    features = data.X
+    if data.is_text:
+        rows = word_rows(data.X[: rest.stop], n_train)
+        features = reduced_rows(rows, n_train, _TEXT_FEATURES)
     pool = make_pool(features[:n_train], data.y[:n_train], N_POLICIES, 0)
     k = data.n_classes
     slates = EstimatorPolicies(pool, n_actions=k, slate_size=slate_size).actions(features[rest])
@@ -95,18 +95,6 @@ def _dataset(name: str, seed: int, *, slate_size: int = 1) -> Made:
     else:
         world = Classification(None, data.y[rest], n_actions=k, contexts="rows")
     return world, PolicyTable(slates, n_actions=k)
-
-
-def _text_features(texts: npt.NDArray[Any], n_train: int, n: int) -> npt.NDArray[np.float64]:
-    """Weighted word counts in 100 dimensions, fitted on the training rows."""
-    from sklearn.decomposition import TruncatedSVD
-    from sklearn.feature_extraction.text import TfidfVectorizer
-    from sklearn.pipeline import make_pipeline
-
-    words = TfidfVectorizer(sublinear_tf=True, min_df=2, stop_words="english")
-    reduce = make_pipeline(words, TruncatedSVD(_TEXT_FEATURES, random_state=0))
-    reduce.fit(texts[:n_train])
-    return np.asarray(reduce.transform(texts[:n]))
 
 
 def _all_tasks() -> list[Task]:

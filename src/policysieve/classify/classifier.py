@@ -39,6 +39,7 @@ class BanditClassifier(ClassifierMixin, LabelLearner):
     Attributes
     ----------
     classes_ : array of shape (n_classes,)
+        In order if they are all strings or all numbers, else as they were given.
     n_features_in_ : int
     rounds, pending : int
         Rounds learnt from, and rounds that wait for an answer.
@@ -103,6 +104,11 @@ class BanditClassifier(ClassifierMixin, LabelLearner):
         """The most probable label of each row."""
         best = self._logits(X).argmax(axis=1)
         return np.asarray(self.classes_[best])
+
+    def _given_classes(self) -> npt.NDArray[Any]:
+        """In order where they have one: scorers of scikit-learn take this for granted."""
+        classes = super()._given_classes()
+        return classes if classes.dtype == object else np.sort(classes)
 
     def _labelled_rows(self, X: Any, y: Any) -> tuple[Any, npt.NDArray[Any]]:
         try:

@@ -37,6 +37,7 @@ class BanditListClassifier(LabelLearner):
     Attributes
     ----------
     classes_ : array of shape (n_classes,)
+        As they were given: columns of Y are in this order.
     n_features_in_ : int
     rounds, pending : int
         Rounds learnt from, and rounds that wait for an answer.

@@ -1,7 +1,7 @@
 """How often a classifier is right, from answers to labels that another one showed."""
 
 from dataclasses import dataclass
-from math import log
+from math import isnan, log
 
 import numpy as np
 import numpy.typing as npt
@@ -34,8 +34,11 @@ class Accuracy:
     delta: float
 
     def __str__(self) -> str:
+        if not self.rounds:
+            return "nothing is known yet (0 rounds)"
+        value = "unknown" if isnan(self.value) else f"{self.value:.3f}"
         return (
-            f"{self.value:.3f}, between {self.lower:.3f} and {self.upper:.3f} with probability "
+            f"{value}, between {self.lower:.3f} and {self.upper:.3f} with probability "
             f"{1 - self.delta:g} ({self.rounds:,} rounds)"
         )
 
