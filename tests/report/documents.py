@@ -3,7 +3,7 @@
 import re
 from html.parser import HTMLParser
 
-_VOID = {"meta", "link", "br"}
+_VOID = {"meta", "link", "br", "wbr"}
 
 
 class Document(HTMLParser):
@@ -30,7 +30,10 @@ class Document(HTMLParser):
         assert self._open.pop() == tag
 
     def handle_data(self, data: str) -> None:
-        if data.strip():
+        if self.elements and self.elements[-1][0] == "wbr":  # where a line may break within a word
+            tag, text = self.texts.pop()
+            self.texts.append((tag, text + data.strip()))
+        elif data.strip():
             self.texts.append((self._open[-1] if self._open else "", data.strip()))
 
     def tags(self, name: str) -> list[dict[str, str | None]]:

@@ -114,6 +114,8 @@ def test_scaling():
 
 def test_classify():
     page = document("classify")
+    assert "Bandits only hear whether the label that they showed was right" in words(page, "p")
+    assert "supervised is told every label" in words(page, "p")
     assert page.text_of("dd")[:2] == ["0.75", "best other bandit: 0.6, peer_fast"]
     assert "options.digits.peer_slow.rate" in page.text_of("dt")
     assert "0.123456789" in page.text_of("dd")

@@ -8,6 +8,7 @@ import pytest
 
 from policysieve.errors import InvalidArgumentError
 from policysieve.report import Page, suboptimality_over_rounds, value_intervals
+from policysieve.report.provenance import versions
 from tests.report.documents import Document
 from tests.report.results import made_up_result
 
@@ -112,6 +113,24 @@ def test_how_it_was_made_is_at_the_end():
     assert facts["python"] == platform.python_version()
     assert platform.machine() in facts["platform"]
     assert platform.node() not in facts["platform"]
+
+
+def test_names_of_settings_break_between_their_parts():
+    html = Page("t", configuration={"options": {"river_linucb": {"lambda_": 1}}}).html()
+    assert "<dt>options.<wbr>river_<wbr>linucb.<wbr>lambda_</dt>" in html
+
+
+def test_versions_of_optional_packages_that_are_installed(monkeypatch):
+    def version(package: str) -> str:
+        if package == "river":
+            raise metadata.PackageNotFoundError(package)
+        return f"version of {package}"
+
+    monkeypatch.setattr(metadata, "version", version)
+    found = versions()
+    for package in ("numpy", "scikit-learn", "vowpalwabbit", "contextualbandits", "mabwiser"):
+        assert found[package] == f"version of {package}"
+    assert "river" not in found
 
 
 def test_figures_have_names_of_their_own():

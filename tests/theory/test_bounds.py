@@ -1,5 +1,6 @@
 """Rounds by this paper and by others: by hand, in order, and drawn."""
 
+import re
 from dataclasses import replace
 from math import log
 
@@ -75,9 +76,9 @@ def test_guarantees_are_those_of_the_plan(settings):
         ("lower bound", {"s": None}),
         ("lower bound", {"s": 0.5}),
         ("lower bound", {"m": 2}),
-        ("rare context", {"eps": 0.6}),
-        ("rare context", {"K": 1}),
-        ("hidden arm", {"s": 1, "eps": 0.6}),
+        ("lower bound, rare context", {"eps": 0.6}),
+        ("lower bound, rare context", {"K": 1}),
+        ("lower bound, hidden arm", {"s": 1, "eps": 0.6}),
     ],
 )
 def test_where_a_result_does_not_apply(name, settings):
@@ -176,5 +177,31 @@ class TestFigure:
 
     def test_only_what_applies(self):
         left, right = theory.figure(problem(m=5, s=None), LOG_SIZE).axes
-        assert list(self.lines(left)) == ["uniform exploration", "rare context", "hidden arm"]
+        assert list(self.lines(left)) == [
+            "uniform exploration",
+            "lower bound, rare context",
+            "lower bound, hidden arm",
+        ]
         assert list(self.lines(right)) == ["uniform", "small regret"]
+
+    @pytest.mark.parametrize("log_size", [0, LOG_SIZE])
+    def test_nothing_is_cut_off_or_squeezed(self, log_size):
+        figure = theory.figure(problem(), log_size)
+        figure.draw_without_rendering()
+        for axes in figure.axes:
+            names = axes.get_legend().get_window_extent()
+            assert names.x0 >= 0
+            assert names.x1 <= figure.bbox.x1
+            assert names.y1 <= figure.bbox.y1
+            assert axes.get_window_extent().width > figure.bbox.width / 3
+
+    def test_rounds_are_powers_of_ten(self):
+        for axes in theory.figure(problem(), LOG_SIZE).axes:
+            axes.figure.draw_without_rendering()
+            shown = {text.get_position()[1]: text.get_text() for text in axes.get_yticklabels()}
+            assert shown[10**6] == "10⁶"
+            assert all(re.fullmatch("10[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+", text) for text in shown.values())
+
+    def test_lower_bounds_are_named_so(self):
+        for bound in BOUNDS:
+            assert bound.name.startswith("lower bound") == (bound.kind == "lower")

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from policysieve.cli.bench_names import names_option
 from policysieve.cli.bench_output import output_options, output_result
 from policysieve.cli.output import print_table
 
@@ -50,8 +51,10 @@ def certificates(
 
 
 @bench.command()
-@click.option("--tasks", help="Names of tasks, with commas between them; all by default.")
-@click.option("--learners", help="Names of learners, with commas between them; all by default.")
+@names_option("--tasks", "policysieve.bench.tasks", "TASKS")
+@names_option(
+    "--learners", "policysieve.bench.samples", "RACERS", "VowpalWabbit needs the extra peers."
+)
 @click.option(
     "--seeds", default=20, show_default=True, type=click.IntRange(1), help="Runs of each cell."
 )
@@ -82,7 +85,7 @@ def samples(
 
 
 @bench.command()
-@click.option("--sweeps", help="Names of sweeps, with commas between them; all by default.")
+@names_option("--sweeps", "policysieve.bench.sweeps", "SWEEPS")
 @click.option("--seeds", type=click.IntRange(1), help="Runs of each cell; 10, or 40 with --full.")
 @click.option("--full", is_flag=True, help="More points and larger sizes.")
 @output_options("scaling.json and the plots; cells that it holds are not run again")
@@ -111,8 +114,13 @@ def scaling(
 
 
 @bench.command()
-@click.option("--tasks", help="Names of tasks, with commas between them; all by default.")
-@click.option("--contestants", help="Names, with commas between them; all by default.")
+@names_option("--tasks", "policysieve.bench.classify_tasks", "CLASSIFY_TASKS")
+@names_option(
+    "--contestants",
+    "policysieve.bench.contestants",
+    "CONTESTANTS",
+    "All but the first two and the last need the extra peers.",
+)
 @click.option(
     "--seeds", default=5, show_default=True, type=click.IntRange(1), help="Runs of each cell."
 )
@@ -133,7 +141,11 @@ def classify(
     out: Path | None,
     report: Path | None,
 ) -> None:
-    """Compare bandit classifiers: accuracy on held-out rows, and rounds per second."""
+    """Compare bandit classifiers: accuracy on held-out rows, and rounds per second.
+
+    All 240 cells run one after the other, up to three minutes each: several hours. With
+    --contestants policysieve it takes about 7 minutes.
+    """
     from policysieve.bench.classify import ClassifySettings
     from policysieve.bench.classify import classify as measure
     from policysieve.bench.classify_tasks import CLASSIFY_TASKS

@@ -20,9 +20,9 @@ def classify_page(result: dict[str, Any], made_by: str) -> Page:
     }
     page = Page(
         "Bandit classifiers compared",
-        f"Labels of rows held out that contestants get right after at most "
-        f"{settings['rounds']:,} rounds in which they only heard whether the label that they "
-        f"showed was right, with {settings['seeds']} seeds.",
+        f"Accuracy on held-out rows after up to {settings['rounds']:,} rounds, with "
+        f"{settings['seeds']} seeds. Bandits only hear whether the label that they showed was "
+        f"right; {CEILING} is told every label.",
         configuration={**settings, "options": options},
         made_by=made_by,
     )

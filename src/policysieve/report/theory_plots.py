@@ -1,6 +1,7 @@
 """Figures of what theory allows, and of what is proved."""
 
 from dataclasses import replace
+from math import log10
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -17,6 +18,7 @@ __all__ = ["bounds_figure", "dec_figure"]
 _ACTIONS = 10
 _SPARSITY = 1.0
 _EPSILONS = 30  # drawn
+_SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def bounds_figure(problem: Problem, log_n_policies: float) -> Figure:
@@ -32,7 +34,7 @@ def bounds_figure(problem: Problem, log_n_policies: float) -> Figure:
         for eps in np.geomspace(problem.epsilon / 100, last, _EPSILONS)
     ]
     with look():
-        figure, (left, right) = new_panels(2, columns=2, height=3.6)
+        figure, (left, right) = new_panels(2, columns=2, height=4.2)
         for axes, constants in ((left, "explicit"), (right, "rate")):
             _draw_bounds(axes, constants, problems, log_n_policies)
         left.set_title("guaranteed, with constants", loc="left", fontsize=9.5)
@@ -64,7 +66,13 @@ def _draw_bounds(
             dashes = "-" if number < 4 else "-."
         axes.plot(*zip(*drawn, strict=True), c=colour, lw=width, ls=dashes, label=bound.name)
     log_axes(axes, "epsilon: distance to the best policy")
-    axes.legend(loc="lower left", bbox_to_anchor=(0, 1.1), ncols=2, borderaxespad=0)
+    axes.yaxis.set_major_formatter(FuncFormatter(_power_of_ten))
+    axes.legend(loc="lower left", bbox_to_anchor=(0, 1.1), borderaxespad=0)
+
+
+def _power_of_ten(value: float, _position: object = None) -> str:
+    """A number beside an axis that goes beyond millions: 10⁶."""
+    return "10" + str(round(log10(value))).translate(_SUPERSCRIPTS)
 
 
 def dec_figure() -> Figure:

@@ -1,7 +1,7 @@
 """What is proved: how many rounds it takes, by whom it was shown, and how hard the problem is.
 
-Nothing here is needed to learn. `BOUNDS` lists every known method with its source, and `figure`
-draws all of them against epsilon.
+Nothing here is needed to learn. `BOUNDS` lists the bounds of this paper and of those it names, with
+their sources, and `figure` draws all of them against epsilon.
 """
 
 from policysieve.theory.bounds import (

@@ -1,9 +1,10 @@
 """Rounds that suffice, and rounds without which nobody can do: this paper's, and those before it.
 
-Functions of a problem and of ln|Pi|. Those named ``rounds_`` and ``lower_bound_`` have their
-constants: they are guarantees. Those named ``rate_`` are what a paper states as O or O-tilde, with
-constant 1 and without the logarithms that O-tilde hides: right for slopes and for comparisons among
-themselves, and no guarantee. All return None where the result does not apply.
+Functions of a problem and of ln|Pi|, which is log(1000) for 1,000 policies. Those named ``rounds_``
+and ``lower_bound_`` have their constants: they are guarantees. Those named ``rate_`` are what a
+paper states as O or O-tilde, with constant 1 and without the logarithms that O-tilde hides: right
+for slopes and for comparisons among themselves, and no guarantee. All return None where the result
+does not apply.
 
 Letters as in docs/maths.md: K actions, slates of m, sparsity s, mu = min(s, m), l = ln(|Pi|/delta).
 "This paper" is "The Sample Complexity of Multiclass and Sparse Contextual Bandits" (2026).
@@ -211,14 +212,14 @@ BOUNDS = (
         rounds_by_optimization,
     ),
     Bound(
-        "rare context",
+        "lower bound, rare context",
         "lower",
         "explicit",
         "this paper's lower bound; constants of docs/maths.md",
         lower_bound_rare_context,
     ),
     Bound(
-        "hidden arm",
+        "lower bound, hidden arm",
         "lower",
         "explicit",
         "Erez and Koren (2025), Theorem 5; constants and slates of docs/maths.md",
@@ -238,7 +239,7 @@ BOUNDS = (
     Bound("this paper", "upper", "rate", "this paper's main theorems", rate_sparse),
     Bound("lower bound", "lower", "rate", "this paper's lower bound", rate_lower_bound),
 )
-"""Every known result on the number of rounds."""
+"""The results on the number of rounds that this package knows: this paper's, and those it names."""
 
 
 def figure(problem: Problem, log_n_policies: float) -> "Figure":
@@ -248,7 +249,7 @@ def figure(problem: Problem, log_n_policies: float) -> "Figure":
     ----------
     problem : Problem
     log_n_policies : float
-        ln|Pi|.
+        ln|Pi|, not |Pi|: log(1000) for 1,000 policies.
 
     Returns
     -------
@@ -259,8 +260,10 @@ def figure(problem: Problem, log_n_policies: float) -> "Figure":
 
     Examples
     --------
-    >>> problem = Problem(n_actions=100, epsilon=0.05, delta=0.05)
-    >>> len(figure(problem, log(1000)).axes)
+    >>> from math import log
+    >>> import policysieve as ps
+    >>> problem = ps.Problem(n_actions=100, epsilon=0.05, delta=0.05)
+    >>> len(ps.theory.figure(problem, log(1000)).axes)
     2
     """
     from policysieve.report.theory_plots import bounds_figure

@@ -1,0 +1,42 @@
+"""What the help of benchmarks says is so."""
+
+from pathlib import Path
+
+import pytest
+
+from policysieve.bench.classify import ClassifySettings
+from policysieve.bench.classify_tasks import CLASSIFY_TASKS
+from policysieve.bench.contestants import CONTESTANTS
+from policysieve.bench.samples import RACERS
+from policysieve.bench.sweeps import SWEEPS
+from policysieve.bench.tasks import TASKS
+from tests.cli.test_cli import invoke
+
+COMMAND_LINE = Path(__file__).parents[2] / "docs" / "command-line.md"
+
+
+@pytest.mark.parametrize(
+    ("command", "registry"),
+    [
+        ("samples", TASKS),
+        ("samples", RACERS),
+        ("scaling", SWEEPS),
+        ("classify", CLASSIFY_TASKS),
+        ("classify", CONTESTANTS),
+    ],
+)
+def test_help_lists_the_names_of_the_registry(command, registry):
+    assert ", ".join(registry) in " ".join(invoke("bench", command, "--help").output.split())
+
+
+def test_the_contestants_that_need_no_extra():
+    first, second, *others, last = CONTESTANTS
+    peers = ("vowpal", "contextualbandits", "mabwiser", "river")
+    assert all(name.startswith(peers) for name in others)
+    assert not any(name.startswith(peers) for name in (first, second, last))
+
+
+def test_how_long_the_comparison_takes_is_said():
+    cells = f"{len(CLASSIFY_TASKS) * len(CONTESTANTS) * ClassifySettings().seeds} cells"
+    assert cells in invoke("bench", "classify", "--help").output
+    assert cells in COMMAND_LINE.read_text(encoding="utf-8")
