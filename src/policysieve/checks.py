@@ -114,7 +114,8 @@ def as_rewards(
             raise InvalidArgumentError(
                 f"the rewards of one round must sum to at most the problem's sparsity "
                 f"{sparsity:g}, got {array[row].sum():g} in row {row}{first_rows(over)}; "
-                "declare a larger sparsity, or sparsity=None when it is not known"
+                "declare a larger sparsity, or none when it is not known (--sparsity unknown, or "
+                "sparsity=None)"
             )
     return array
 
@@ -169,9 +170,15 @@ def as_propensities(propensities: Any, shape: tuple[int, ...]) -> npt.NDArray[np
         row, slot = np.argwhere(bad)[0]
         raise InvalidArgumentError(
             f"propensities must lie in (0, 1], got {w[row, slot]:g} in row {row}"
-            f"{first_rows(bad.any(axis=1))}; an item that was shown had a positive probability"
+            f"{first_rows(bad.any(axis=1))}; {_about_propensity(w[row, slot])}"
         )
     return w
+
+
+def _about_propensity(wrong: float) -> str:
+    if 1 < wrong <= 100:
+        return "if they are percentages, divide them by 100"
+    return "an item that was shown had a positive probability"
 
 
 def as_contexts(contexts: Any) -> npt.NDArray[Any]:

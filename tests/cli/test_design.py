@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import policysieve as ps
+from policysieve.cli.options import as_floor
 from policysieve.exploration.designing import rounds_needed
 from policysieve.formats import open_rounds
 from tests.cli.test_cli import invoke
@@ -121,8 +122,54 @@ def test_design_says_what_it_made(case):
     assert made["mixing"] == learner.mixing
     assert made["rounds_needed"] == rounds_needed(learner.design, learner.policies)
     spoken = make_design(folder, "--mixing", 0.5, "--sparsity", "unknown").output
-    assert "uniform slates in 50% of the rounds" in spoken
-    assert "of 15 policies" in spoken
+    uniform = "uniformly drawn actions" if learner.problem.slate_size == 1 else "uniform slates"
+    assert f"shows {uniform} in 50% of the rounds" in spoken
+    assert "of 15 policies for 20 contexts" in spoken
+
+
+@pytest.mark.parametrize(
+    ("smallest", "said"),
+    [
+        (0.55 / 6, "0.09166"),
+        (0.15 * 2 / 6, "0.05"),
+        (0.3, "0.3"),
+        (1.0, "1"),
+        (9.9999e-7, "9.999e-07"),
+    ],
+)
+def test_a_floor_is_rounded_down(smallest, said):
+    assert as_floor(smallest) == said
+
+
+def test_the_floor_of_the_design_is_named_for_select(case, tmp_path):
+    """By the design, propensities may be smaller than the smallest that was drawn."""
+    folder, learner, _ = case
+    floor = learner.design.floor
+    said = f"--floor {as_floor(floor)}"
+    assert float(as_floor(floor)) <= floor
+    assert make_design(folder).output.splitlines()[-2].endswith(f"{said}.")
+    np.save(tmp_path / "contexts.npy", np.arange(20))
+    out = tmp_path / "decisions.parquet"
+    assert said in decide(folder, tmp_path / "contexts.npy", out, "--seed", 4).output
+    other = tmp_path / "other.parquet"
+    made = json.loads(decide(folder, tmp_path / "contexts.npy", other, "--json").stdout)
+    assert made["floor"] == pytest.approx(floor, rel=1e-12)
+    assert made["floor"] <= made["smallest_propensity"]
+
+
+def test_decisions_are_not_overwritten(case, tmp_path):
+    """They may have been shown already, and nobody could draw them again."""
+    folder, *_ = case
+    make_design(folder)
+    np.save(tmp_path / "contexts.npy", np.arange(20))
+    out = tmp_path / "decisions.csv"
+    assert decide(folder, tmp_path / "contexts.npy", out).exit_code == 0
+    before = out.read_bytes()
+    again = decide(folder, tmp_path / "contexts.npy", out)
+    assert again.exit_code == 1
+    assert f"{out} exists" in again.output
+    assert "remove it first or name another file" in again.output
+    assert out.read_bytes() == before
 
 
 def test_decisions_become_a_log(case, tmp_path):
@@ -149,6 +196,7 @@ def test_decisions_become_a_log(case, tmp_path):
     decide(folder, tmp_path / "log.parquet", tmp_path / "again.parquet", "--seed", 4)
     (again,) = open_rounds(tmp_path / "again.parquet")
     np.testing.assert_array_equal(again.actions, made.actions)
+    out = tmp_path / "other.parquet"
     other = decide(folder, tmp_path / "contexts.npy", out, "--seed", 5, "--json")
     assert json.loads(other.stdout)["rounds"] == 500
     (others,) = open_rounds(out)
@@ -209,6 +257,7 @@ def test_contexts_need_no_actions(case, tmp_path):
     decide(folder, tmp_path / "new.npy", out, "--seed", 4)
     (expected,) = open_rounds(out)
     for file in files:
+        out = tmp_path / f"{file}.decisions.parquet"
         result = decide(folder, tmp_path / file, out, "--seed", 4)
         assert result.exit_code == 0, result.output
         (made,) = open_rounds(out)
@@ -238,8 +287,9 @@ def test_pieces_do_not_matter(case, tmp_path, monkeypatch):
     found = []
     for batch in (1 << 16, 33):
         monkeypatch.setattr("policysieve.cli.decide._BATCH", batch)
-        decide(folder, tmp_path / "contexts.npy", tmp_path / "out.parquet", "--seed", 0)
-        (made,) = open_rounds(tmp_path / "out.parquet")
+        out = tmp_path / f"{batch}.parquet"
+        decide(folder, tmp_path / "contexts.npy", out, "--seed", 0)
+        (made,) = open_rounds(out)
         found.append(made)
     np.testing.assert_array_equal(found[0].actions, found[1].actions)
     np.testing.assert_array_equal(found[0].propensities, found[1].propensities)
@@ -258,6 +308,26 @@ def test_a_table_of_cells_can_be_filled_in(case, tmp_path):
     done = invoke("convert", tmp_path / "filled.csv", tmp_path / "log.parquet")
     assert done.exit_code == 0, done.output
     assert (ps.Log.load(tmp_path / "log.parquet").rewards == 0.5).all()
+
+
+@pytest.mark.parametrize("single", [False, True])
+def test_a_data_frame_can_be_filled_in(case, tmp_path, single):
+    """Data frames write lists of any length, perhaps one reward in place of a list, no header."""
+    folder, learner, rewards = case
+    m = learner.problem.slate_size
+    make_design(folder)
+    contexts = np.random.default_rng(9).integers(0, 20, 300)
+    np.save(tmp_path / "contexts.npy", contexts)
+    out = tmp_path / "decisions.parquet"
+    assert decide(folder, tmp_path / "contexts.npy", out, "--seed", 4).exit_code == 0
+    (made,) = open_rounds(out)
+    earned = rewards[contexts[:, None], made.actions]
+    frame = pq.read_table(out).to_pydict()
+    frame["rewards"] = earned[:, 0].tolist() if single and m == 1 else earned.tolist()
+    pq.write_table(pa.table(frame), tmp_path / "filled.parquet")
+    done = invoke("convert", tmp_path / "filled.parquet", tmp_path / "log.parquet")
+    assert done.exit_code == 0, done.output
+    assert ps.Log.load(tmp_path / "log.parquet") == replace(made, rewards=earned).to_log()
 
 
 def test_what_is_refused(case, tmp_path):
@@ -282,7 +352,7 @@ def test_what_is_refused(case, tmp_path):
         ("number.npy", out, "table.npy", "it has no rows"),
         ("broken.npy", out, "table.npy", "not a readable .npy array"),
         ("missing.npy", out, "table.npy", "no contexts at"),
-        ("missing.parquet", out, "table.npy", "no log at"),
+        ("missing.parquet", out, "table.npy", "no contexts at"),
         ("none.csv", out, "table.npy", "holds no rounds"),
         ("row.csv", out, "table.npy", "row.csv, line 3: 2 columns are needed, got 3"),
         ("column.csv", out, "table.npy", "unknown column 'price'"),
@@ -293,3 +363,8 @@ def test_what_is_refused(case, tmp_path):
         assert "Traceback" not in result.output
         assert not target.exists()
     assert "mixing" in make_design(folder, "--mixing", 2).output
+    table, new = folder / "table.npy", tmp_path / "contexts.npy"
+    array = invoke("decide", table, "--policies", table, "--contexts", new, "--out", out)
+    assert "table.npy is not a readable design (it is one .npy array)" in array.output
+    assert "written by policysieve design and by Exploration.save" in array.output
+    assert "--sparsity unknown" in make_design(folder, "--sparsity", 0.6).output

@@ -153,6 +153,15 @@ def test_an_action_that_is_never_shown_is_found(log):
     assert "not every action could be shown" in one.sentence
 
 
+def test_actions_numbered_from_one_are_the_first_thing_that_is_said(log):
+    shifted = logs.log_of(log.contexts, log.actions + 1, log.propensities)
+    health = ps.check_log(shifted)
+    first = next(one for one in health.findings if one.verdict != "ok")
+    assert first.sentence.startswith("Are actions numbered from 1? Here the first is 0. 1 of 7")
+    with pytest.raises(ps.InvalidArgumentError, match=r"action 6; are actions numbered from 1\?"):
+        ps.check_log(shifted, n_actions=6)
+
+
 def test_rounds_without_exploration():
     health = ps.check_log(logs.log_of(np.zeros(40, int), np.arange(40) % 2, np.ones(40)))
     assert "40 of 40 rounds have propensities of 1 only" in found(health, "exploration").sentence
@@ -209,13 +218,14 @@ def test_what_is_refused(log):
         ps.check_log(log[:0])
     with pytest.raises(ps.InvalidArgumentError, match="at least one round"):
         ps.check_log([])
-    with pytest.raises(ps.InvalidArgumentError, match=r"n_actions .* >= 6, got 5; .* action 5"):
+    with pytest.raises(ps.InvalidArgumentError, match=r"n_actions .* >= 6, got 5; .* action 5$"):
         ps.check_log(log, n_actions=5)
     with pytest.raises(ps.InvalidArgumentError, match="delta"):
         ps.check_log(log, delta=1)
     batch = rounds_of(log[:3])
-    with pytest.raises(ps.InvalidArgumentError, match="propensities must lie in"):
-        ps.check_log([replace(batch, propensities=np.full((3, 1), 1.5))])
+    for wrong, hint in ((16.7, "if they are percentages, divide"), (0.0, "positive probability")):
+        with pytest.raises(ps.InvalidArgumentError, match=f"propensities must lie in .*; .*{hint}"):
+            ps.check_log([replace(batch, propensities=np.full((3, 1), wrong))])
     with pytest.raises(ps.InvalidArgumentError, match="number them from 0 without gaps"):
         ps.check_log([replace(batch, actions=np.full((3, 1), 10**7))])
     with pytest.raises(ps.InvalidArgumentError, match="rewards must lie in"):

@@ -181,6 +181,10 @@ def test_what_is_refused(case):
             policies,
             problem,
         )
+    with pytest.raises(ps.InvalidArgumentError, match=r"\[8\] .*; are actions numbered from 1\?"):
+        ps.select(changed(actions=log.actions + 1), policies, problem)
+    with pytest.raises(ps.InvalidArgumentError, match=r"got \[8\] in row [^?]*$"):
+        ps.select(changed(actions=np.where(log.actions == 7, 8, log.actions)), policies, problem)
     with pytest.raises(ps.InvalidArgumentError, match="method must be one of"):
         ps.select(log, policies, problem, method="guess")
     with pytest.raises(ps.InvalidArgumentError, match=r"at least the floor 0\.2"):
@@ -214,7 +218,8 @@ class TestCommand:
         written = ("--report", files / "report.html", "--figures", files / "figures")
         result = self.invoke(files, "--actions", 8, *written)
         assert result.exit_code == 0, result.output
-        assert "Leaders of 25 policies after 4,000 logged rounds" in result.output
+        title = "Leaders of 25 policies for 60 contexts after 4,000 logged rounds"
+        assert title in " ".join(result.output.split())
         assert "no policy is better than policy" in result.output
         html = (files / "report.html").read_text()
         assert "The log selects policy" in html
@@ -256,6 +261,15 @@ class TestCommand:
         assert json.loads(result.stdout)["policy"] == 2
         np.savez(tmp_path / "other.npz", w=weights)
         assert "no array named weights" in self.invoke(tmp_path, policies="other.npz").output
+        with open(tmp_path / "array.npz", "wb") as file:
+            np.save(file, weights)
+        assert "it is one .npy array" in self.invoke(tmp_path, policies="array.npz").output
+
+    @pytest.mark.parametrize("command", ["select", "design"])
+    def test_help_says_the_shapes(self, command):
+        said = " ".join(CliRunner().invoke(main, [command, "--help"]).output.split())
+        assert "(n_contexts, n_policies)" in said
+        assert "(n_policies, n_actions, n_features)" in said
 
     @pytest.mark.parametrize(
         ("arguments", "code", "message"),

@@ -141,7 +141,10 @@ def test_nothing_but_bad_rows_is_an_error(tmp_path, suffix):
             np.arange(1), np.zeros((1, 1), np.int32), np.full((1, 1), 2.0), np.ones((1, 1))
         )
         write(tmp_path / "a.parquet", "parquet", rounds)
-    with pytest.raises(FileFormatError, match="no rounds that can be read"):
+    reason = r"a propensity must lie in \(0, 1\], got 2"
+    with pytest.raises(
+        FileFormatError, match=f"no rounds that can be read; the first reason: {reason}"
+    ):
         convert(tmp_path / f"a.{suffix}", tmp_path / "b.jsonl", skip_bad=True)
     assert files(tmp_path) == [f"a.{suffix}"]
 

@@ -205,6 +205,57 @@ class TestPlainColumns:
             LogFile(tmp_path / "a.csv")
 
 
+class TestListsWithoutAHeader:
+    LISTS = {  # noqa: RUF012
+        "id": pa.array(["u", None]),
+        "context": pa.array([[0.5, 2.0], [1.5, 3.0]]),
+        "actions": pa.array([[2, 0], [1, 2]]),
+        "propensities": pa.array([[0.5, 0.25], [0.25, 1.0]]),
+        "rewards": pa.array([[1, 0], [None, 0]]),
+    }
+
+    def test_are_read_as_with_one(self, tmp_path):
+        got = read(save(tmp_path / "a.parquet", **self.LISTS))
+        assert got.contexts.tolist() == [[0.5, 2], [1.5, 3]]
+        assert got.actions.tolist() == [[2, 0], [1, 2]]
+        assert got.propensities.tolist() == [[0.5, 0.25], [0.25, 1]]
+        np.testing.assert_array_equal(got.rewards, [[1, 0], [np.nan, 0]])
+        assert got.ids.tolist() == ["u", ""]
+
+    @pytest.mark.parametrize("coded", [False, True])
+    def test_contexts_alone(self, tmp_path, coded):
+        column = pa.array(["a", "b"])
+        texts = {**self.LISTS, "context": column.dictionary_encode() if coded else column}
+        got = read(save(tmp_path / "a.parquet", **texts), contexts_only=True)
+        assert got.contexts.tolist() == ["a", "b"]
+        assert got.actions.shape == (2, 0)
+
+    @pytest.mark.parametrize("rewards", [pa.nulls(2), pa.array([None, [0.5, 1]])])
+    def test_rewards_that_are_null(self, tmp_path, rewards):
+        got = read(save(tmp_path / "a.parquet", **{**self.LISTS, "rewards": rewards}))
+        assert np.isnan(got.rewards[0]).all()
+
+    @pytest.mark.parametrize(
+        ("change", "message"),
+        [
+            ({"actions": pa.array([[2, 0], [1]])}, "not a readable log .*lists are all"),
+            ({"actions": pa.array([None, [1, 2]])}, "row 1: context and actions must not be null"),
+            ({"context": pa.array([[], []], pa.list_(pa.int8()))}, "must not be null or empty"),
+            ({"actions": pa.array([[2, 0], None])}, "row 2: column actions is null"),
+            ({"actions": pa.array([[2, 0], [1, None]])}, "row 2: column actions is null"),
+            ({"context": pa.array([[1.0, 2.0], None])}, "row 2: column context is null"),
+            ({"rewards": pa.array([1.0, 0.0])}, "not a readable log"),
+            ({"rewards": pa.array([[1, 0], [7, 0]])}, r"row 2: the reward 7 is outside \[0, 1\]"),
+            ({"context": pa.array([b"a", b"b"])}, "column context must not hold binary"),
+            ({"propensities": pa.array([["a", "b"]] * 2)}, "not a readable log"),
+        ],
+    )
+    def test_others_are_refused(self, tmp_path, change, message):
+        path = save(tmp_path / "a.parquet", **{**self.LISTS, **change})
+        with pytest.raises(FileFormatError, match=message):
+            read(path)
+
+
 class TestOwnHeader:
     ROUNDS = Rounds(np.array([1, 2]), np.array([[0], [1]]), np.full((2, 1), 0.5), np.zeros((2, 1)))
 

@@ -74,7 +74,10 @@ class TestCsv:
             ("action,propensity,reward\n1,2,3\n", "no column 'context'"),
             ("x1,action,propensity,reward\n1,2,3,4\n", "no column 'x0'"),
             ("context,action_0,action_1,propensity,reward\n", "no column 'propensity_0'"),
-            ("context,action,propensity,reward,extra\n", "unknown column 'extra'"),
+            ("context,action,propensity,reward,extra\n", "unknown column 'extra' among [^:]*; col"),
+            (f",{HEADER}", r"unknown column '' among .*: leave it out \(index=False\); columns"),
+            (f"Unnamed: 0,{HEADER}", r"unknown column 'Unnamed: 0' .*leave it out \(index=False\)"),
+            (f"__index_level_0__,{HEADER}", r"leave it out \(index=False\)"),
             ("context,action,action,propensity,reward\n", "'action' is there twice"),
             ("1,0,0.5,0.9\n", "no column 'context'"),
             ("context;action;propensity;reward\n", "its first line has semicolons; save it"),
@@ -110,6 +113,10 @@ class TestCsv:
             ("1,,0.5,1", "action must be a whole number, got ''"),
             ("1,0,0,1", r"propensity must lie in \(0, 1\], got 0"),
             ("1,0,1.01,1", r"propensity must lie in \(0, 1\], got 1.01"),
+            ("1,0,16.7,1", r"got 16.7; if it is a percentage, divide it by 100"),
+            ("1,0,167,1", r"propensity must lie in \(0, 1\], got 167$"),
+            ("1,0,0.5,True", "got 'True'; write 1 and 0 for true and false"),
+            ("1,0,0.5,false", "got 'false'; write 1 and 0"),
             ("1,0,nan,1", "propensity must be a finite number, got 'nan'"),
             ("1,0,0.5,nan", "reward must be a finite number, got 'nan'"),
             ("1,0,0.5,2", r"reward 2 is outside \[0, 1\]; declare .*--reward-range"),
@@ -291,6 +298,21 @@ class TestAnyFile:
             path.write_bytes(broken)
             with pytest.raises(FileFormatError, match=str(path)):
                 list(open_rounds(path, format))
+
+    @pytest.mark.parametrize("encoding", ["latin-1", "utf-16"])
+    def test_other_encodings(self, tmp_path, encoding):
+        (tmp_path / "a.csv").write_bytes(f"{HEADER}caf\u00e9,0,0.5,1\n".encode(encoding))
+        with pytest.raises(FileFormatError, match=r"a\.csv is not UTF-8 .*; save it as UTF-8"):
+            open_rounds(tmp_path / "a.csv")
+
+    def test_compression_and_its_suffix(self, tmp_path):
+        text = f"{HEADER}1,0,0.5,1\n".encode()
+        (tmp_path / "a.csv").write_bytes(gzip.compress(text))
+        with pytest.raises(FileFormatError, match="is compressed by gzip; unpack it, or let its"):
+            open_rounds(tmp_path / "a.csv")
+        (tmp_path / "b.csv.gz").write_bytes(text)
+        with pytest.raises(FileFormatError, match="is not compressed by gzip, but its name ends"):
+            open_rounds(tmp_path / "b.csv.gz")
 
     def test_what_a_suffix_means(self, tmp_path):
         suffixes = {suffix: one.name for one in FORMATS.values() for suffix in one.suffixes}

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from policysieve.cli.options import as_floor
 from policysieve.cli.output import print_json, print_text
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ _BATCH = 1 << 16  # contexts decided at once
     "--out",
     required=True,
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Write the decisions here: .parquet or .csv.",
+    help="Write the decisions here, to a new file: .parquet or .csv.",
 )
 @click.option(
     "--seed",
@@ -61,12 +62,21 @@ def decide(
     candidates = load_policies(policies, problem.n_actions, problem.slate_size)
     exploration = Exploration.load(design, candidates, rng=seed)
     rounds, smallest = _write(exploration, contexts, out)
+    floor = exploration.floor
     if as_json:
-        print_json({"rounds": rounds, "smallest_propensity": smallest, "out": str(out)})
+        print_json(
+            {
+                "rounds": rounds,
+                "smallest_propensity": smallest,
+                "floor": floor,
+                "out": str(out),
+            }
+        )
         return
     print_text(
-        f"{rounds:,} decisions, none with a propensity below {smallest:.3g}. Their rewards are "
-        "missing: fill them in before you select."
+        f"{rounds:,} decisions, none with a propensity below {as_floor(smallest)}. Their rewards "
+        f"are missing: fill them in, then select with --floor {as_floor(floor)}, below which the "
+        "design has no propensity."
     )
     click.echo(f"Decisions: {out}")
 
@@ -81,6 +91,11 @@ def _write(exploration: "Exploration", contexts: str, out: Path) -> tuple[int, f
     format = find_format(out, None)
     if format.name not in _FORMATS:
         raise InvalidArgumentError(f"--out must end in .parquet or .csv, got {out}")
+    if out.exists():
+        raise InvalidArgumentError(
+            f"--out must be a new file, {out} exists, and what it says may have been shown "
+            "already; remove it first or name another file"
+        )
     count, smallest = 0, 1.0
 
     def counted(batches: Iterator["Rounds"]) -> Iterator["Rounds"]:

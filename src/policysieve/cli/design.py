@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from policysieve.cli.options import candidates_options
+from policysieve.cli.options import as_floor, candidates_options
 from policysieve.cli.output import print_json, print_text
 
 __all__ = ["design"]
@@ -40,7 +40,7 @@ def design(
     The design says which policies to follow, and how often, so that every policy of the class is
     estimated well. The log may be explored uniformly or not.
     """
-    from policysieve.cli.loading import load_problem
+    from policysieve.cli.loading import in_words, load_problem
     from policysieve.exploration.designing import design as make_design
     from policysieve.exploration.designing import rounds_needed
     from policysieve.log import Log
@@ -65,14 +65,15 @@ def design(
             }
         )
         return
+    uniform = "uniform slates" if rounds.slate_size > 1 else "uniformly drawn actions"
     print_text(
-        f"The design follows {len(made.support):,} of {candidates.n_policies:,} policies, and "
-        f"shows uniform slates in {made.mixing:.0%} of the rounds; no propensity is below "
-        f"{made.floor:.3g}."
+        f"The design follows {len(made.support):,} of {in_words(candidates)}, and shows {uniform} "
+        f"in {made.mixing:.0%} of the rounds; no propensity is below {as_floor(made.floor)}."
     )
     print_text(
         f"It estimates every policy with a variance term of at most {made.variance_bound:.3g}: "
         f"{needed:,} rounds of it find a policy within {epsilon:g} of the best, with probability "
         f"at least {1 - delta:g}."
     )
+    print_text(f"Select from what it collects with --floor {as_floor(made.floor)}.")
     click.echo(f"Design: {out}")

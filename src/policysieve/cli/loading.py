@@ -13,7 +13,7 @@ from policysieve.errors import FileFormatError, InvalidArgumentError
 from policysieve.policies import LinearPolicies, Policies, PolicyTable
 from policysieve.problem import Problem
 
-__all__ = ["load_policies", "load_problem"]
+__all__ = ["in_words", "load_policies", "load_problem"]
 
 
 def load_policies(source: str, n_actions: int | None, slate_size: int) -> Policies:
@@ -51,6 +51,13 @@ def load_problem(
     return policies, problem
 
 
+def in_words(policies: Policies) -> str:
+    """How many policies there are, and for how many contexts if these are listed."""
+    contexts = policies.n_contexts
+    listed = "" if contexts is None else f" for {contexts:,} contexts"
+    return f"{policies.n_policies:,} policies{listed}"
+
+
 def _load(source: str, n_actions: int | None, slate_size: int) -> Policies:
     if source.endswith(".npy"):
         if n_actions is None:
@@ -84,8 +91,12 @@ def _weights(path: str) -> np.ndarray:
     if not Path(path).is_file():
         raise FileNotFoundError(f"no weights at {path}")
     try:
-        with open(path, "rb") as raw, np.load(raw, allow_pickle=False) as archive:
-            return np.asarray(archive["weights"])
+        with open(path, "rb") as raw:
+            archive = np.load(raw, allow_pickle=False)
+            if isinstance(archive, np.ndarray):
+                raise TypeError("it is one .npy array")
+            with archive:
+                return np.asarray(archive["weights"])
     except KeyError as error:
         raise FileFormatError(f"{path} has no array named weights") from error
     except (ValueError, OSError, EOFError, TypeError) as error:

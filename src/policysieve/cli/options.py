@@ -1,6 +1,7 @@
 """Options that several commands share."""
 
 from collections.abc import Callable
+from decimal import ROUND_FLOOR, Decimal
 from pathlib import Path
 from typing import Any
 
@@ -8,12 +9,18 @@ import click
 
 __all__ = [
     "SPARSITY",
+    "as_floor",
     "candidates_options",
     "check_figures",
     "figures_option",
     "known_sparsity",
     "report_option",
 ]
+
+_POLICIES_HELP = (
+    "A .npy table of actions, of shape (n_contexts, n_policies); a .npz with linear weights, of "
+    "shape (n_policies, n_actions, n_features); or module:attribute."
+)
 
 
 class _Sparsity(click.ParamType[Any]):
@@ -38,6 +45,13 @@ def known_sparsity(value: Any) -> float | None:
     return None if value == "unknown" else float(value)
 
 
+def as_floor(smallest: float) -> str:
+    """A smallest propensity with four digits, rounded down, so that none is below what is said."""
+    exact = Decimal(f"{smallest:.12g}")  # 0.3, not 0.299999999999999989
+    step = Decimal(1).scaleb(exact.adjusted() - 3)
+    return f"{float(exact.quantize(step, ROUND_FLOOR)):.4g}"
+
+
 def candidates_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """The options that name the candidates and what is asked of them."""
     for option in (
@@ -53,11 +67,7 @@ def candidates_options(command: Callable[..., Any]) -> Callable[..., Any]:
         ),
         click.option("--delta", required=True, type=float, help="Probability of failure."),
         click.option("--epsilon", required=True, type=float, help="Distance to the best policy."),
-        click.option(
-            "--policies",
-            required=True,
-            help="A .npy table, a .npz with linear weights, or module:attribute.",
-        ),
+        click.option("--policies", required=True, help=_POLICIES_HELP),
     ):
         command = option(command)
     return command

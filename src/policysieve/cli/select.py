@@ -31,7 +31,10 @@ _METHODS = ("betting", "empirical_bernstein", "stitched", "fixed", "checkpoints"
     help="Kind of proof.",
 )
 @click.option(
-    "--floor", type=float, help="Smallest propensity possible; by default the smallest in the log."
+    "--floor",
+    type=float,
+    help="Smallest propensity possible, as design and decide say it; by default the smallest in "
+    "the log.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 @report_option
@@ -54,7 +57,7 @@ def select(
     The log is read in pieces, so it may be larger than memory. Its propensities must have been
     fixed before each round.
     """
-    from policysieve.cli.loading import load_problem
+    from policysieve.cli.loading import in_words, load_problem
     from policysieve.evidence import select as choose
     from policysieve.log import LogFile
 
@@ -74,7 +77,7 @@ def select(
         print_json(selection.to_dict())
         return
     print_table(
-        f"Leaders of {candidates.n_policies:,} policies after {len(file):,} logged rounds",
+        f"Leaders of {in_words(candidates)} after {len(file):,} logged rounds",
         ["policy", "estimate", "interval", "eliminated"],
         [
             (

@@ -111,7 +111,9 @@ def check_log_fits(log: Log, policies: AnyPolicies) -> None:
     if actions.size and actions.max() >= policies.n_actions:
         bad = (actions >= policies.n_actions).any(axis=1)
         row = int(np.flatnonzero(bad)[0])
+        from_one = actions.max() == policies.n_actions and actions.min() > 0
+        hint = "; are actions numbered from 1? Here the first is 0" if from_one else ""
         raise InvalidArgumentError(
             f"actions of the log must lie in [0, {policies.n_actions - 1}], got "
-            f"{actions[row].tolist()} in row {row}{first_rows(bad)}"
+            f"{actions[row].tolist()} in row {row}{first_rows(bad)}{hint}"
         )

@@ -48,13 +48,13 @@ class Finding:
 
 
 def findings(tests: WeightTests) -> Iterator[Finding]:
-    """All findings, the statistical ones first."""
+    """All findings; first whether actions are missing, which explains mean weights below 1."""
+    yield _never_shown(tests)
     yield _mean_weight(tests)
     yield _over_time(tests)
     yield _actions(tests)
     yield _by_context(tests)
     yield _exploration(tests)
-    yield _never_shown(tests)
     yield _smallest(tests)
     yield _effective_rounds(tests.sums)
     yield _rewards(tests.sums)
@@ -155,13 +155,13 @@ def _never_shown(tests: WeightTests) -> Finding:
     numbers = {"never_shown": len(never), "n_actions": n_actions}
     if not len(never):
         return Finding("coverage", "ok", value, "Each of the actions was shown.", numbers)
-    from_one = " Are actions numbered from 1? Here the first is 0." if never.tolist() == [0] else ""
+    from_one = "Are actions numbered from 1? Here the first is 0. " if never.tolist() == [0] else ""
     return Finding(
         "coverage",
         "warning",
         value,
-        f"{len(never):,} of {n_actions:,} actions were never shown ({_names(never)}): nothing is "
-        f"known about policies that show them.{from_one}",
+        f"{from_one}{len(never):,} of {n_actions:,} actions were never shown ({_names(never)}): "
+        "nothing is known about policies that show them.",
         numbers,
     )
 

@@ -160,6 +160,8 @@ def check_log(
         raise InvalidArgumentError("log must have at least one round, got none")
     least = max(sums.n_actions, sums.mass.slate_size)
     hint = f"the log shows action {sums.n_actions - 1}"
+    if n_actions == sums.n_actions - 1 and not sums.shown[0]:
+        hint += "; are actions numbered from 1? Here the first is 0"
     count = least if n_actions is None else integer("n_actions", n_actions, low=least, hint=hint)
     tests = WeightTests(sums, count, level)
     return LogHealth(

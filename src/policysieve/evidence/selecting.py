@@ -109,7 +109,7 @@ class Selection:
         return (
             f"{sure}, no policy is better than {self.policy_name} by more than "
             f"{proof.suboptimality_bound:.4g} ({verdict} epsilon {problem.epsilon:g}), provided "
-            f"that no action's propensity could be below {self.floor:.3g}{eliminated}."
+            f"that no action's propensity could be below {self.floor:.4g}{eliminated}."
         )
 
     def leaders(self, count: int = 10) -> list[dict[str, Any]]:

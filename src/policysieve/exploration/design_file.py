@@ -66,9 +66,13 @@ class DesignFile:
         if not Path(path).is_file():
             raise FileNotFoundError(f"no design at {os.fspath(path)}")
         try:
-            with open(path, "rb") as raw, np.load(raw, allow_pickle=False) as file:
-                header = json.loads(str(file["header"]))
-                support, shares = file["support"], file["shares"]
+            with open(path, "rb") as raw:
+                file = np.load(raw, allow_pickle=False)
+                if isinstance(file, np.ndarray):
+                    raise TypeError("it is one .npy array")
+                with file:
+                    header = json.loads(str(file["header"]))
+                    support, shares = file["support"], file["shares"]
             if header["version"] != _VERSION:
                 raise FileFormatError(
                     f"{os.fspath(path)} is a design of version {header['version']}, this release "
@@ -87,7 +91,7 @@ class DesignFile:
                 raise
             raise FileFormatError(
                 f"{os.fspath(path)} is not a readable design ({error}); designs are written by "
-                "Exploration.save"
+                "policysieve design and by Exploration.save"
             ) from error
 
     def check_policies(self, policies: Policies) -> None:

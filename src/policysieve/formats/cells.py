@@ -46,7 +46,9 @@ def finite(name: str, text: str) -> float:
 
 
 def _hint(text: str) -> str:
-    """What to write in place of a number with a percent sign or with a comma, else nothing."""
+    """What to write in place of a truth value, a percent sign or a comma, else nothing."""
+    if text.strip().lower() in ("true", "false"):
+        return "; write 1 and 0 for true and false"
     plain = text.strip().removesuffix("%").replace(",", ".")
     if as_number(plain) is None:
         return ""

@@ -50,9 +50,7 @@ def check_rounds(rounds: Rounds, rules: Rules) -> tuple[Rounds, dict[int, str]]:
         ),
         (
             improbable.any(axis=1),
-            lambda i: (
-                f"a propensity must lie in (0, 1], got {rounds.propensities[i][improbable[i]][0]:g}"
-            ),
+            lambda i: _out_of_unit(rounds.propensities[i][improbable[i]][0]),
         ),
         (outside.any(axis=1), lambda i: _out_of_range(raw[i][outside[i]][0], rules)),
     ]
@@ -76,6 +74,11 @@ def _infinite(contexts: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
         return np.zeros(len(contexts), dtype=np.bool_)
     finite = np.isfinite(contexts).all(axis=tuple(range(1, contexts.ndim)))
     return np.asarray(~finite)
+
+
+def _out_of_unit(propensity: float) -> str:
+    hint = "; if it is a percentage, divide it by 100" if 1 < propensity <= 100 else ""
+    return f"a propensity must lie in (0, 1], got {propensity:g}{hint}"
 
 
 def _out_of_range(reward: float, rules: Rules) -> str:

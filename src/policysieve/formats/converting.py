@@ -13,8 +13,7 @@ import numpy as np
 
 from policysieve.cache import whole_or_nothing
 from policysieve.checks import integer, number
-from policysieve.errors import FileFormatError
-from policysieve.formats.format import BadRow, Rules
+from policysieve.formats.format import BadRow, Rules, nothing_read
 from policysieve.formats.registry import check_reward_range, find_format, open_source
 from policysieve.formats.rounds import Rounds
 
@@ -118,6 +117,7 @@ def convert(
         missing_as=missing_reward,
     )
     skipped = 0
+    first_bad: BadRow | None = None
     with ExitStack() as stack:
         report = None
         if skip_bad:
@@ -126,8 +126,9 @@ def convert(
             file = stack.enter_context(partial.open("w", encoding="utf-8"))
 
             def report(bad: BadRow) -> None:
-                nonlocal skipped
+                nonlocal skipped, first_bad
                 skipped += 1
+                first_bad = first_bad or bad
                 file.write(json.dumps(asdict(bad)) + "\n")
 
         opened = open_source(source, from_format, rules, report)
@@ -140,7 +141,7 @@ def convert(
         partial_out = stack.enter_context(whole_or_nothing(out))
         format.write(partial_out, opened.layout, tally.counted(batches), known, out.suffix == ".gz")
         if not tally.rounds:
-            raise FileFormatError(f"{source} holds no rounds that can be read")
+            raise nothing_read(Path(source), first_bad)
     return Conversion(
         target_format=format.name,
         rounds=tally.rounds,

@@ -15,6 +15,7 @@ __all__ = [
     "Report",
     "Rules",
     "Source",
+    "nothing_read",
     "raising",
     "refuse_slates",
     "refuse_text_rows",
@@ -42,6 +43,12 @@ def raising(path: Path, unit: str) -> Report:
         raise FileFormatError(f"{path}, {unit} {bad.line}: {bad.reason}")
 
     return report
+
+
+def nothing_read(path: Path, first: BadRow | None) -> FileFormatError:
+    """The error that there are no rounds, because of the first bad row if there is one."""
+    reason = "" if first is None else f"; the first reason: {first.reason}"
+    return FileFormatError(f"{path} holds no rounds that can be read{reason}")
 
 
 @dataclass(frozen=True)

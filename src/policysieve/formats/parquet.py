@@ -1,4 +1,4 @@
-"""Parquet: our own schema, which holds everything, and plain columns like those of CSV."""
+"""Parquet: our own schema, with or without its header, and plain columns like those of CSV."""
 
 import json
 from collections.abc import Iterator
@@ -12,11 +12,13 @@ import numpy.typing as npt
 from policysieve.errors import FileFormatError
 from policysieve.formats.checking import check_rounds
 from policysieve.formats.format import BATCH, BadRow, Format, Report, Rules, raising
+from policysieve.formats.list_parquet import describe_lists, has_lists, with_fixed_lists
 from policysieve.formats.plain_parquet import PlainColumns
 from policysieve.formats.rounds import Layout, Rounds
 from policysieve.log_file import (
     NEEDED,
     Columns,
+    LogSchema,
     as_columns,
     as_table,
     is_log,
@@ -32,7 +34,7 @@ __all__ = ["FORMAT"]
 
 
 class _OwnColumns:
-    """Columns of our own schema.
+    """Columns of our own schema; lists have a fixed size.
 
     Attributes
     ----------
@@ -41,8 +43,8 @@ class _OwnColumns:
     layout : Layout
     """
 
-    def __init__(self, path: Path, contexts_only: bool) -> None:
-        self._schema = described = read_schema(path)
+    def __init__(self, described: LogSchema, contexts_only: bool) -> None:
+        self._schema = described
         self._slate_size = 0 if contexts_only else described.slate_size
         self.needed = list(NEEDED)
         self.names = [*NEEDED, "rewards"]
@@ -73,11 +75,15 @@ class _ParquetSource:
         schema, self.n_rounds = parquet_schema(path)
         if not self.n_rounds:
             raise FileFormatError(f"{path} holds no rounds")
-        self._columns = (
-            _OwnColumns(path, rules.contexts_only)
-            if is_log(schema)
-            else PlainColumns(path, schema, rules.contexts_only)
-        )
+        self._columns: _OwnColumns | PlainColumns
+        self._without_header: LogSchema | None = None
+        if is_log(schema):
+            self._columns = _OwnColumns(read_schema(path), rules.contexts_only)
+        elif has_lists(schema):
+            self._without_header = describe_lists(path, schema, self.n_rounds)
+            self._columns = _OwnColumns(self._without_header, rules.contexts_only)
+        else:
+            self._columns = PlainColumns(path, schema, rules.contexts_only)
         self.layout = self._columns.layout
 
     def n_actions(self) -> int:
@@ -107,6 +113,8 @@ class _ParquetSource:
         self, batch: "pa.RecordBatch"
     ) -> "tuple[pa.RecordBatch, npt.NDArray[np.object_], Rounds]":
         """Rows, the first column with a null of each or "", and the rounds of those without."""
+        if self._without_header is not None:
+            batch = with_fixed_lists(batch, self._without_header)
         nulls = np.full(batch.num_rows, "", dtype=object)
         for name in reversed(self._columns.needed):
             nulls[_has_null(batch[name])] = name

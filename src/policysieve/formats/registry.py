@@ -84,7 +84,7 @@ def open_source(
     """Open a file for reading; see `open_rounds` and `Format`."""
     where = Path(path)
     if not where.is_file():
-        raise FileNotFoundError(f"no log at {where}")
+        raise FileNotFoundError(f"no {'contexts' if rules.contexts_only else 'log'} at {where}")
     found = find_format(where, format)
     if format is None and found is csv_file.FORMAT and _has_open_bandit_header(where):
         found = open_bandit_csv.FORMAT

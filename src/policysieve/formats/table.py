@@ -10,6 +10,7 @@ __all__ = ["ITEMS", "TableColumns", "item_names", "understand"]
 
 ITEMS = ("action", "propensity", "reward")
 _ITEM = re.compile(rf"({'|'.join(ITEMS)})(_\d+)?")
+_INDEX = re.compile(r"|Unnamed: \d+|__index_level_\d+__")  # what pandas calls one without a name
 _CONTEXT_NAMES = "id, time, context or x0, x1, ..."
 _NAMES = f"{_CONTEXT_NAMES}, and action, propensity, reward or action_0, action_1, ..."
 
@@ -54,8 +55,10 @@ def understand(path: Path, names: list[str], *, contexts_only: bool) -> TableCol
     unknown = [n for n in names if n not in (*table.needed, "id", "time", *left_aside)]
     if missing or unknown:
         problem = f"no column {missing[0]!r}" if missing else f"unknown column {unknown[0]!r}"
+        index = not missing and _INDEX.fullmatch(unknown[0])
+        hint = ", which may be the index of a data frame: leave it out (index=False)"
         raise FileFormatError(
-            f"{path} has {problem} among {', '.join(names)}; columns are "
+            f"{path} has {problem} among {', '.join(names)}{hint if index else ''}; columns are "
             f"{_CONTEXT_NAMES if contexts_only else _NAMES}"
         )
     return table

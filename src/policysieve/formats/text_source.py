@@ -11,7 +11,7 @@ import numpy as np
 from policysieve.errors import FileFormatError
 from policysieve.formats.checking import check_rounds
 from policysieve.formats.files import read_lines
-from policysieve.formats.format import BATCH, BadRow, Report, Rules, raising
+from policysieve.formats.format import BATCH, BadRow, Report, Rules, nothing_read, raising
 from policysieve.formats.rounds import Layout, Rounds
 
 __all__ = ["ContextReader", "Record", "RowReader", "TextRow", "TextSource"]
@@ -96,7 +96,14 @@ class TextSource:
         self._report = report or raising(path, "line")
         self._slate_size = self._n_actions = self.n_rounds = 0
         has_ids = has_times = False
-        survey = self._pieces(self._report if report is None else _keep_quiet, surveying=True)
+        first_bad: BadRow | None = None
+
+        def note(bad: BadRow) -> None:
+            """Bad rows are reported when the rounds are read, not when the file is surveyed."""
+            nonlocal first_bad
+            first_bad = first_bad or bad
+
+        survey = self._pieces(self._report if report is None else note, surveying=True)
         for rows, rounds in survey:
             for row in rows:
                 reader.contexts.see(row.context)
@@ -105,7 +112,7 @@ class TextSource:
             has_ids = has_ids or any(row.id for row in rows)
             has_times = has_times or not all(math.isnan(row.time) for row in rows)
         if not self.n_rounds:
-            raise FileFormatError(f"{path} holds no rounds that can be read")
+            raise nothing_read(path, first_bad)
         self.layout = Layout(
             reader.contexts.shape, reader.contexts.dtype, self._slate_size, has_ids, has_times
         )
@@ -197,7 +204,3 @@ class TextSource:
         contexts = np.array(values, dtype=self.layout.context_dtype)
         contexts = contexts.reshape(len(values), *self.layout.context_shape)
         return replace(checked.where(good) if more else checked, contexts=contexts), more
-
-
-def _keep_quiet(_: BadRow) -> None:
-    """Bad rows are reported when the rounds are read, not when the file is looked through."""
