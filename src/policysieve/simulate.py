@@ -1,6 +1,5 @@
 """The loop: a learner in a world, with progress and history."""
 
-import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -17,11 +16,13 @@ from policysieve.evidence import ValueIntervals
 from policysieve.exploration import Explorer, Recommendation
 from policysieve.policies import Policies
 from policysieve.problem import Problem
+from policysieve.reported import Reported
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from policysieve.policies import MarginalPolicy, Policy, RandomizedPolicy
+    from policysieve.report import Page
     from policysieve.worlds import World
 
 __all__ = ["Checkpoint", "RunResult", "run"]
@@ -47,7 +48,7 @@ class Checkpoint:
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class RunResult:
+class RunResult(Reported):
     """What came out of `run`.
 
     Attributes
@@ -101,21 +102,10 @@ class RunResult:
         """The policies with the largest estimates, with their limits and, if known, true values."""
         return self.intervals.leaders(count, self.true_values)
 
-    def report(
-        self,
-        path: str | os.PathLike[str],
-        *,
-        title: str | None = None,
-        figures: str | os.PathLike[str] | None = None,
-        command: str | None = None,
-    ) -> None:
-        """Write a self-contained HTML page with tables and plots.
+    def _page(self, title: str | None, command: str | None) -> "Page":
+        from policysieve.report import run_page
 
-        Parameters are those of `policysieve.report.save_run_report`.
-        """
-        from policysieve.report import save_run_report
-
-        save_run_report(self, path, title=title, figures=figures, command=command)
+        return run_page(self, title, command)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""

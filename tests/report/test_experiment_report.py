@@ -6,7 +6,6 @@ from matplotlib.colors import to_hex
 
 from policysieve.report import (
     bound_by_learner,
-    save_experiment_report,
     suboptimality_by_learner,
 )
 from policysieve.report.style import BLUE
@@ -18,7 +17,7 @@ PLOTS = [bound_by_learner, suboptimality_by_learner]
 
 
 def report(result, path, **options) -> Document:
-    save_experiment_report(result, path, **options)
+    result.report(path, **options)
     return Document(path.read_text(encoding="utf-8"))
 
 

@@ -3,13 +3,12 @@ from dataclasses import replace
 import pytest
 
 from policysieve.problem import Problem
-from policysieve.report import save_run_report
 from tests.report.documents import Document
 from tests.report.results import made_up_result, no_rounds
 
 
 def report(result, path, **options) -> Document:
-    save_run_report(result, path, **options)
+    result.report(path, **options)
     return Document(path.read_text(encoding="utf-8"))
 
 
@@ -41,7 +40,7 @@ def test_the_result_writes_its_own_report(tmp_path):
 
 def test_the_same_result_gives_the_same_bytes(tmp_path):
     for name in ("a", "b"):
-        save_run_report(made_up_result(), tmp_path / name)
+        made_up_result().report(tmp_path / name)
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
 
 

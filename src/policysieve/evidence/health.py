@@ -1,9 +1,8 @@
 """Whether a log can be what it says it is: the first thing to ask of any log."""
 
-import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +12,10 @@ from policysieve.evidence.findings import Finding, Verdict, findings
 from policysieve.evidence.health_sums import Batch, LogSums
 from policysieve.evidence.health_tests import WeightTests
 from policysieve.log import Log, LogFile
+from policysieve.reported import Reported
+
+if TYPE_CHECKING:
+    from policysieve.report import Page
 
 __all__ = ["LogHealth", "check_log"]
 
@@ -30,7 +33,7 @@ _LEGEND = (
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class LogHealth:
+class LogHealth(Reported):
     """What was found in a log.
 
     Attributes
@@ -82,21 +85,10 @@ class LogHealth:
 
         return mean_weights(self)
 
-    def report(
-        self,
-        path: str | os.PathLike[str],
-        *,
-        title: str | None = None,
-        figures: str | os.PathLike[str] | None = None,
-        command: str | None = None,
-    ) -> None:
-        """Write a self-contained HTML page with the findings and a plot.
+    def _page(self, title: str | None, command: str | None) -> "Page":
+        from policysieve.report import health_page
 
-        Parameters are those of `policysieve.report.save_health_report`.
-        """
-        from policysieve.report import save_health_report
-
-        save_health_report(self, path, title=title, figures=figures, command=command)
+        return health_page(self, title, command)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""

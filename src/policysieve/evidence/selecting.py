@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from math import log as ln
 from math import log1p
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,10 @@ from policysieve.evidence.weights import Mass
 from policysieve.log import Log, LogFile
 from policysieve.policies import AnyPolicies, Policies, Policy
 from policysieve.problem import Problem
+from policysieve.reported import Reported
+
+if TYPE_CHECKING:
+    from policysieve.report import Page
 
 __all__ = ["Selection", "select"]
 
@@ -30,7 +34,7 @@ _ADVICE = "run policysieve check on the log to see more"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Selection:
+class Selection(Reported):
     """The best policy according to a log, and what the log proves about it.
 
     Attributes
@@ -116,21 +120,10 @@ class Selection:
         """The policies with the largest estimates, with their limits."""
         return self.intervals.leaders(count)
 
-    def report(
-        self,
-        path: str | os.PathLike[str],
-        *,
-        title: str | None = None,
-        figures: str | os.PathLike[str] | None = None,
-        command: str | None = None,
-    ) -> None:
-        """Write a self-contained HTML page with tables and plots.
+    def _page(self, title: str | None, command: str | None) -> "Page":
+        from policysieve.report import selection_page
 
-        Parameters are those of `policysieve.report.save_selection_report`.
-        """
-        from policysieve.report import save_selection_report
-
-        save_selection_report(self, path, title=title, figures=figures, command=command)
+        return selection_page(self, title, command)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""

@@ -1,15 +1,18 @@
 """What comes out of an experiment: learners compared over seeds, in one world."""
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from statistics import median
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from policysieve.exploration import Recommendation
 from policysieve.problem import Problem
+from policysieve.reported import Reported
 from policysieve.simulate import RunResult
+
+if TYPE_CHECKING:
+    from policysieve.report import Page
 
 __all__ = ["ExperimentResult", "LearnerResult", "Proof", "SeedResult"]
 
@@ -138,7 +141,7 @@ class LearnerResult:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ExperimentResult:
+class ExperimentResult(Reported):
     """What came out of `Experiment.run`.
 
     Attributes
@@ -172,21 +175,10 @@ class ExperimentResult:
             for row in learner.seeds[0].result.leaders(count)
         ]
 
-    def report(
-        self,
-        path: str | os.PathLike[str],
-        *,
-        title: str | None = None,
-        figures: str | os.PathLike[str] | None = None,
-        command: str | None = None,
-    ) -> None:
-        """Write a self-contained HTML page that compares the learners.
+    def _page(self, title: str | None, command: str | None) -> "Page":
+        from policysieve.report import experiment_page
 
-        Parameters are those of `policysieve.report.save_experiment_report`.
-        """
-        from policysieve.report import save_experiment_report
-
-        save_experiment_report(self, path, title=title, figures=figures, command=command)
+        return experiment_page(self, title, command)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""

@@ -1,6 +1,5 @@
 """The report of an experiment: learners compared."""
 
-import os
 from typing import TYPE_CHECKING
 
 from policysieve.report.experiment_plots import bound_by_learner, suboptimality_by_learner
@@ -11,7 +10,7 @@ from policysieve.report.plots import value_intervals
 if TYPE_CHECKING:
     from policysieve.experiment import ExperimentResult, LearnerResult
 
-__all__ = ["save_experiment_report"]
+__all__ = ["experiment_page"]
 
 _LEADERS = 15
 _TITLE = 3  # names that go into a title
@@ -22,28 +21,8 @@ _SIEVE = (
 )
 
 
-def save_experiment_report(
-    result: "ExperimentResult",
-    path: str | os.PathLike[str],
-    *,
-    title: str | None = None,
-    figures: str | os.PathLike[str] | None = None,
-    command: str | None = None,
-) -> None:
-    """Write one self-contained HTML page about an experiment.
-
-    Parameters
-    ----------
-    result : ExperimentResult
-    path : path
-        An existing file is replaced only when the whole page is written.
-    title : str, optional
-        By default the learners' names.
-    figures : path, optional
-        Folder for the figures as PNG and SVG; none are written by default.
-    command : str, optional
-        The command that made the result, shown at the end.
-    """
+def experiment_page(result: "ExperimentResult", title: str | None, command: str | None) -> Page:
+    """One page about an experiment."""
     problem, n_seeds = result.problem, len(result.seeds)
     n_policies = len(result.learners[0].seeds[0].result.intervals.values)
     names = [learner.name for learner in result.learners]
@@ -68,7 +47,7 @@ def save_experiment_report(
         _add_truth(page, result)
     _add_leaders(page, result)
     _add_runs(page, result)
-    page.save(path, figures=figures)
+    return page
 
 
 def _headline(learner: "LearnerResult", result: "ExperimentResult") -> tuple[Cell, str]:

@@ -1,6 +1,5 @@
 """The report of a log's health."""
 
-import os
 from typing import TYPE_CHECKING
 
 from policysieve.report.formats import value_text
@@ -10,7 +9,7 @@ from policysieve.report.page import Page
 if TYPE_CHECKING:
     from policysieve.evidence import LogHealth
 
-__all__ = ["save_health_report"]
+__all__ = ["health_page"]
 
 _HEADLINES = {
     "ok": "Nothing speaks against this log",
@@ -20,27 +19,8 @@ _HEADLINES = {
 _ACTIONS = 20
 
 
-def save_health_report(
-    health: "LogHealth",
-    path: str | os.PathLike[str],
-    *,
-    title: str | None = None,
-    figures: str | os.PathLike[str] | None = None,
-    command: str | None = None,
-) -> None:
-    """Write one self-contained HTML page about a log's health.
-
-    Parameters
-    ----------
-    health : LogHealth
-    path : path
-        An existing file is replaced only when the whole page is written.
-    title : str, optional
-    figures : path, optional
-        Folder for the figures as PNG and SVG; none are written by default.
-    command : str, optional
-        The command that made the result, shown at the end.
-    """
+def health_page(health: "LogHealth", title: str | None, command: str | None) -> Page:
+    """One page about a log's health."""
     tests, mass = health.tests, health.tests.sums.mass
     page = Page(
         title if title is not None else _HEADLINES[health.worst],
@@ -101,4 +81,4 @@ def save_health_report(
         ],
         f"The {len(suspects)} actions that are furthest off.",
     )
-    page.save(path, figures=figures)
+    return page

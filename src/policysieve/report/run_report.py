@@ -1,6 +1,5 @@
 """The report of one run."""
 
-import os
 from typing import TYPE_CHECKING, Any
 
 from policysieve.report.formats import Cell, shown_text, value_text
@@ -14,33 +13,13 @@ from policysieve.report.plots import (
 if TYPE_CHECKING:
     from policysieve.simulate import RunResult
 
-__all__ = ["save_run_report"]
+__all__ = ["run_page"]
 
 _LEADERS = 15
 
 
-def save_run_report(
-    result: "RunResult",
-    path: str | os.PathLike[str],
-    *,
-    title: str | None = None,
-    figures: str | os.PathLike[str] | None = None,
-    command: str | None = None,
-) -> None:
-    """Write one self-contained HTML page about a run.
-
-    Parameters
-    ----------
-    result : RunResult
-    path : path
-        An existing file is replaced only when the whole page is written.
-    title : str, optional
-        By default the learner's name and what it recommends.
-    figures : path, optional
-        Folder for the figures as PNG and SVG; none are written by default.
-    command : str, optional
-        The command that made the result, shown at the end.
-    """
+def run_page(result: "RunResult", title: str | None, command: str | None) -> Page:
+    """One page about a run."""
     best, problem = result.recommendation, result.problem
     page = Page(
         title if title is not None else f"{result.learner} recommends {best.policy_name}",
@@ -56,7 +35,7 @@ def save_run_report(
     _add_leaders(page, result)
     page.section("How it got there")
     _add_progress(page, result)
-    page.save(path, figures=figures)
+    return page
 
 
 def _headlines(result: "RunResult") -> dict[str, Cell | tuple[Cell, str]]:

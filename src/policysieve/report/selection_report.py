@@ -1,6 +1,5 @@
 """The report of a selection from a log."""
 
-import os
 from typing import TYPE_CHECKING
 
 from policysieve.report.formats import value_text
@@ -10,32 +9,13 @@ from policysieve.report.plots import value_intervals
 if TYPE_CHECKING:
     from policysieve.evidence import Selection
 
-__all__ = ["save_selection_report"]
+__all__ = ["selection_page"]
 
 _LEADERS = 15
 
 
-def save_selection_report(
-    selection: "Selection",
-    path: str | os.PathLike[str],
-    *,
-    title: str | None = None,
-    figures: str | os.PathLike[str] | None = None,
-    command: str | None = None,
-) -> None:
-    """Write one self-contained HTML page about what a log proves.
-
-    Parameters
-    ----------
-    selection : Selection
-    path : path
-        An existing file is replaced only when the whole page is written.
-    title : str, optional
-    figures : path, optional
-        Folder for the figures as PNG and SVG; none are written by default.
-    command : str, optional
-        The command that made the result, shown at the end.
-    """
+def selection_page(selection: "Selection", title: str | None, command: str | None) -> Page:
+    """One page about what a log proves."""
     proof, problem = selection.certificate, selection.problem
     candidates = selection.intervals.candidates
     eliminated = set(proof.eliminated.nonzero()[0].tolist())
@@ -97,4 +77,4 @@ def save_selection_report(
         ],
         f"The {min(_LEADERS, len(selection.values))} policies with the largest estimates.",
     )
-    page.save(path, figures=figures)
+    return page
