@@ -5,8 +5,9 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
-__all__ = ["cache_folder", "whole_or_nothing", "write_atomically"]
+__all__ = ["cache_folder", "read_archive", "whole_or_nothing", "write_atomically"]
 
 
 def cache_folder() -> Path:
@@ -44,3 +45,15 @@ def whole_or_nothing(path: Path) -> Iterator[Path]:
         os.replace(partial, path)
     finally:
         partial.unlink(missing_ok=True)
+
+
+def read_archive(path: str | os.PathLike[str], *names: str) -> list[Any]:
+    """Arrays of a ``.npz`` file by name; `KeyError` if one is missing, `TypeError` for ``.npy``."""
+    import numpy as np
+
+    with open(path, "rb") as raw:
+        archive = np.load(raw, allow_pickle=False)
+        if isinstance(archive, np.ndarray):
+            raise TypeError("it is one .npy array")
+        with archive:
+            return [archive[name] for name in names]

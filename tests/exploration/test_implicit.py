@@ -232,7 +232,7 @@ class TestByOptimization:
             ps.ExplorationByOptimization(tabular(), problem, rounds=10, output="last_half")
         learner = ps.ExplorationByOptimization(tabular(), problem, rounds=10)
         with pytest.raises(ps.InvalidArgumentError, match="cannot be listed"):
-            learner.weights  # noqa: B018
+            _ = learner.weights
 
     def test_an_average_policy_has_its_own_weights_but_not_its_own_class(self):
         x = np.random.default_rng(0).random((50, 2))

@@ -205,17 +205,18 @@ class TestPlainColumns:
             LogFile(tmp_path / "a.csv")
 
 
-class TestListsWithoutAHeader:
-    LISTS = {  # noqa: RUF012
-        "id": pa.array(["u", None]),
-        "context": pa.array([[0.5, 2.0], [1.5, 3.0]]),
-        "actions": pa.array([[2, 0], [1, 2]]),
-        "propensities": pa.array([[0.5, 0.25], [0.25, 1.0]]),
-        "rewards": pa.array([[1, 0], [None, 0]]),
-    }
+LISTS = {
+    "id": pa.array(["u", None]),
+    "context": pa.array([[0.5, 2.0], [1.5, 3.0]]),
+    "actions": pa.array([[2, 0], [1, 2]]),
+    "propensities": pa.array([[0.5, 0.25], [0.25, 1.0]]),
+    "rewards": pa.array([[1, 0], [None, 0]]),
+}
 
+
+class TestListsWithoutAHeader:
     def test_are_read_as_with_one(self, tmp_path):
-        got = read(save(tmp_path / "a.parquet", **self.LISTS))
+        got = read(save(tmp_path / "a.parquet", **LISTS))
         assert got.contexts.tolist() == [[0.5, 2], [1.5, 3]]
         assert got.actions.tolist() == [[2, 0], [1, 2]]
         assert got.propensities.tolist() == [[0.5, 0.25], [0.25, 1]]
@@ -225,14 +226,14 @@ class TestListsWithoutAHeader:
     @pytest.mark.parametrize("coded", [False, True])
     def test_contexts_alone(self, tmp_path, coded):
         column = pa.array(["a", "b"])
-        texts = {**self.LISTS, "context": column.dictionary_encode() if coded else column}
+        texts = {**LISTS, "context": column.dictionary_encode() if coded else column}
         got = read(save(tmp_path / "a.parquet", **texts), contexts_only=True)
         assert got.contexts.tolist() == ["a", "b"]
         assert got.actions.shape == (2, 0)
 
     @pytest.mark.parametrize("rewards", [pa.nulls(2), pa.array([None, [0.5, 1]])])
     def test_rewards_that_are_null(self, tmp_path, rewards):
-        got = read(save(tmp_path / "a.parquet", **{**self.LISTS, "rewards": rewards}))
+        got = read(save(tmp_path / "a.parquet", **{**LISTS, "rewards": rewards}))
         assert np.isnan(got.rewards[0]).all()
 
     @pytest.mark.parametrize(
@@ -251,7 +252,7 @@ class TestListsWithoutAHeader:
         ],
     )
     def test_others_are_refused(self, tmp_path, change, message):
-        path = save(tmp_path / "a.parquet", **{**self.LISTS, **change})
+        path = save(tmp_path / "a.parquet", **{**LISTS, **change})
         with pytest.raises(FileFormatError, match=message):
             read(path)
 

@@ -156,18 +156,19 @@ def test_costs_between_0_and_1_become_rewards(tmp_path):
     assert got.rewards.tolist() == [[1.0], [0.75], [0.0]]
 
 
+CONTEXTS = [
+    [[1.5, 0.0, -2e-300], [0.0, 1e6, 0.5]],
+    [17, 4],
+    np.array(["a b|c:d\n%é", "plain"], dtype=object),
+]
+
+
 class TestVowpalWabbitItself:
     """It reads what we write, and sees the labels and features that we mean."""
 
     @pytest.fixture
     def vw(self):
         return pytest.importorskip("vowpalwabbit")
-
-    CONTEXTS = [  # noqa: RUF012
-        [[1.5, 0.0, -2e-300], [0.0, 1e6, 0.5]],
-        [17, 4],
-        np.array(["a b|c:d\n%é", "plain"], dtype=object),
-    ]
 
     @pytest.mark.parametrize("contexts", CONTEXTS)
     @pytest.mark.parametrize(

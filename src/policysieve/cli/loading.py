@@ -8,6 +8,7 @@ from typing import Any
 import click
 import numpy as np
 
+from policysieve.cache import read_archive
 from policysieve.cli.options import known_sparsity
 from policysieve.errors import FileFormatError, InvalidArgumentError
 from policysieve.policies import LinearPolicies, Policies, PolicyTable
@@ -91,12 +92,7 @@ def _weights(path: str) -> np.ndarray:
     if not Path(path).is_file():
         raise FileNotFoundError(f"no weights at {path}")
     try:
-        with open(path, "rb") as raw:
-            archive = np.load(raw, allow_pickle=False)
-            if isinstance(archive, np.ndarray):
-                raise TypeError("it is one .npy array")
-            with archive:
-                return np.asarray(archive["weights"])
+        return np.asarray(read_archive(path, "weights")[0])
     except KeyError as error:
         raise FileFormatError(f"{path} has no array named weights") from error
     except (ValueError, OSError, EOFError, TypeError) as error:

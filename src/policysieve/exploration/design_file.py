@@ -11,7 +11,7 @@ from zipfile import BadZipFile
 import numpy as np
 import numpy.typing as npt
 
-from policysieve.cache import whole_or_nothing
+from policysieve.cache import read_archive, whole_or_nothing
 from policysieve.errors import FileFormatError, InvalidArgumentError
 from policysieve.policies import Policies
 from policysieve.problem import Problem
@@ -66,13 +66,8 @@ class DesignFile:
         if not Path(path).is_file():
             raise FileNotFoundError(f"no design at {os.fspath(path)}")
         try:
-            with open(path, "rb") as raw:
-                file = np.load(raw, allow_pickle=False)
-                if isinstance(file, np.ndarray):
-                    raise TypeError("it is one .npy array")
-                with file:
-                    header = json.loads(str(file["header"]))
-                    support, shares = file["support"], file["shares"]
+            text, support, shares = read_archive(path, "header", "support", "shares")
+            header = json.loads(str(text))
             if header["version"] != _VERSION:
                 raise FileFormatError(
                     f"{os.fspath(path)} is a design of version {header['version']}, this release "
