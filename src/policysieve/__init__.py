@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from policysieve.errors import PolicyFailureError as PolicyFailureError
     from policysieve.errors import PolicySieveError as PolicySieveError
     from policysieve.errors import UnknownValueError as UnknownValueError
+    from policysieve.errors import UnpicklableError as UnpicklableError
     from policysieve.evidence import Accuracy as Accuracy
     from policysieve.evidence import Certificate as Certificate
     from policysieve.evidence import Evidence as Evidence
@@ -28,19 +29,21 @@ if TYPE_CHECKING:
     from policysieve.evidence import check_log as check_log
     from policysieve.evidence import select as select
     from policysieve.exploration import Decisions as Decisions
-    from policysieve.exploration import EpsilonGreedy as EpsilonGreedy
-    from policysieve.exploration import Exp4 as Exp4
     from policysieve.exploration import Exploration as Exploration
-    from policysieve.exploration import ExplorationByOptimization as ExplorationByOptimization
     from policysieve.exploration import Explorer as Explorer
-    from policysieve.exploration import ListWeights as ListWeights
-    from policysieve.exploration import LogBarrier as LogBarrier
-    from policysieve.exploration import LowVarianceExploration as LowVarianceExploration
-    from policysieve.exploration import PolicyElimination as PolicyElimination
     from policysieve.exploration import Recommendation as Recommendation
-    from policysieve.exploration import Sieve as Sieve
-    from policysieve.exploration import Uniform as Uniform
     from policysieve.exploration import design as design
+    from policysieve.exploration.learners import EpsilonGreedy as EpsilonGreedy
+    from policysieve.exploration.learners import Exp4 as Exp4
+    from policysieve.exploration.learners import (
+        ExplorationByOptimization as ExplorationByOptimization,
+    )
+    from policysieve.exploration.learners import ListWeights as ListWeights
+    from policysieve.exploration.learners import LogBarrier as LogBarrier
+    from policysieve.exploration.learners import LowVarianceExploration as LowVarianceExploration
+    from policysieve.exploration.learners import PolicyElimination as PolicyElimination
+    from policysieve.exploration.learners import Sieve as Sieve
+    from policysieve.exploration.learners import Uniform as Uniform
     from policysieve.log import Log as Log
     from policysieve.log import LogFile as LogFile
     from policysieve.planning import Plan as Plan
@@ -73,18 +76,19 @@ _HOMES: dict[str, str | None] = {
     "PolicyFailureError": "errors",
     "PolicySieveError": "errors",
     "UnknownValueError": "errors",
+    "UnpicklableError": "errors",
     "Decisions": "exploration",
     "Exploration": "exploration",
     "Explorer": "exploration",
-    "ListWeights": "exploration",
-    "LogBarrier": "exploration",
-    "LowVarianceExploration": "exploration",
+    "ListWeights": "exploration.learners",
+    "LogBarrier": "exploration.learners",
+    "LowVarianceExploration": "exploration.learners",
     "Recommendation": "exploration",
-    "Uniform": "exploration",
+    "Uniform": "exploration.learners",
     "design": "exploration",
-    "EpsilonGreedy": "exploration",
-    "Exp4": "exploration",
-    "ExplorationByOptimization": "exploration",
+    "EpsilonGreedy": "exploration.learners",
+    "Exp4": "exploration.learners",
+    "ExplorationByOptimization": "exploration.learners",
     "RandomizedPolicy": "policies",
     "Accuracy": "evidence",
     "Certificate": "evidence",
@@ -94,8 +98,8 @@ _HOMES: dict[str, str | None] = {
     "check_log": "evidence",
     "select": "evidence",
     "LogFile": "log",
-    "PolicyElimination": "exploration",
-    "Sieve": "exploration",
+    "PolicyElimination": "exploration.learners",
+    "Sieve": "exploration.learners",
     "Log": "log",
     "Plan": "planning",
     "plan": "planning",

@@ -5,6 +5,8 @@ Each error derives from `PolicySieveError` and from the builtin that fits, so bo
 rule, what arrived and what to do.
 """
 
+from pickle import PicklingError
+
 __all__ = [
     "DatasetUnavailableError",
     "DecisionsError",
@@ -14,6 +16,7 @@ __all__ = [
     "PolicyFailureError",
     "PolicySieveError",
     "UnknownValueError",
+    "UnpicklableError",
 ]
 
 
@@ -57,6 +60,10 @@ class DatasetUnavailableError(PolicySieveError, OSError):
 
 class UnknownValueError(PolicySieveError, LookupError):
     """A world was asked for a value that it cannot know exactly."""
+
+
+class UnpicklableError(PolicySieveError, PicklingError):
+    """A learner or a class holds something that cannot be pickled; the message says what to do."""
 
 
 class MissingExtraError(PolicySieveError, ImportError):

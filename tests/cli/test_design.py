@@ -11,7 +11,7 @@ import pytest
 
 import policysieve as ps
 from policysieve.cli.options import as_floor
-from policysieve.exploration.designing import rounds_needed
+from policysieve.exploration.designs.designing import rounds_needed
 from policysieve.formats import open_rounds
 from tests.cli.test_cli import invoke
 

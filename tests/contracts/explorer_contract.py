@@ -2,6 +2,7 @@
 
 import copy
 import dataclasses
+import datetime
 import pickle
 
 import numpy as np
@@ -10,6 +11,10 @@ import pytest
 import policysieve as ps
 from tests.oracles.naive import importance_weighted
 from tests.statistics import assert_binomial
+
+
+def _first(x):
+    return x % 6
 
 
 class BrokenError(Exception):
@@ -210,7 +215,7 @@ class ExplorerContract:
 
     def test_more_reward_than_the_sparsity_is_refused(self):
         if not self.slates:
-            return  # a single reward cannot exceed it
+            pytest.skip("a single reward cannot exceed the sparsity")
         learner = self.learner(m=3)
         decisions = learner.ask(self.contexts(10))
         before = self.snapshot(learner)
@@ -239,6 +244,7 @@ class ExplorerContract:
         assert learner.rounds == before[1] + 2
 
     def test_a_failing_policy_changes_nothing(self):
+        """Candidates are called in ask alone, so that is where one can fail."""
         broken = []
 
         def fragile(x):
@@ -247,23 +253,48 @@ class ExplorerContract:
             return x % 6
 
         policies = ps.FunctionPolicies([lambda x: (x + 1) % 6, fragile, lambda x: x * 0], 6)
-        learner = self.make(policies, self.problem(), 0)
-        decisions = learner.ask(self.contexts(40))
+        learner, twin = (self.make(policies, self.problem(), 0) for _ in range(2))
+        for one in (learner, twin):
+            decisions = one.ask(self.contexts(40))
+            one.tell(decisions, np.ones(40))
         broken.append(True)
         with pytest.raises(
             ps.PolicyFailureError, match="policy 1 raised BrokenError: down"
         ) as caught:
-            learner.tell(decisions, np.ones(40))
+            learner.ask(self.contexts(30))
         assert caught.value.policy == 1
-        assert (learner.rounds, learner.pending) == (0, 40)
-        broken.clear()
-        learner.tell(decisions, np.ones(40))
         assert (learner.rounds, learner.pending) == (40, 0)
+        broken.clear()
+        one, other = (each.ask(self.contexts(30)) for each in (learner, twin))
+        np.testing.assert_array_equal(one.actions, other.actions)
+        broken.append(True)
+        learner.tell(one, np.zeros(30))
+        assert (learner.rounds, learner.pending) == (70, 0)
+
+    def test_each_candidate_is_called_once_for_each_round(self):
+        calls = np.zeros(4, int)
+
+        def rule(k):
+            def act(x):
+                calls[k] += len(x)
+                return (x + k) % 6
+
+            return act
+
+        policies = ps.FunctionPolicies([rule(k) for k in range(4)], n_actions=6)
+        learner, asked = self.make(policies, self.problem(), 0), 0
+        for k in range(30):
+            decisions = learner.ask(self.contexts(1 + k % 5, seed=k))
+            asked += len(decisions)
+            learner.tell(decisions, (decisions.actions[:, 0] == decisions.contexts % 6) * 1.0)
+            learner.recommend()
+        assert learner.rounds == asked
+        assert calls.tolist() == [asked] * 4
 
     def test_nothing_left_to_ask_says_what_is_missing(self):
         learner = self.learner()
         if learner.ask_limit is None:
-            return
+            pytest.skip("any batch is worth asking for")
         while learner.ask_limit:
             learner.ask(self.contexts(learner.ask_limit))
         with pytest.raises(ps.InvalidArgumentError, match="decisions wait to be told"):
@@ -279,7 +310,7 @@ class ExplorerContract:
     def test_repr_is_short(self):
         learner = self.learner()
         decisions = learner.ask(self.contexts(30))
-        assert repr(decisions) == "Decisions(30 rounds, slate_size=1, batch 0)"
+        assert repr(decisions) == "Decisions(30 rounds, slate_size=1)"
         assert "7 policies, 6 actions" in repr(learner)
 
     # --- recommend -----------------------------------------------------------------------------
@@ -321,6 +352,123 @@ class ExplorerContract:
         """The rounds behind the learner's estimates."""
         return learner.log
 
+    # --- questions -----------------------------------------------------------------------------
+
+    def look(self, learner):
+        """Every question there is."""
+        learner.recommend()
+        learner.intervals()
+        repr(learner)
+        evidence = getattr(learner, "evidence", None)
+        if evidence is not None:
+            _ = evidence.certificate().suboptimality_bound
+        waiting = learner.open_decisions()
+        return len(learner.log), learner.finished, learner.ask_limit, learner.rounds, len(waiting)
+
+    def test_looking_changes_nothing(self, m):
+        """One that is looked at after every call and one that never is give the same bits."""
+        looked, alone = self.learner(m), self.learner(m)
+        for k in range(60):
+            batches = []
+            for learner in (looked, alone):
+                batches.append(learner.ask(self.contexts(1 + k % 7, seed=k)))
+                if learner is looked:
+                    self.look(learner)
+            one, other = batches
+            np.testing.assert_array_equal(one.actions, other.actions)
+            np.testing.assert_array_equal(one.propensities, other.propensities)
+            for learner, batch in ((looked, one), (alone, other)):
+                learner.tell(batch, self.rewards(batch))
+                if learner is looked:
+                    self.look(learner)
+        assert self.snapshot(looked) == self.snapshot(alone)
+
+    # --- exploration ---------------------------------------------------------------------------
+
+    def test_the_exploration_is_what_is_played(self, m, tmp_path):
+        """With the learner's random numbers it decides the same, also from a file."""
+        learner = self.learner(m)
+        for k in range(12):
+            exploration, x = learner.exploration, self.contexts(20, seed=k)
+            every = exploration.propensities(x)
+            assert every.shape == (20, 6)
+            np.testing.assert_allclose(every.sum(axis=1), m)
+            assert (every >= 0).all()
+            rng = copy.deepcopy(learner._rng)
+            decisions = learner.ask(x)
+            exploration.save(tmp_path / "exploration.npz")
+            loaded = ps.Exploration.load(tmp_path / "exploration.npz", learner.policies)
+            assert type(loaded) is type(exploration)
+            uniforms = rng.random((20, exploration.draws_per_round))
+            for one in (exploration, loaded, pickle.loads(pickle.dumps(exploration))):
+                actions, propensities = one.choose(x, uniforms)
+                np.testing.assert_array_equal(actions, decisions.actions)
+                np.testing.assert_array_equal(propensities, decisions.propensities)
+            np.testing.assert_allclose(
+                np.take_along_axis(every, decisions.actions.astype(int), axis=1),
+                decisions.propensities,
+                rtol=1e-12,
+            )
+            learner.tell(decisions, self.rewards(decisions))
+
+    def test_explorations_never_change(self, m):
+        learner = self.learner(m)
+        first = learner.exploration
+        before = first.propensities(np.arange(5))
+        for k in range(10):
+            decisions = learner.ask(self.contexts(30, seed=k))
+            learner.tell(decisions, self.rewards(decisions))
+        np.testing.assert_array_equal(first.propensities(np.arange(5)), before)
+        with pytest.raises(dataclasses.FrozenInstanceError):
+            first.problem = None
+
+    def test_learning_from_rounds_decided_elsewhere(self, m):
+        """Its explorations and `learn` are all that another process needs."""
+        learner, fold = self.learner(m), self.learner(m)
+        for k in range(15):
+            exploration = fold.exploration
+            decisions = learner.ask(self.contexts(25, seed=k))
+            rewards = self.rewards(decisions)
+            learner.tell(decisions, rewards)
+            rounds = ps.Log(
+                contexts=decisions.contexts,
+                actions=decisions.actions,
+                propensities=decisions.propensities,
+                rewards=rewards,
+            )
+            fold.learn(rounds, exploration)
+        assert learner.log == fold.log
+        assert learner.recommend().to_dict() == fold.recommend().to_dict()
+        contexts = np.arange(5)
+        np.testing.assert_array_equal(
+            learner.exploration.propensities(contexts), fold.exploration.propensities(contexts)
+        )
+        with pytest.raises(ps.InvalidArgumentError, match="exploration must be one that"):
+            fold.learn(rounds, "uniform")
+
+    # --- open decisions ------------------------------------------------------------------------
+
+    def test_open_decisions_can_be_listed_and_settled(self):
+        learner = self.learner()
+        first, second = learner.ask(self.contexts(4)), learner.ask(self.contexts(3, seed=1))
+        learner.tell(second, np.zeros(3))
+        learner.tell(first[[1]], [0.0])
+        waiting = learner.open_decisions()
+        assert waiting.numbers.tolist() == [0, 2, 3]
+        assert ((waiting.ages >= 0) & (waiting.ages < 600)).all()
+        np.testing.assert_array_equal(waiting.actions, first.actions[[0, 2, 3]])
+        assert not len(learner.open_decisions(older_than=3600))
+        assert not len(learner.expire(older_than=datetime.timedelta(hours=1)))
+        learner.discard(waiting[:1])
+        late = learner.expire(older_than=0)
+        assert late.numbers.tolist() == [2, 3]
+        assert (learner.rounds, learner.pending) == (6, 0)
+        assert (learner.log.rewards == 0).all()
+        with pytest.raises(ps.DecisionsError, match="told or given up before"):
+            learner.tell(late, np.zeros(2))
+        with pytest.raises(ps.InvalidArgumentError, match="older_than"):
+            learner.expire(older_than="2 hours")
+
     # --- life ----------------------------------------------------------------------------------
 
     def test_pickle(self, m):
@@ -330,6 +478,35 @@ class ExplorerContract:
         for one, batch in ((learner, decisions), (copied, asked)):
             one.tell(batch, self.rewards(batch))
         assert self.snapshot(learner) == self.snapshot(copied)
+
+    def test_a_restored_copy_refuses_what_it_did_not_issue(self):
+        learner = self.learner()
+        before = learner.ask(self.contexts(10))
+        saved = pickle.dumps(learner)
+        after = learner.ask(self.contexts(10, seed=1))
+        restored = pickle.loads(saved)
+        theirs = restored.ask(self.contexts(10, seed=2))
+        for bad in (after, after[:1], after[[9]]):
+            with pytest.raises(ps.DecisionsError, match="not issued by this learner"):
+                restored.tell(bad, np.zeros(len(bad)))
+        with pytest.raises(ps.DecisionsError, match="not issued by this learner"):
+            learner.tell(theirs, np.zeros(10))
+        for one, batch in ((learner, after), (restored, theirs)):
+            one.tell(batch, np.zeros(10))
+            one.tell(before, np.zeros(10))
+            assert (one.rounds, one.pending) == (20, 0)
+        again = pickle.loads(pickle.dumps(copy.copy(restored)))
+        assert len(again.ask(self.contexts(3))) == 3
+
+    def test_lambdas_are_named_when_a_learner_is_pickled(self):
+        policies = ps.FunctionPolicies([_first, lambda x: x % 6], n_actions=6)
+        learner = self.make(policies, self.problem(), 0)
+        with pytest.raises(ps.UnpicklableError, match=r"function 1 cannot be pickled .*lambdas"):
+            pickle.dumps(learner)
+        copied = copy.deepcopy(learner)
+        assert copied.policies is policies
+        plain = self.make(ps.FunctionPolicies([_first, _first], n_actions=6), self.problem(), 0)
+        assert pickle.loads(pickle.dumps(plain)).rounds == 0
 
     def test_rebuilt_from_its_log_and_seed(self, m):
         learner, rebuilt = self.learner(m), self.learner(m)

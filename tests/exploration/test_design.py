@@ -98,7 +98,7 @@ def test_blocks_do_not_change_the_design(case, monkeypatch):
         n_actions=6,
         slate_size=problem.slate_size,
     )
-    monkeypatch.setattr("policysieve.exploration.designing._BLOCK_BYTES", 100)
+    monkeypatch.setattr("policysieve.exploration.designs.designing._BLOCK_BYTES", 100)
     np.testing.assert_allclose(ps.design(log, rules, problem).shares, whole.shares, rtol=1e-12)
 
 
@@ -108,7 +108,7 @@ def test_a_file_gives_back_the_design(case, tmp_path, sampled):
     log = uniform_log(policies, problem, rewards, 300)
     one = ps.design(log, policies, problem, sampled=sampled, rng=5)
     one.save(tmp_path / "design.npz")
-    two = ps.Exploration.load(tmp_path / "design.npz", policies, rng=7)
+    two = ps.Exploration.load(tmp_path / "design.npz", policies)
     contexts = np.arange(5)
     np.testing.assert_array_equal(one.propensities(contexts), two.propensities(contexts))
     assert (two.mixing, two.variance_bound, two.problem) == (
@@ -116,8 +116,8 @@ def test_a_file_gives_back_the_design(case, tmp_path, sampled):
         one.variance_bound,
         one.problem,
     )
-    again = ps.Exploration.load(tmp_path / "design.npz", policies, rng=7)
-    np.testing.assert_array_equal(two.ask(contexts).actions, again.ask(contexts).actions)
+    again = one.ask(contexts, rng=7).actions
+    np.testing.assert_array_equal(two.ask(contexts, rng=7).actions, again)
     assert (tmp_path / "design.npz").stat().st_size < 3000
 
 
@@ -127,10 +127,11 @@ def test_remembered_and_computed_propensities_agree(case, monkeypatch):
     contexts = np.random.default_rng(1).integers(0, 5, 64)
     batches = []
     for budget in (1 << 26, 0):
-        monkeypatch.setattr("policysieve.exploration.marginals._BYTES", budget)
-        exploration = ps.design(log, policies, problem, rng=3)
+        monkeypatch.setattr("policysieve.exploration.designs.parts._BYTES", budget)
+        exploration = ps.design(log, policies, problem)
+        rng = np.random.default_rng(3)
         for part in (contexts[:10], contexts):
-            decisions = exploration.ask(part)
+            decisions = exploration.ask(part, rng=rng)
         batches.append(decisions)
     np.testing.assert_array_equal(batches[0].actions, batches[1].actions)
     np.testing.assert_allclose(batches[0].propensities, batches[1].propensities, rtol=1e-12)
@@ -166,7 +167,7 @@ def test_bad_logs(case):
 def test_bad_files(case, tmp_path):
     policies, rewards, problem = case
     path = tmp_path / "design.npz"
-    with pytest.raises(FileNotFoundError, match="no design"):
+    with pytest.raises(FileNotFoundError, match="no exploration"):
         ps.Exploration.load(path, policies)
     ps.design(uniform_log(policies, problem, rewards, 30), policies, problem).save(path)
     whole = path.read_bytes()
@@ -174,12 +175,12 @@ def test_bad_files(case, tmp_path):
     with pytest.raises(ps.InvalidArgumentError, match=r"made for, .*n_policies=9.* got .*=4"):
         ps.Exploration.load(path, fewer)
     others = ps.PolicyTable(policies.table[:, ::-1], n_actions=6)
-    with pytest.raises(ps.InvalidArgumentError, match="make a new design for other policies"):
+    with pytest.raises(ps.InvalidArgumentError, match="make a new one for other policies"):
         ps.Exploration.load(path, others)
     turned = [whole[:i] + bytes([whole[i] ^ 0xFF]) + whole[i + 1 :] for i in range(70, 140, 7)]
     for broken in (*turned, whole[:-40], whole[:20], b"", b"hello"):
         path.write_bytes(broken)
-        with pytest.raises(ps.FileFormatError, match="not a readable design"):
+        with pytest.raises(ps.FileFormatError, match="not a readable exploration"):
             ps.Exploration.load(path, policies)
     with open(path, "wb") as file:
         np.savez(file, header='{"version": 9}', support=[0], shares=[1.0])

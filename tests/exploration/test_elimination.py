@@ -46,13 +46,13 @@ def test_uniform_over_what_survivors_show(m):
     rng, numbers = np.random.default_rng(3), set()
     while len(learner.survivors) > 3 and learner.rounds < 5000:
         play_to_the_next_look(learner, world, rng)
-        np.testing.assert_array_equal(learner._design.survivors, learner.survivors)
+        np.testing.assert_array_equal(learner.exploration.survivors, learner.survivors)
         if len(learner.survivors) in numbers:
             continue
         numbers.add(len(learner.survivors))
         sizes = [len(np.unique(slates[x, learner.survivors])) for x in range(100)]
         assert learner.mixing == 1
-        assert learner._design.floor == pytest.approx(m / max(sizes))
+        assert learner.exploration.floor == pytest.approx(m / max(sizes))
         contexts = rng.permutation(100)[: learner.ask_limit]
         decisions = learner.ask(contexts)
         for x, shown, found in zip(

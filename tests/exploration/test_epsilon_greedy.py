@@ -60,23 +60,6 @@ def test_the_leader_stands_still_within_a_batch():
     np.testing.assert_array_equal(later.propensities == 0.75, later.actions == 1)
 
 
-def test_only_the_leader_is_consulted_when_acting():
-    calls = []
-
-    def rule(name):
-        def act(x):
-            calls.append(name)
-            return np.zeros(len(x), int)
-
-        return act
-
-    learner = make(ps.FunctionPolicies([rule("a"), rule("b"), rule("c")], n_actions=6))
-    learner.ask(np.zeros(10))
-    calls.clear()
-    learner.ask(np.zeros(10))
-    assert set(calls) == {"a"}
-
-
 @pytest.mark.parametrize("m", [1, 2])
 def test_estimates_are_right_on_average_and_intervals_hold(m):
     policies, rewards = random_case(seed=10 + m, m=m)

@@ -7,7 +7,8 @@ import pytest
 
 import policysieve as ps
 from policysieve.evidence import rewarded_events
-from policysieve.exploration.list_weights import ListExploration, draw_list
+from policysieve.exploration.designs import ListExploration
+from policysieve.exploration.learners.list_weights import draw_list
 from tests.exploration.cases import play, random_case, uniform_log
 from tests.oracles import baselines as oracle
 
@@ -79,9 +80,7 @@ def test_list_exploration_is_unbiased_by_enumeration(m, listed):
     K = 5
     policies, rewards = random_case(seed=20 + m, m=m, K=K, n_policies=4, n_contexts=1)
     problem = ps.Problem(n_actions=K, slate_size=m, epsilon=0.3, delta=0.1)
-    design = ListExploration(
-        policies, problem, listed=np.array(listed, dtype=np.int32), mixing=0.3, rng=0
-    )
+    design = ListExploration(policies, problem, listed=np.array(listed, dtype=np.int32), mixing=0.3)
     W = design.propensities([0])[0]
     assert W.sum() == pytest.approx(m)
     slates = [set(slate) for slate in policies.actions([0])[0].tolist()]

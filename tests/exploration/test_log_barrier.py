@@ -8,7 +8,7 @@ from scipy import optimize
 
 import policysieve as ps
 from policysieve.evidence import rewarded_events
-from policysieve.exploration.log_barrier import log_barrier_weights
+from policysieve.exploration.learners.log_barrier import log_barrier_weights
 from tests.exploration.cases import play, random_case, uniform_log
 from tests.oracles import baselines as oracle
 

@@ -11,6 +11,7 @@ import policysieve as ps
 from tests.contracts.explorer_contract import ExplorerContract
 from tests.oracles import low_variance as oracle
 from tests.oracles import sizes
+from tests.oracles.naive import importance_weighted
 from tests.statistics import TINY, assert_at_most
 
 
@@ -120,7 +121,7 @@ def test_equals_the_naive_algorithm_when_weights_explode():
         rewards=rewards[contexts[:, None], shown],
     )
     from policysieve.evidence import rewarded_events
-    from policysieve.exploration.hedge import AveragedHedge, HedgeSettings
+    from policysieve.exploration.designs.hedge import AveragedHedge, HedgeSettings
 
     hedge = AveragedHedge(
         HedgeSettings(
@@ -163,7 +164,7 @@ def test_paper_draws_agree_in_distribution():
         rewards=rewards[contexts[:, None], shown],
     )
     from policysieve.evidence import rewarded_events
-    from policysieve.exploration.hedge import HedgeSettings, SampledHedge
+    from policysieve.exploration.designs.hedge import HedgeSettings, SampledHedge
 
     settings = HedgeSettings(
         n_policies=3, n_actions=4, slate_size=1, mixing=0.3, learning_rate=0.5, horizon=12
@@ -199,7 +200,7 @@ def test_paper_draws_average_to_the_default():
     learner = ps.LowVarianceExploration(
         policies, problem, explore_rounds=9000, estimate_rounds=1, sampled=True, rng=4
     )
-    object.__setattr__(learner._hedge.settings, "learning_rate", 0.0)
+    learner.learning_rate = 0.0
     play(learner, rewards, 9000, 500, seed=1)
     counts = np.zeros(9)
     counts[learner.design.support] = learner.design.shares * 9000
@@ -272,14 +273,19 @@ def test_rounds_between_the_phases_count_in_neither():
     decisions = learner.ask(np.zeros(80, int))
     assert learner.ask_limit == 0
     learner.tell(decisions, rewards[0, decisions.actions])
-    assert learner._explored.rounds == 50
-    assert learner._estimated.rounds == 0
+    log = learner.log
+    slates = policies.actions(log.contexts).tolist()
+    naive = importance_weighted(slates, log.actions, log.propensities, log.rewards)
+    np.testing.assert_allclose(learner.intervals().values, naive[:50].mean(axis=0))
     assert learner.ask_limit == 30
     more = learner.ask(np.zeros(45, int))
     learner.tell(more, rewards[0, more.actions])
-    assert learner._estimated.rounds == 30
     assert learner.finished
     assert learner.rounds == 125
+    log = learner.log
+    slates = policies.actions(log.contexts).tolist()
+    naive = importance_weighted(slates, log.actions, log.propensities, log.rewards)
+    np.testing.assert_allclose(learner.intervals().values, naive[80:110].mean(axis=0))
     before = learner.recommend()
     extra = learner.ask(np.zeros(5, int))
     learner.tell(extra, rewards[0, extra.actions])
@@ -458,4 +464,5 @@ def test_the_promise_can_be_broken():
             rng=seed,
         )
         wrong += ps.run(learner, world, rng=100 + seed).suboptimality > epsilon
-    assert wrong > 20
+    with pytest.raises(AssertionError):
+        assert_at_most(wrong, 50, 0.05, alpha=1e-3)

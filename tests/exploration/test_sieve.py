@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import policysieve as ps
+from policysieve.exploration.designs.needs import needs_of
 from tests.contracts.explorer_contract import ExplorerContract
 from tests.exploration.cases import play
 from tests.oracles import sieve as oracle
@@ -42,14 +43,14 @@ def at(design, slates):
 
 def designs_met(learner, world, rounds, rng=1):
     """Play, and yield each design when it has just been made."""
-    rng, last = np.random.default_rng(rng), learner._design
+    rng, last = np.random.default_rng(rng), learner.exploration
     yield last
     while learner.rounds < rounds and not learner.finished:
         draw = world.draw(min(learner.ask_limit, 50), rng)
         decisions = learner.ask(draw.contexts)
         learner.tell(decisions, draw.rewards(decisions.actions))
-        if learner._design is not last:
-            last = learner._design
+        if learner.exploration is not last:
+            last = learner.exploration
             yield last
 
 
@@ -80,7 +81,7 @@ def test_propensities_floors_and_ranges_are_exact(m):
     assert learner.mixing == 0.4
     decisions = learner.ask(np.arange(100)[: learner.ask_limit])
     for x, (shown, found) in enumerate(zip(decisions.actions, decisions.propensities, strict=True)):
-        W = at(learner._design, slates[x])
+        W = at(learner.exploration, slates[x])
         np.testing.assert_allclose(found, [W[int(j)] for j in shown], rtol=1e-9)
 
 
@@ -128,8 +129,14 @@ def test_ranges_where_contexts_cannot_be_listed(m, mixing, widest):
     rng = np.random.default_rng(int(widest))
     p_hat, need = rng.dirichlet(np.full(6, 0.3)), widest ** -rng.random(6)
     p_hat[2] = 0.0
-    (design,) = ps.Sieve(unlisted, problem, rng=0)._make(p_hat, [mixing], need)
-    (known,) = ps.Sieve(listed, problem, rng=0)._make(p_hat, [mixing], need)
+    arguments = {
+        "survivors": np.arange(6),
+        "need": need,
+        "p_hat": p_hat,
+        "mixings": np.array([mixing]),
+    }
+    (design,) = needs_of(unlisted, problem, **arguments, listed=False)
+    (known,) = needs_of(listed, problem, **arguments, listed=True)
     assert known.floor >= design.floor * (1 - 1e-9)
     assert (known.ranges <= design.ranges * (1 + 1e-9)).all()
     for slates in listed.actions(np.arange(500)):
@@ -143,22 +150,20 @@ def test_ranges_where_contexts_cannot_be_listed(m, mixing, widest):
 
 def test_contexts_are_listed_only_when_that_is_cheap(monkeypatch):
     """From as many rounds on as there are contexts, or when there are few slates in all."""
-    monkeypatch.setattr("policysieve.exploration.sifting._CHEAP", 499)
+    monkeypatch.setattr("policysieve.exploration.learners.sifting._CHEAP", 499)
     pairs = [lambda x, k=k: (x + k // 2) % 9 for k in range(6)]  # two policies of each kind
     unlisted = ps.FunctionPolicies(pairs, n_actions=9)
     listed = ps.PolicyTable(unlisted.actions(np.arange(500)), n_actions=9)
     problem = ps.Problem(n_actions=9, epsilon=0.001, delta=0.1)
-    learner = ps.Sieve(listed, problem, rng=0)
-    p_hat, need = np.full(6, 1 / 6), 0.5 ** np.arange(6.0)
-    (bound,) = ps.Sieve(unlisted, problem, rng=0)._make(p_hat, [0.5], need)
-    (early,) = learner._make(p_hat, [0.5], need)
-    np.testing.assert_array_equal(early.ranges, bound.ranges)
-    play(learner, np.zeros((500, 9)), 500, 20, seed=0)
-    (late,) = learner._make(p_hat, [0.5], need)
-    assert (late.ranges < bound.ranges).all()
+    first = [ps.Sieve(one, problem, rng=0).exploration for one in (listed, unlisted)]
+    np.testing.assert_array_equal(first[0].ranges, first[1].ranges)
+    late = [ps.Sieve(one, problem, mixing=0.5, rng=0) for one in (listed, unlisted)]
+    for learner in late:
+        play(learner, np.zeros((500, 9)), 600, 20, seed=0)
+    assert (late[0].exploration.ranges < late[1].exploration.ranges).all()
     monkeypatch.undo()
-    (cheap,) = ps.Sieve(listed, problem, rng=0)._make(p_hat, [0.5], need)
-    np.testing.assert_array_equal(cheap.ranges, late.ranges)
+    cheap = ps.Sieve(listed, problem, rng=0).exploration
+    assert (cheap.ranges < first[0].ranges).all()
 
 
 def graded(shares=(0.9, 0.7, 0.5, 0.3, 0.0), K=5):
@@ -174,7 +179,7 @@ def test_needs_are_larger_for_policies_closer_to_the_leader():
     learner = ps.Sieve(policies, problem, rng=0)
     play(learner, rewards, 150, 10, seed=1)
     assert len(learner.survivors) == 5
-    need = learner._design.need
+    need = learner.exploration.need
     assert need[0] == 1
     assert (np.diff(need) < 0).all()
     assert need[-1] == pytest.approx(0.05 / 0.95, rel=0.5)
@@ -187,19 +192,20 @@ def test_needs_from_the_log():
     learner = ps.Sieve(policies, problem, rng=2)
     rng, checked = np.random.default_rng(3), 0
     while learner.rounds < 400:
-        before = learner._design
+        before = learner.exploration
         contexts = rng.integers(0, 100, min(10, learner.ask_limit))
         decisions = learner.ask(contexts)
         learner.tell(decisions, rewards[contexts[:, None], decisions.actions])
-        if learner._design is before:
+        if learner.exploration is before:
             continue
         log = learner.log
         slates = policies.actions(log.contexts).tolist()
         earned = importance_weighted(slates, log.actions, log.propensities, log.rewards)
-        z = earned[:, [learner._certificate.leader]] - earned
+        leader = learner.recommend().policy
+        z = earned[:, [leader]] - earned
         gap = np.maximum(z.mean(axis=0) - z.std(axis=0) / np.sqrt(len(z)) / 2, 0)
         expected = 0.1 / (0.1 + gap[learner.survivors])
-        np.testing.assert_allclose(learner._design.need, expected, rtol=1e-9)
+        np.testing.assert_allclose(learner.exploration.need, expected, rtol=1e-9)
         checked += 1
     assert checked > 10
 
@@ -209,9 +215,17 @@ def test_without_rewards_only_the_ranges_matter():
     policies, rewards = graded()
     learner = ps.Sieve(policies, ps.Problem(n_actions=5, epsilon=0.05, delta=0.1), rng=0)
     play(learner, 0 * rewards, 40, 10, seed=1)
-    assert (learner._design.need == 1).all()
-    even, mixed = (design.ranges.max() for design in learner._make(np.full(5, 0.2), (1.0, 0.5)))
-    assert even < mixed
+    assert (learner.exploration.need == 1).all()
+    even, mixed = needs_of(
+        policies,
+        learner.problem,
+        survivors=np.arange(5),
+        need=np.ones(5),
+        p_hat=np.full(5, 0.2),
+        mixings=np.array([1.0, 0.5]),
+        listed=True,
+    )
+    assert even.ranges.max() < mixed.ranges.max()
     assert learner.mixing == 1
 
 
@@ -306,29 +320,3 @@ def test_bad_arguments(arguments, message):
     world, policies = one_good()
     with pytest.raises(ps.InvalidArgumentError, match=message):
         ps.Sieve(policies, world.problem(epsilon=0.1, delta=0.1), **arguments)
-
-
-@pytest.mark.parametrize("step", ["certificate", "_redesign"])
-def test_a_look_that_fails_counts_no_round_twice(monkeypatch, step):
-    policies, rewards = graded()
-    problem = ps.Problem(n_actions=5, epsilon=0.05, delta=0.1)
-    learner, twin = (ps.Sieve(policies, problem, rng=0) for _ in range(2))
-    for one in (learner, twin):
-        play(one, rewards, 60, 10, seed=1)
-    contexts = np.random.default_rng(5).integers(0, 100, 100)
-    decisions, same = learner.ask(contexts), twin.ask(contexts)
-    told = rewards[contexts[:, None], decisions.actions]
-
-    def interrupted(*_args, **_kwargs):
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr(learner.evidence if step == "certificate" else learner, step, interrupted)
-        with pytest.raises(KeyboardInterrupt):
-            learner.tell(decisions, told)
-    assert (learner.rounds, learner.evidence.rounds) == (60, 60)
-    for one, batch in ((learner, decisions), (twin, same)):
-        one.tell(batch, told)
-    assert learner.evidence.rounds == 160
-    assert learner.recommend() == twin.recommend()
-    assert learner.ask(contexts).propensities.tolist() == twin.ask(contexts).propensities.tolist()

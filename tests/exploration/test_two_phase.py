@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import policysieve as ps
-from policysieve.exploration.list_weights import ListExploration
+from policysieve.exploration.designs import ListExploration
 from tests.contracts.explorer_contract import ExplorerContract
 from tests.exploration.cases import assert_unbiased, play, random_case, true_values
 from tests.oracles import baselines as oracle

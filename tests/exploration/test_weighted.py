@@ -69,7 +69,7 @@ def make(table, K=6, **arguments):
 @pytest.mark.parametrize("remember", [True, False])
 def test_equals_the_naive_algorithm(monkeypatch, remember):
     if not remember:
-        monkeypatch.setattr("policysieve.exploration.marginals._BYTES", 0)
+        monkeypatch.setattr("policysieve.exploration.designs.parts._BYTES", 0)
     table, labels = random_case(0)
     learner = make(table, rounds=400)
     play(learner, labels, 400)

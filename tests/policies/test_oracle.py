@@ -8,7 +8,7 @@ from scipy import sparse
 
 import policysieve as ps
 from policysieve.evidence import rewarded_events
-from policysieve.exploration.frank_wolfe import FrankWolfe
+from policysieve.exploration.designs.frank_wolfe import FrankWolfe
 
 pytest.importorskip("sklearn")
 from sklearn.feature_extraction.text import CountVectorizer

@@ -9,7 +9,8 @@ from scipy import stats
 
 from policysieve.evidence import Evidence
 from policysieve.evidence.certificate import Method
-from policysieve.exploration import Uniform, design
+from policysieve.exploration import design
+from policysieve.exploration.learners import Uniform
 from policysieve.log import Log
 from policysieve.policies import PolicyTable
 from policysieve.problem import Problem
@@ -77,7 +78,7 @@ def false_certificates(method: Method, explorer: str, runs: int) -> dict[str, An
             )
             # The classical methods need one range for all rounds, declared in advance.
             evidence.add(log, floor=0.1 if explorer == "greedy" else 0.25)
-            proof = evidence.certificate()
+            proof = evidence.eliminate()
             gap = _NULL_MEANS.max() - _NULL_MEANS[proof.leader]
             if gap > proof.suboptimality_bound or proof.eliminated[0]:
                 false += 1
@@ -126,7 +127,7 @@ def _race(n_actions: int, source: str, seed: int, max_rounds: int) -> dict[str, 
         for method in METHODS:
             if done[method] == np.inf:
                 evidence[method].add(log, floor=floor, ranges=ranges)
-                if evidence[method].certificate().certified:
+                if evidence[method].eliminate().certified:
                     done[method] = evidence[method].rounds
         if np.inf not in done.values():
             break

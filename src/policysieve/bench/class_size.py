@@ -10,10 +10,10 @@ import numpy as np
 
 from policysieve.bench.timing import best_seconds
 from policysieve.evidence import Events
-from policysieve.exploration import LowVarianceExploration
-from policysieve.exploration.hedge import AveragedHedge, HedgeSettings
+from policysieve.exploration.designs.hedge import AveragedHedge, HedgeSettings
+from policysieve.exploration.learners import LowVarianceExploration
 from policysieve.kernels.hits import find_hits
-from policysieve.policies import PolicyTable
+from policysieve.policies import PolicyTable, Slates
 from policysieve.problem import Problem
 
 __all__ = ["growth", "memory_bandwidth", "peak_memory"]
@@ -138,8 +138,7 @@ def _random_events(n_policies: int, n_contexts: int, n_events: int) -> tuple[Any
     events = Events(
         n_rounds=100 * n_events,
         rounds=np.arange(n_events) * 100,
-        table=table,
-        rows=np.resize(rng.permutation(n_contexts), n_events),
+        answers=Slates(table, np.resize(rng.permutation(n_contexts), n_events)),
         actions=rng.integers(0, 100, (n_events, 1)).astype(np.int32),
         propensities=np.full((n_events, 1), 0.01),
         rewards=np.ones((n_events, 1)),

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from policysieve.bench.tasks import Task
 from policysieve.evidence import Evidence
-from policysieve.exploration import (
+from policysieve.exploration.learners import (
     EpsilonGreedy,
     Exp4,
     ExplorationByOptimization,
@@ -264,7 +264,7 @@ def _certify_uniform(
         _advance(player, world, min(stop, most), rng)
         floor = problem.slate_size / problem.n_actions
         evidence.add(player.log[seen:], floor=floor)
-        proof = evidence.certificate()
+        proof = evidence.eliminate()
         if proof.certified or player.rounds >= most:
             return proof.leader, proof.rounds if proof.certified else None
         stop = int(_LOOK * stop) + 1

@@ -12,7 +12,7 @@ from policysieve.bench.hard_worlds import arms_among_many
 from policysieve.bench.samples import DELTA, picking, proving, rounds_needed
 from policysieve.bench.slopes import fit_slope
 from policysieve.bench.sweeps import RATES, SWEEPS, Point, Rate, Sweep
-from policysieve.exploration import LowVarianceExploration
+from policysieve.exploration.learners import LowVarianceExploration
 from policysieve.theory import rate_variance, variance_bound
 
 __all__ = ["ScalingSettings", "scaling"]

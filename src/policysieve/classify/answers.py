@@ -1,7 +1,7 @@
 """The rounds of a classifier: what was asked, shown and answered, in order."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -10,35 +10,58 @@ import numpy.typing as npt
 from policysieve.evidence import Accuracy, accuracy_from
 from policysieve.log import Log
 
-__all__ = ["Answers", "stacked"]
+__all__ = ["Answers", "Rows", "stacked"]
 
 
-@dataclass
-class Answers:
-    """Feature rows with the labels shown there and the answers; grows in blocks.
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """What is kept with rounds that wait for their answers.
 
     Attributes
     ----------
-    rows : list of matrices of shape (n, d)
+    features : matrix of shape (n, d)
         Dense or sparse.
-    logs : list of Log
-        Labels shown as numbers, propensities, answers; contexts number the rounds.
-    best : list of integer arrays of shape (n, m)
-        What `predict` would have said when the round was decided.
-    rounds : int
+    best : integer array of shape (n, m)
+        What `predict` would have said when the rounds were decided.
     """
 
-    rows: list[Any] = field(default_factory=list)
-    logs: list[Log] = field(default_factory=list)
-    best: list[npt.NDArray[np.intp]] = field(default_factory=list)
-    rounds: int = 0
+    features: Any
+    best: npt.NDArray[np.intp]
 
-    def add(self, rows: Any, log: Log, best: npt.NDArray[np.intp]) -> None:
-        """Add rounds at the end."""
-        self.rows.append(rows)
-        self.logs.append(log)
-        self.best.append(best)
-        self.rounds += len(log)
+    def take(self, which: Any) -> "Rows":
+        """Some of the rounds."""
+        return Rows(self.features[which], self.best[which])
+
+    def plus(self, later: "Rows") -> "Rows":
+        """These, and the others behind them."""
+        both = (self, later)
+        return Rows(stacked([r.features for r in both]), np.concatenate([r.best for r in both]))
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """Feature rows with the labels shown there and the answers. A value.
+
+    Attributes
+    ----------
+    blocks : tuple of (Rows, Log)
+        In order, each at least twice as long as the next, so that a round is copied seldom. Logs
+        have labels shown as numbers, propensities and answers; contexts number the rounds.
+    """
+
+    blocks: tuple[tuple[Rows, Log], ...] = ()
+
+    @property
+    def rounds(self) -> int:
+        """How many there are."""
+        return sum(len(log) for _, log in self.blocks)
+
+    def plus(self, rows: Rows, log: Log) -> "Answers":
+        """These, and rounds behind them."""
+        blocks = [*self.blocks, (rows, log)]
+        while len(blocks) > 1 and len(blocks[-2][1]) < 2 * len(blocks[-1][1]):
+            blocks[-2:] = [_joined(blocks[-2:])]
+        return Answers(tuple(blocks))
 
     def accuracy(
         self,
@@ -65,15 +88,17 @@ class Answers:
         return replace(accuracy_from(log[first:], best, level), delta=delta)
 
     def together(self) -> tuple[Any, Log, npt.NDArray[np.intp]]:
-        """All rounds as one block."""
-        if len(self.rows) > 1:
-            rows, log, best = (
-                stacked(self.rows),
-                Log.concatenate(self.logs),
-                np.concatenate(self.best),
-            )
-            self.rows, self.logs, self.best = [rows], [log], [best]
-        return self.rows[0], self.logs[0], self.best[0]
+        """All rounds as one block: features, log, and what was best."""
+        rows, log = _joined(self.blocks)
+        return rows.features, log, rows.best
+
+
+def _joined(blocks: Sequence[tuple[Rows, Log]]) -> tuple[Rows, Log]:
+    if len(blocks) == 1:
+        return blocks[0]
+    features = stacked([rows.features for rows, _ in blocks])
+    best = np.concatenate([rows.best for rows, _ in blocks])
+    return Rows(features, best), Log.concatenate([log for _, log in blocks])
 
 
 def stacked(rows: list[Any]) -> Any:

@@ -39,8 +39,13 @@ class LabelDecisions:
     def __len__(self) -> int:
         return len(self.decisions)
 
+    @property
+    def ages(self) -> npt.NDArray[np.float64]:
+        """Seconds since they were asked for, shape (n,)."""
+        return self.decisions.ages
+
     def __repr__(self) -> str:
-        return f"LabelDecisions({len(self)} rounds, batch {self.decisions.batch})"
+        return f"LabelDecisions({len(self)} rounds)"
 
     def __getitem__(self, rows: Any) -> "LabelDecisions":
         part = self.decisions[rows]

@@ -1,6 +1,6 @@
 """What both classifiers share: ask for labels, tell which were right, and how good they are."""
 
-import uuid
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -13,7 +13,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import validate_data
 
 from policysieve.checks import as_rewards, as_rng, integer, number
-from policysieve.classify.answers import Answers, stacked
+from policysieve.classify.answers import Answers, Rows
 from policysieve.classify.counts import LabelCounts
 from policysieve.classify.decisions import LabelDecisions
 from policysieve.classify.exploring import best_labels, draw_labels, inclusion
@@ -22,16 +22,19 @@ from policysieve.classify.likelihoods import Likelihood
 from policysieve.classify.model import Array, Block, LabelModel, check_features
 from policysieve.errors import DecisionsError, InvalidArgumentError
 from policysieve.evidence import Accuracy
-from policysieve.exploration.ledger import Ledger, Origin
+from policysieve.exploration import Decisions
+from policysieve.exploration.asking import Asking
+from policysieve.exploration.ledger import Part
 from policysieve.log import Log
 
 __all__ = ["LabelLearner"]
 
 _GROWTH = 1.05  # of the rounds between two fits
 _STREAM = 4  # of random numbers
+_STARTING = threading.RLock()  # no classifier has a lock of its own before its first rows
 
 
-class LabelLearner(BaseEstimator):
+class LabelLearner(Asking, BaseEstimator):
     """A classifier that learns from answers to what it showed.
 
     Subclasses have the parameters `classes`, `prior_variance`, `mixing` and `random_state`, a
@@ -61,30 +64,24 @@ class LabelLearner(BaseEstimator):
         InvalidArgumentError
             If X is not like earlier rows; nothing is changed.
         """
-        if self.__sklearn_is_fitted__():
+        with _STARTING:
+            started = self.__sklearn_is_fitted__()
+            if not started:
+                with self._all_or_nothing():
+                    rows = self._rows(X, reset=True)
+                    self._start(self._given_classes(), rows)
+        if started:
             rows = self._rows(X)
-        else:
-            with self._all_or_nothing():
-                rows = self._rows(X, reset=True)
-                self._start(self._given_classes(), rows)
         smallest = number("mixing", self.mixing, above=0, below=1, closed=True)
-        z, spread, size = self._model.logits(rows), self._model.spreads(rows), self._size
-        q = inclusion(
-            z, spread, self._counts, self._likelihood, size=size, smallest=smallest, rng=self._rng
-        )
-        actions = draw_labels(q, size, self._rng)
-        waiting = rows.copy(), best_labels(z, size)
-        issued = self._ledger.issue(
-            np.arange(self._asked, self._asked + len(actions)),
-            actions,
-            np.take_along_axis(q, actions.astype(np.intp), axis=1),
-        )
-        self._waiting[issued.batch] = waiting
-        self._asked += len(actions)
-        labels, propensities = self.classes_[actions], issued.propensities
-        if self._single:
-            labels, propensities = labels[:, 0], propensities[:, 0]
-        return LabelDecisions(labels, propensities, issued)
+        with self._lock:
+            self._catch_up()
+            before, issued = self._rng.bit_generator.state, self._ledger.issued
+            try:
+                return self._decide(rows, smallest)
+            except BaseException:
+                if self._ledger.issued == issued:
+                    self._rng.bit_generator.state = before
+                raise
 
     def tell(self, decisions: LabelDecisions, rewards: Any) -> None:
         """Report which of the labels shown were right.
@@ -103,7 +100,10 @@ class LabelLearner(BaseEstimator):
             The classifier is then as it was before.
         """
         self._check_decisions(decisions)
-        self._settle(decisions, as_rewards(rewards, len(decisions), self._size, None))
+        checked = as_rewards(rewards, len(decisions), self._size, None)
+        with self._lock:
+            self._catch_up()
+            self._settle(decisions.decisions, checked)
 
     def discard(self, decisions: LabelDecisions) -> None:
         """Give up on answers that will never come.
@@ -111,7 +111,35 @@ class LabelLearner(BaseEstimator):
         Only for reasons that have nothing to do with whether they were right.
         """
         self._check_decisions(decisions)
-        self._settle(decisions, None)
+        with self._lock:
+            self._catch_up()
+            self._settle(decisions.decisions, None)
+
+    def open_decisions(self, *, older_than: Any = None) -> LabelDecisions:
+        """Labels that wait for their answers, in order; ``.ages`` says for how long.
+
+        Parameters
+        ----------
+        older_than : seconds or timedelta, optional
+            Only those that have waited for at least so long.
+        """
+        self._check_started()
+        return self._labelled_decisions(self._open(older_than))
+
+    def expire(self, *, older_than: Any) -> LabelDecisions:
+        """Settle labels that have waited too long as wrong, and return them.
+
+        Parameters
+        ----------
+        older_than : seconds or timedelta
+            How long a label may wait; 0 settles all.
+        """
+        self._check_started()
+        with self._lock:
+            self._catch_up()
+            late = self._open(older_than)
+            self._settle(late, np.zeros(late.actions.shape))
+        return self._labelled_decisions(late)
 
     def accuracy(
         self, model: Any = None, *, since: int | None = None, delta: float = 0.05
@@ -143,7 +171,7 @@ class LabelLearner(BaseEstimator):
                 f"model must be a fitted classifier, an object with predict, got {model!r}"
             )
         say = None if model is None else partial(self._said_by, model)
-        return self._answers.accuracy(say, since=since, delta=delta)
+        return self._snapshot()._answers.accuracy(say, since=since, delta=delta)
 
     @property
     def log(self) -> Log:
@@ -152,21 +180,22 @@ class LabelLearner(BaseEstimator):
         Contexts are feature rows, or the numbers of the rounds where features are sparse.
         """
         self._check_started()
-        if not self._answers.rounds:
+        answers = self._snapshot()._answers
+        if not answers.rounds:
             return Log.empty(contexts=np.empty(0, np.int64), slate_size=self._size)
-        rows, log, _ = self._answers.together()
+        rows, log, _ = answers.together()
         contexts = np.arange(len(log)) if hasattr(rows, "tocsr") else rows
         return Log.trusted(contexts, log.actions, log.propensities, log.rewards)
 
     @property
     def rounds(self) -> int:
         """How many rounds were learnt from."""
-        return self._answers.rounds if self.__sklearn_is_fitted__() else 0
+        return self._snapshot()._answers.rounds if self.__sklearn_is_fitted__() else 0
 
     @property
     def pending(self) -> int:
         """How many rounds were asked for and are not settled yet."""
-        return self._ledger.pending if self.__sklearn_is_fitted__() else 0
+        return self._n_pending() if self.__sklearn_is_fitted__() else 0
 
     def predict_proba(self, X: Any) -> Array:
         """Probability that each label is right, shape (n, n_classes), as ``classes_`` has them."""
@@ -200,10 +229,8 @@ class LabelLearner(BaseEstimator):
         for _, shown, answers in labelled:
             self._counts = self._counts.with_answers(shown, answers, np.ones(answers.shape))
         self._answers = Answers()
-        self._ledger = Ledger(issuer=uuid.uuid4().hex)
-        self._waiting: dict[int, tuple[Any, npt.NDArray[np.intp]]] = {}
-        self._asked = 0
         self._fit_at = self._next_fit(0)
+        self._open_ledger()
 
     def _check_decisions(self, decisions: Any) -> None:
         if not isinstance(decisions, LabelDecisions):
@@ -212,38 +239,41 @@ class LabelLearner(BaseEstimator):
             )
         self._check_started()
 
-    def _settle(self, decisions: LabelDecisions, rewards: Array | None) -> None:
-        """Enter answers, or None if they will never be known, and learn what is ready."""
-        inner = decisions.decisions
-        self._ledger.settle(inner, rewards)
-        try:
-            ready = self._ledger.ready()
-            if ready is not None:
-                self._learn(*ready)
-        except BaseException:
-            self._ledger.undo(inner)
-            raise
-        self._ledger.release(0 if ready is None else len(ready[0]))
-        for batch in [batch for batch in self._waiting if batch < self._ledger.oldest_batch]:
-            del self._waiting[batch]
+    def _decide(self, rows: Any, smallest: float) -> LabelDecisions:
+        """Draw labels and write them down."""
+        z, spread, size = self._model.logits(rows), self._model.spreads(rows), self._size
+        q = inclusion(
+            z, spread, self._counts, self._likelihood, size=size, smallest=smallest, rng=self._rng
+        )
+        actions = draw_labels(q, size, self._rng)
+        first = self._ledger.issued
+        issued = self._ledger.issue(
+            np.arange(first, first + len(actions)),
+            actions,
+            np.take_along_axis(q, actions.astype(np.intp), axis=1),
+            kept=Rows(rows.copy(), best_labels(z, size)),
+        )
+        return self._labelled_decisions(issued)
 
-    def _learn(self, log: Log, origin: Origin) -> None:
+    def _labelled_decisions(self, issued: Decisions) -> LabelDecisions:
+        labels, propensities = self.classes_[issued.actions], issued.propensities
+        if self._single:
+            labels, propensities = labels[:, 0], propensities[:, 0]
+        return LabelDecisions(labels, propensities, issued)
+
+    def _fold(self, part: Part) -> None:
         """Add answered rounds, and fit when it is time."""
-        places = [
-            (batch, origin.rows[origin.batches == batch]) for batch in np.unique(origin.batches)
-        ]
-        rows = stacked([self._waiting[batch][0][place] for batch, place in places])
-        best = np.concatenate([self._waiting[batch][1][place] for batch, place in places])
+        log, rows = part.rounds, part.kept
         counts = self._counts.with_answers(log.actions, log.rewards, log.propensities)
-        total, model, fit_at = self._answers.rounds + len(log), self._model, self._fit_at
-        if total >= fit_at:
-            blocks = [*self._labelled, (rows, log.actions.astype(np.intp), log.rewards)]
+        answers = self._answers.plus(rows, log)
+        if answers.rounds >= self._fit_at:
+            blocks = [*self._labelled, (rows.features, log.actions.astype(np.intp), log.rewards)]
             if self._answers.rounds:
                 old, told, _ = self._answers.together()
                 blocks.append((old, told.actions.astype(np.intp), told.rewards))
-            model, fit_at = model.fitted(blocks), self._next_fit(total)
-        self._answers.add(rows, log, best)
-        self._model, self._fit_at, self._counts = model, fit_at, counts
+            self._model = self._model.fitted(blocks)
+            self._fit_at = self._next_fit(answers.rounds)
+        self._answers, self._counts = answers, counts
 
     def _next_fit(self, rounds: int) -> int:
         """Rounds at which there are a twentieth more rows, labelled ones too."""

@@ -11,6 +11,8 @@ from policysieve.cli.options import as_floor
 from policysieve.cli.output import print_json, print_text
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from policysieve.exploration import Exploration
     from policysieve.formats import Rounds
 
@@ -54,14 +56,15 @@ def decide(
     Rows are in the order of the contexts, with their ids and times, if these have any. Contexts are
     read in pieces, so there may be more than fit into memory.
     """
+    from policysieve.checks import as_rng
     from policysieve.cli.loading import load_policies
-    from policysieve.exploration import Exploration
-    from policysieve.exploration.design_file import DesignFile
+    from policysieve.exploration.designs.saving import ExplorationFile
 
-    problem = DesignFile.read(design).problem
+    file = ExplorationFile.read(design)
+    problem = file.problem
     candidates = load_policies(policies, problem.n_actions, problem.slate_size)
-    exploration = Exploration.load(design, candidates, rng=seed)
-    rounds, smallest = _write(exploration, contexts, out)
+    exploration = file.exploration(candidates)
+    rounds, smallest = _write(exploration, contexts, out, as_rng(seed, stream=2))
     floor = exploration.floor
     if as_json:
         print_json(
@@ -81,7 +84,9 @@ def decide(
     click.echo(f"Decisions: {out}")
 
 
-def _write(exploration: "Exploration", contexts: str, out: Path) -> tuple[int, float]:
+def _write(
+    exploration: "Exploration", contexts: str, out: Path, rng: "np.random.Generator"
+) -> tuple[int, float]:
     """Write the decisions; returns how many there are, and their smallest propensity."""
     from policysieve.cache import whole_or_nothing
     from policysieve.errors import InvalidArgumentError
@@ -105,7 +110,7 @@ def _write(exploration: "Exploration", contexts: str, out: Path) -> tuple[int, f
             smallest = min(smallest, float(rounds.propensities.min()))
             yield rounds
 
-    batches = _decisions(exploration, contexts)
+    batches = _decisions(exploration, contexts, rng)
     first = next(batches, None)
     if first is None:
         raise InvalidArgumentError(f"--contexts must hold at least one, {contexts} is empty")
@@ -124,13 +129,15 @@ def _write(exploration: "Exploration", contexts: str, out: Path) -> tuple[int, f
     return count, smallest
 
 
-def _decisions(exploration: "Exploration", source: str) -> Iterator["Rounds"]:
+def _decisions(
+    exploration: "Exploration", source: str, rng: "np.random.Generator"
+) -> Iterator["Rounds"]:
     import numpy as np
 
     from policysieve.formats import Rounds
 
     for contexts, ids, times in _contexts(source):
-        made = exploration.ask(contexts)
+        made = exploration.ask(contexts, rng=rng)
         rewards = np.full(made.actions.shape, np.nan)
         yield Rounds(made.contexts, made.actions, made.propensities, rewards, ids, times)
 

@@ -41,8 +41,8 @@ def design(
     estimated well. The log may be explored uniformly or not.
     """
     from policysieve.cli.loading import in_words, load_problem
-    from policysieve.exploration.designing import design as make_design
-    from policysieve.exploration.designing import rounds_needed
+    from policysieve.exploration.designs.designing import design as make_design
+    from policysieve.exploration.designs.designing import rounds_needed
     from policysieve.log import Log
 
     rounds = Log.load(log)

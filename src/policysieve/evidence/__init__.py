@@ -3,17 +3,18 @@
 from policysieve.evidence.accuracy import Accuracy, accuracy_from
 from policysieve.evidence.certificate import Certificate, Evidence
 from policysieve.evidence.estimates import Estimates
-from policysieve.evidence.events import ContextEvents, Events, rewarded_events
+from policysieve.evidence.events import Events, rewarded_events
 from policysieve.evidence.health import LogHealth, check_log
-from policysieve.evidence.implicit import ImplicitEstimates, LeaderIntervals, estimates_of
+from policysieve.evidence.implicit import ImplicitEstimates, LeaderIntervals
 from policysieve.evidence.implicit_evidence import ImplicitEvidence
-from policysieve.evidence.intervals import ValueIntervals, empirical_bernstein
+from policysieve.evidence.intervals import ValueIntervals
+from policysieve.evidence.kinds import anytime_intervals, estimates_of, evidence_of
+from policysieve.evidence.record import Record
 from policysieve.evidence.selecting import Selection, select
 
 __all__ = [
     "Accuracy",
     "Certificate",
-    "ContextEvents",
     "Estimates",
     "Events",
     "Evidence",
@@ -21,12 +22,14 @@ __all__ = [
     "ImplicitEvidence",
     "LeaderIntervals",
     "LogHealth",
+    "Record",
     "Selection",
     "ValueIntervals",
     "accuracy_from",
+    "anytime_intervals",
     "check_log",
-    "empirical_bernstein",
     "estimates_of",
+    "evidence_of",
     "rewarded_events",
     "select",
 ]

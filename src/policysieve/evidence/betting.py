@@ -1,11 +1,12 @@
 """The betting certificate: wealth that only a good leader can earn."""
 
-from collections.abc import Sequence
+from copy import copy
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
 
-from policysieve.evidence.record import Block, Record, merge_blocks
+from policysieve.evidence.record import Block, Place, Record
 from policysieve.kernels.betting import bet_on_events, log_mean_wealth
 from policysieve.problem import Problem
 
@@ -37,27 +38,37 @@ class Betting:
     event covers all eps at once, also eps = 0, by which policies are eliminated (docs/maths.md,
     "Betting").
 
-    Wealth is kept for the problem's epsilon and for 0 while the leader stays; another leader or
-    another epsilon is computed from the record's events.
+    A value: wealth up to some place of the record, for one leader, at the problem's epsilon and at
+    0. `after` continues it; another leader or another epsilon is computed from the record's events.
 
     Parameters
     ----------
-    record : Record
+    problem : Problem
+    n_policies : int
     """
 
-    def __init__(self, record: Record) -> None:
-        self._record = record
-        self._stakes = stakes_for(record.problem)
+    def __init__(self, problem: Problem, n_policies: int) -> None:
+        self._problem = problem
+        self._n_policies = n_policies
+        self._stakes = stakes_for(problem)
         self._leader = -1
         self._state: _Wealth | None = None
 
-    def log_wealth(self, leader: int) -> Array:
+    def after(self, record: Record, leader: int) -> Self:
+        """The wealth of bets on a leader after all rounds of the record."""
+        then = copy(self)
+        if self._state is not None and leader == self._leader:
+            then._state = self._state.copy()
+        else:
+            epsilons = np.array([self._problem.epsilon, 0.0])
+            then._state = _Wealth(self._stakes, epsilons, leader, self._n_policies)
+        then._leader = leader
+        then._state.catch_up(record)
+        return then
+
+    def log_wealth(self) -> Array:
         """Ln E(pi) at the problem's epsilon and at 0, shape (n_policies, 2)."""
-        if self._state is None or leader != self._leader:
-            self._leader = leader
-            epsilons = np.array([self._record.problem.epsilon, 0.0])
-            self._state = _Wealth(self._stakes, epsilons, leader, self._record.policies.n_policies)
-        self._state.catch_up(self._record.blocks)
+        assert self._state is not None
         return self._state.log_means()
 
     def smallest_epsilon(
@@ -68,26 +79,25 @@ class Betting:
         *,
         low: float,
         high: float,
-        blocks: Sequence[Block],
+        record: Record,
     ) -> float:
         """The smallest epsilon in (low, high] at which E of all rivals reaches the threshold.
 
-        On the given blocks; `high` if there is none below. E grows with epsilon. The search runs on
+        On the given record; `high` if there is none below. E grows with epsilon. The search runs on
         the hardest rivals, and its result is checked on all: those that fail join the search.
         """
         if not len(rivals):
             return low
-        blocks = merge_blocks(blocks)  # once for the whole search
-        hard = self._hardest(leader, rivals, high, blocks)
+        hard = self._hardest(leader, rivals, high, record)
         while True:
-            low = self._search(leader, hard, threshold, low, high, blocks)
+            low = self._search(leader, hard, threshold, low, high, record)
             if low >= high:
                 return high
             others = np.setdiff1d(rivals, hard)
-            failed = others[~(self._at(leader, others, low, blocks) >= threshold)]
+            failed = others[~(self._at(leader, others, low, record) >= threshold)]
             if not len(failed):
                 return low
-            hard = self._hardest(leader, failed, low, blocks)
+            hard = self._hardest(leader, failed, low, record)
 
     def _search(
         self,
@@ -96,12 +106,12 @@ class Betting:
         threshold: float,
         low: float,
         high: float,
-        blocks: Sequence[Block],
+        record: Record,
     ) -> float:
         """Bisect for some rivals; `high` unless something smaller is enough."""
 
         def passes(epsilon: float) -> bool:
-            return bool((self._at(leader, rivals, epsilon, blocks) >= threshold).all())
+            return bool((self._at(leader, rivals, epsilon, record) >= threshold).all())
 
         if passes(low):
             return low
@@ -118,11 +128,11 @@ class Betting:
         leader: int,
         rivals: npt.NDArray[np.intp],
         epsilon: float,
-        blocks: Sequence[Block],
+        record: Record,
     ) -> npt.NDArray[np.intp]:
         if len(rivals) <= _HARDEST:
             return rivals
-        wealth = np.nan_to_num(self._at(leader, rivals, epsilon, blocks), nan=-np.inf)
+        wealth = np.nan_to_num(self._at(leader, rivals, epsilon, record), nan=-np.inf)
         order = np.argsort(wealth, kind="stable")
         return np.asarray(rivals[order[:_HARDEST]])
 
@@ -131,17 +141,17 @@ class Betting:
         leader: int,
         rivals: npt.NDArray[np.intp],
         epsilon: float,
-        blocks: Sequence[Block],
+        record: Record,
     ) -> Array:
         """Ln E of some rivals at one epsilon, from the events."""
         if not len(rivals):
             return np.empty(0)
-        whole = len(rivals) > self._record.policies.n_policies // 8
+        whole = len(rivals) > self._n_policies // 8
         which = None if whole else np.append(rivals, leader)
-        size = self._record.policies.n_policies if which is None else len(which)
+        size = self._n_policies if which is None else len(which)
         place = leader if which is None else len(rivals)
         wealth = _Wealth(self._stakes, np.array([epsilon]), place, size, which)
-        wealth.catch_up(blocks)
+        wealth.catch_up(record)
         means = wealth.log_means()[:, 0]
         return means[rivals] if which is None else means[:-1]
 
@@ -163,13 +173,19 @@ class _Wealth:
         self._level = np.zeros(size, dtype=np.uint8)
         self._lam = np.zeros((1, len(stakes)))
         self._range: tuple[float, int] | None = None
-        self._blocks = 0
+        self._place = Place()
 
-    def catch_up(self, blocks: Sequence[Block]) -> None:
-        """Bet on the blocks that were not bet on yet."""
-        for block in merge_blocks(blocks[self._blocks :]):
+    def copy(self) -> "_Wealth":
+        """The same wealth; betting on does not change this one."""
+        twin = copy(self)
+        twin._wealth, twin._common = self._wealth.copy(), self._common.copy()
+        return twin
+
+    def catch_up(self, record: Record) -> None:
+        """Bet on what was not bet on yet."""
+        for block in record.since(self._place):
             self._bet(block)
-        self._blocks = len(blocks)
+        self._place = record.end
 
     def log_means(self) -> Array:
         """Ln of the mean over bets, shape (size, n_epsilons)."""
@@ -190,7 +206,7 @@ class _Wealth:
             np.ascontiguousarray(table),
             rows,
             events.actions,
-            events.rewards / events.propensities,
+            events.gains,
             events.n_actions,
             self._leader,
             self._lam,

@@ -1,7 +1,6 @@
 """Evidence: rounds in, a certificate out."""
 
 from collections.abc import Callable
-from copy import deepcopy
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from math import log
@@ -10,18 +9,21 @@ from typing import Any, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from policysieve.checks import integer
+from policysieve.checks import as_rewards, integer
 from policysieve.errors import InvalidArgumentError
 from policysieve.evidence import classical
 from policysieve.evidence.betting import Betting
 from policysieve.evidence.estimates import Estimates
+from policysieve.evidence.events import rewarded_events
 from policysieve.evidence.intervals import ValueIntervals
-from policysieve.evidence.record import Record
+from policysieve.evidence.record import Record, check_floor
 from policysieve.log import Log
-from policysieve.policies import Policies
+from policysieve.policies import Answers, Policies
 from policysieve.problem import Problem
 
 __all__ = ["Certificate", "Evidence", "Method"]
+
+Array = npt.NDArray[np.float64]
 
 Method = Literal["betting", "empirical_bernstein", "stitched", "fixed", "checkpoints"]
 
@@ -95,6 +97,9 @@ class Evidence:
     need rounds that are independent: exploration that does not learn from the rounds it counts.
     Only rewarded rounds are kept.
 
+    Asking changes nothing. What is proved of a policy at one time may no longer be seen later, so
+    `eliminate`, called at times that the user fixes, lets go of such policies for good.
+
     Parameters
     ----------
     policies : Policies
@@ -102,7 +107,7 @@ class Evidence:
     problem : Problem
     method : {"betting", "empirical_bernstein", "stitched", "fixed", "checkpoints"}
         Betting is almost always the tightest. ``"fixed"`` holds at one number of rounds,
-        `declared_rounds`, and can be asked once.
+        `declared_rounds`.
     declared_rounds : int, optional
         For ``method="fixed"``.
     """
@@ -135,8 +140,7 @@ class Evidence:
         self.record = Record(policies, problem)
         self.estimates = Estimates(policies.n_policies)
         self._declared = declared_rounds
-        self._asked = False
-        self._betting = Betting(self.record)
+        self._betting = Betting(problem, policies.n_policies)
         self._eliminated = np.zeros(policies.n_policies, dtype=np.bool_)
 
     @property
@@ -146,10 +150,17 @@ class Evidence:
 
     @property
     def survivors(self) -> npt.NDArray[np.intp]:
-        """Numbers of the policies that were not eliminated by the last certificate."""
+        """Numbers of the policies that were not eliminated."""
         return np.flatnonzero(~self._eliminated)
 
-    def add(self, log: Log, *, floor: float, ranges: npt.NDArray[np.float64] | None = None) -> None:
+    def add(
+        self,
+        log: Log,
+        *,
+        floor: float,
+        ranges: Array | None = None,
+        answers: Answers | None = None,
+    ) -> None:
         """Take in the next rounds, in the order of their decisions; all or nothing.
 
         Parameters
@@ -160,38 +171,84 @@ class Evidence:
         ranges : float array of shape (n_policies,), optional
             Largest importance-weighted reward of each policy, where that is known to be smaller
             than reward_cap / floor.
+        answers : Answers, optional
+            What the policies said at these contexts; by default they are asked.
+
+        Raises
+        ------
+        InvalidArgumentError
+            If a propensity is below the floor, or the rewards of a round exceed the sparsity.
         """
-        self.estimates.add(self.record.add(log, floor=floor, ranges=ranges).events)
+        policies, problem = self.record.policies, self.record.problem
+        smallest = check_floor(log, floor)
+        as_rewards(log.rewards, len(log), log.slate_size, problem.sparsity)
+        if ranges is not None and (
+            np.shape(ranges) != (policies.n_policies,) or not (ranges > 0).all()
+        ):
+            raise InvalidArgumentError(
+                f"ranges must be {policies.n_policies} positive numbers, one for each policy, got "
+                f"shape {np.shape(ranges)}"
+            )
+        events = rewarded_events(log, policies, answers)
+        record = self.record.plus(events, floor=smallest, ranges=ranges)
+        self.__dict__.update(record=record, estimates=self.estimates.plus(events))
 
     def certificate(self, *, pending: int = 0) -> Certificate:
         """What is proved now; `pending` rounds were left out because they have no answer yet."""
+        return self._judged(pending)[0]
+
+    def eliminate(self, *, pending: int = 0) -> Certificate:
+        """Let go of the policies that are proved to be no better than the leader, for good."""
+        certificate, betting = self._judged(pending)
+        self.__dict__.update(_eliminated=certificate.eliminated, _betting=betting)
+        return certificate
+
+    def _judged(self, pending: int) -> tuple[Certificate, Betting]:
+        """The certificate, and the wealth behind it."""
         policies, problem = self.record.policies, self.record.problem
         threshold = log((policies.n_policies - 1) / problem.delta)
-        if self.method == "fixed":
-            self._check_fixed()
-        leader = self._leader()
+        if self.method == "fixed" and self.rounds != self._declared:
+            raise InvalidArgumentError(
+                f'method="fixed" holds at the declared {self._declared} rounds only, there are '
+                f"{self.rounds}"
+            )
+        leader, betting = self._leader(), self._betting
         if self.method == "betting":
-            certified, find_bound = self._bet(leader, threshold)
+            betting = betting.after(self.record, leader)
+            wealth = betting.log_wealth()
+            passed = wealth[:, 1] >= threshold
+            passed[leader] = False
+            eliminated = self._eliminated | passed
+            rivals = self._rivals(leader, eliminated)
+            certified = bool((wealth[rivals, 0] >= threshold).all())
+            find_bound: Callable[[], float] = partial(
+                betting.smallest_epsilon,
+                leader,
+                rivals,
+                threshold,
+                low=0.0 if certified else problem.epsilon,
+                high=problem.epsilon if certified else problem.reward_cap,
+                record=self.record,
+            )
         else:
             lower = self._classical(leader, problem.delta / (policies.n_policies - 1))
             lower = np.where(np.isfinite(lower), lower, -problem.reward_cap)
-            self._eliminated |= lower > 0
-            rivals = self._rivals(leader)
+            eliminated = self._eliminated | (lower > 0)
+            rivals = self._rivals(leader, eliminated)
             bound = max(0.0, -float(lower[rivals].min())) if len(rivals) else 0.0
-            certified, find_bound = (
-                bound <= problem.epsilon,
-                partial(min, bound, problem.reward_cap),
-            )
-        return Certificate(
+            certified = bound <= problem.epsilon
+            find_bound = partial(min, bound, problem.reward_cap)
+        certificate = Certificate(
             leader=leader,
             certified=certified,
-            eliminated=self._eliminated.copy(),
+            eliminated=eliminated,
             rounds=self.rounds,
             pending=pending,
             log_threshold=threshold,
             method=self.method,
             find_bound=find_bound,
         )
+        return certificate, betting
 
     def intervals(self) -> ValueIntervals:
         """Estimates of all policies, with limits that hold simultaneously and at any time.
@@ -204,20 +261,9 @@ class Evidence:
         lower = np.nan_to_num(limits.lower, nan=0.0)
         return ValueIntervals(self.estimates.values, lower, np.nan_to_num(limits.upper, nan=cap))
 
-    def mark(self) -> tuple[Any, ...]:
-        """Where the evidence stands, for `return_to`."""
-        blocks, rounds = len(self.record.blocks), self.record.rounds
-        return blocks, rounds, deepcopy(self.estimates), self._eliminated.copy()
-
-    def return_to(self, mark: tuple[Any, ...]) -> None:
-        """Forget what was added and eliminated since the mark was taken."""
-        blocks, self.record.rounds, self.estimates, self._eliminated = mark
-        del self.record.blocks[blocks:]
-        self._betting = Betting(self.record)
-
-    def log_wealth(self, leader: int) -> npt.NDArray[np.float64]:
+    def log_wealth(self, leader: int) -> Array:
         """Ln E(pi) of every policy at the problem's epsilon, by betting: what is proved so far."""
-        return self._betting.log_wealth(leader)[:, 0]
+        return self._betting.after(self.record, leader).log_wealth()[:, 0]
 
     def surviving_actions(self, contexts: Any) -> npt.NDArray[np.bool_]:
         """Mask (n, n_actions): which actions any surviving policy would show at the contexts."""
@@ -232,30 +278,11 @@ class Evidence:
             return int(self.survivors[0])
         return int(self.survivors[self.estimates.values[self.survivors].argmax()])
 
-    def _rivals(self, leader: int) -> npt.NDArray[np.intp]:
+    def _rivals(self, leader: int, eliminated: npt.NDArray[np.bool_]) -> npt.NDArray[np.intp]:
         """Survivors that are not the leader, nor the same policy under another number."""
-        rivals = self.survivors[self.survivors != leader]
+        survivors = np.flatnonzero(~eliminated)
+        rivals = survivors[survivors != leader]
         return np.asarray(rivals[~self.record.policies.same_as(leader, rivals)])
-
-    def _bet(self, leader: int, threshold: float) -> tuple[bool, Callable[[], float]]:
-        """Whether epsilon is proved, which costs what is new, and how to find the smallest one."""
-        problem = self.record.problem
-        wealth = self._betting.log_wealth(leader)
-        passed = wealth[:, 1] >= threshold
-        passed[leader] = False
-        self._eliminated |= passed
-        rivals = self._rivals(leader)
-        certified = bool((wealth[rivals, 0] >= threshold).all())
-        search = partial(
-            self._betting.smallest_epsilon,
-            leader,
-            rivals,
-            threshold,
-            low=0.0 if certified else problem.epsilon,
-            high=problem.epsilon if certified else problem.reward_cap,
-            blocks=tuple(self.record.blocks),
-        )
-        return certified, search
 
     def _classical(self, leader: int, delta_each: float) -> npt.NDArray[np.float64]:
         bounds = {
@@ -265,16 +292,3 @@ class Evidence:
             "checkpoints": classical.checkpoints,
         }[self.method]
         return bounds(self.record, leader, delta_each)
-
-    def _check_fixed(self) -> None:
-        if self._asked:
-            raise InvalidArgumentError(
-                'a certificate with method="fixed" can be asked for once; use method="betting" to '
-                "look as often as you like"
-            )
-        if self.rounds != self._declared:
-            raise InvalidArgumentError(
-                f'method="fixed" holds at the declared {self._declared} rounds only, there are '
-                f"{self.rounds}"
-            )
-        self._asked = True

@@ -13,14 +13,13 @@ propensities of a round and the ranges of a block only have to be fixed before i
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import log, log1p
 
 import numpy as np
 import numpy.typing as npt
 
 from policysieve.checks import integer, number
-from policysieve.evidence.events import Events
 from policysieve.evidence.intervals import ValueIntervals
 from policysieve.evidence.record import Block, Record
 from policysieve.kernels.importance import add_gains
@@ -194,68 +193,51 @@ def value_limits(
     return (total - below) / weight, (total + above) / weight
 
 
-@dataclass
+@dataclass(frozen=True)
 class _Part:
     """Rounds in a row with the same ranges, and their events."""
 
     first: int
+    n_rounds: int
     block: Block
-    n_policies: int
-    n_rounds: int = 0
-    pieces: list[tuple[Events, slice]] = field(default_factory=list)
+    events: slice
 
     @property
     def ranges(self) -> Array:
         """Bound on R_i(pi) for every policy."""
-        largest = self.block.largest
-        if self.block.ranges is None:
-            return np.full(self.n_policies, largest)
-        return np.minimum(self.block.ranges, largest)
+        block = self.block
+        if block.ranges is None:
+            return np.full(block.events.table.shape[1], block.largest)
+        return np.minimum(block.ranges, block.largest)
 
     def differences(self, leader: int) -> tuple[Array, Array]:
         """Sums of Z and of its squares."""
-        total, square = np.zeros((2, self.n_policies))
-        for e, s in self.pieces:
-            gains = e.rewards[s] / e.propensities[s]
-            add_differences(
-                e.table, e.rows[s], e.actions[s], gains, e.n_actions, leader, total, square
-            )
+        e, s = self.block.events, self.events
+        total, square = np.zeros((2, e.table.shape[1]))
+        add_differences(
+            e.table, e.rows[s], e.actions[s], e.gains[s], e.n_actions, leader, total, square
+        )
         return total, np.maximum(square, 0.0)  # which rounding can miss
 
     def gains(self) -> tuple[Array, Array]:
         """Sums of R and of its squares."""
-        total, square = np.zeros((2, self.n_policies))
-        for e, s in self.pieces:
-            gains = e.rewards[s] / e.propensities[s]
-            add_gains(e.table, e.rows[s], e.actions[s], gains, e.n_actions, total, square)
+        e, s = self.block.events, self.events
+        total, square = np.zeros((2, e.table.shape[1]))
+        add_gains(e.table, e.rows[s], e.actions[s], e.gains[s], e.n_actions, total, square)
         return total, square
 
 
 def _parts(record: Record, cuts: list[int]) -> Iterator[_Part]:
     """The record's rounds, cut where ranges change and before the rounds in `cuts`."""
-    part, start = None, 0
+    start = 0
     for block in record.blocks:
-        events, end = block.events, start + block.events.n_rounds
-        if start == end:
-            continue
+        end = start + block.events.n_rounds
         edges = [start, *(cut for cut in cuts if start < cut < end), end]
-        places = np.searchsorted(events.rounds, np.array(edges) - start)
+        places = np.searchsorted(block.events.rounds, np.array(edges) - start).tolist()
         for i, first in enumerate(edges[:-1]):
-            if (
-                part is None
-                or first in cuts
-                or block.largest != part.block.largest
-                or block.ranges is not part.block.ranges
-            ):
-                if part is not None:
-                    yield part
-                part = _Part(first, block, record.policies.n_policies)
-            part.n_rounds += edges[i + 1] - first
-            if places[i] < places[i + 1]:
-                part.pieces.append((events, slice(places[i], places[i + 1])))
+            if edges[i + 1] > first:
+                yield _Part(first, edges[i + 1] - first, block, slice(places[i], places[i + 1]))
         start = end
-    if part is not None:
-        yield part
 
 
 def _maurer_pontil(record: Record, leader: int, level: float, n: int) -> Array:

@@ -1,106 +1,159 @@
 """Rewarded rounds, and what the policy class would have shown there."""
 
-from dataclasses import dataclass
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from policysieve.checks import first_rows
+from policysieve.columns import Column
 from policysieve.errors import InvalidArgumentError
 from policysieve.log import Log
-from policysieve.policies import AnyPolicies, ImplicitPolicies, Policies
+from policysieve.policies import Answers, ContextAnswers, PolicyClass, Slates
 
-__all__ = ["ContextEvents", "Events", "check_log_fits", "rewarded_events"]
+__all__ = ["Events", "check_log_fits", "rewarded_events"]
+
+Array = npt.NDArray[np.float64]
 
 
-@dataclass(frozen=True, eq=False)
 class Events:
-    """The rewarded rounds among `n_rounds`, in order; the others add nothing to any policy.
+    """The rewarded rounds among `n_rounds`, in order; others add nothing to any policy. A value.
 
-    Attributes
+    Parameters
     ----------
     n_rounds : int
         All rounds, rewarded or not.
     rounds : integer array of shape (n,)
         Which of them were rewarded, counted from 0.
-    table, rows
-        The class's slates at event i are ``table[rows[i]]``, shape (n_policies, m).
+    answers : Answers
+        What the class says there.
     actions, propensities, rewards : arrays of shape (n, m)
         What was shown, with which probability, and what it earned.
     n_actions : int
     """
 
-    n_rounds: int
-    rounds: npt.NDArray[np.int64]
-    table: npt.NDArray[Any]
-    rows: npt.NDArray[np.intp]
-    actions: npt.NDArray[np.int32]
-    propensities: npt.NDArray[np.float64]
-    rewards: npt.NDArray[np.float64]
-    n_actions: int
+    __slots__ = ("_columns", "answers", "n_actions", "n_rounds")
 
+    def __init__(
+        self,
+        *,
+        n_rounds: int,
+        rounds: npt.NDArray[np.int64],
+        answers: Answers,
+        actions: npt.NDArray[np.int32],
+        propensities: Array,
+        rewards: Array,
+        n_actions: int,
+    ) -> None:
+        self.n_rounds = n_rounds
+        self.answers = answers
+        self.n_actions = n_actions
+        self._columns = tuple(Column(c) for c in (rounds, actions, propensities, rewards))
 
-@dataclass(frozen=True, eq=False)
-class ContextEvents:
-    """The rewarded rounds among `n_rounds`, for a class that cannot be listed.
+    def __len__(self) -> int:
+        return len(self._columns[0])
 
-    Attributes
-    ----------
-    n_rounds, rounds, actions, propensities, rewards
-        As for `Events`.
-    contexts : array of shape (n, ...)
-    """
+    @property
+    def rounds(self) -> npt.NDArray[np.int64]:
+        """Which rounds were rewarded, shape (n,)."""
+        return self._columns[0].values
 
-    n_rounds: int
-    rounds: npt.NDArray[np.int64]
-    contexts: npt.NDArray[Any]
-    actions: npt.NDArray[np.int32]
-    propensities: npt.NDArray[np.float64]
-    rewards: npt.NDArray[np.float64]
+    @property
+    def actions(self) -> npt.NDArray[np.int32]:
+        """What was shown, shape (n, m)."""
+        return self._columns[1].values
 
+    @property
+    def propensities(self) -> Array:
+        """With which probability, shape (n, m)."""
+        return self._columns[2].values
 
-@overload
-def rewarded_events(log: Log, policies: Policies) -> Events: ...
-@overload
-def rewarded_events(log: Log, policies: ImplicitPolicies) -> ContextEvents: ...
-@overload
-def rewarded_events(log: Log, policies: AnyPolicies) -> Any: ...
+    @property
+    def rewards(self) -> Array:
+        """What it earned, shape (n, m)."""
+        return self._columns[3].values
 
+    @property
+    def gains(self) -> Array:
+        """Importance-weighted rewards r/W, shape (n, m)."""
+        return self.rewards / self.propensities
 
-def rewarded_events(log: Log, policies: AnyPolicies) -> Events | ContextEvents:
-    """Pick out the rewarded rounds and, if it can be listed, what the class would show there."""
-    check_log_fits(log, policies)
-    actions, rewards = log.actions, log.rewards
-    rounds = log.rewarded()
-    if isinstance(policies, ImplicitPolicies):
-        contexts = log.contexts[rounds]
-        return ContextEvents(
-            n_rounds=len(log),
-            rounds=rounds,
-            contexts=policies.check_contexts(contexts) if len(rounds) else contexts,
-            actions=actions[rounds],
-            propensities=log.propensities[rounds],
-            rewards=rewards[rounds],
+    @property
+    def table(self) -> npt.NDArray[Any]:
+        """The slates of a list at event i are ``table[rows[i]]``, shape (n_policies, m)."""
+        assert isinstance(self.answers, Slates)
+        return self.answers.table
+
+    @property
+    def rows(self) -> npt.NDArray[np.intp]:
+        """Where in the table each event has its slates, shape (n,)."""
+        assert isinstance(self.answers, Slates)
+        return self.answers.rows
+
+    @property
+    def contexts(self) -> npt.NDArray[Any]:
+        """Contexts of the events, for a class that cannot be listed."""
+        assert isinstance(self.answers, ContextAnswers)
+        return self.answers.contexts
+
+    def plus(self, later: "Events") -> "Events":
+        """These, and those of the rounds that came next; amortised constant time for each."""
+        longer = object.__new__(Events)
+        longer.n_rounds, longer.n_actions = self.n_rounds + later.n_rounds, self.n_actions
+        longer.answers, longer._columns = self.answers, self._columns
+        if len(later):
+            longer.answers = self.answers.plus(later.answers)
+            mine, new = self._columns, (self.n_rounds + later.rounds, *later._values()[1:])
+            longer._columns = tuple(c.plus(v) for c, v in zip(mine, new, strict=True))
+        return longer
+
+    def since(self, n_events: int, n_rounds: int) -> "Events":
+        """Those after the first so many events and rounds."""
+        rounds, actions, propensities, rewards = (values[n_events:] for values in self._values())
+        return Events(
+            n_rounds=self.n_rounds - n_rounds,
+            rounds=rounds - n_rounds,
+            answers=self.answers.take(slice(n_events, None)) if n_events else self.answers,
+            actions=actions,
+            propensities=propensities,
+            rewards=rewards,
+            n_actions=self.n_actions,
         )
-    if len(rounds):
-        table, rows = policies.action_rows(policies.check_contexts(log.contexts[rounds]))
-    else:
-        table = np.empty((0, policies.n_policies, policies.slate_size), dtype=np.uint8)
-        rows = np.empty(0, dtype=np.intp)
+
+    def _values(self) -> tuple[npt.NDArray[Any], ...]:
+        return tuple(column.values for column in self._columns)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "Events":
+        return self  # a value
+
+    def __getstate__(self) -> tuple[Any, ...]:
+        return self.n_rounds, self.n_actions, self.answers, self._columns
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        self.n_rounds, self.n_actions, self.answers, self._columns = state
+
+
+def rewarded_events(log: Log, policies: PolicyClass, answers: Answers | None = None) -> Events:
+    """Pick out the rewarded rounds, and what the class says there.
+
+    Without the `answers` at all rounds it is asked about the rewarded ones.
+    """
+    check_log_fits(log, policies)
+    rounds = log.rewarded()
     return Events(
         n_rounds=len(log),
         rounds=rounds,
-        table=table,
-        rows=rows,
-        actions=actions[rounds],
+        answers=(
+            policies.answers(log.contexts[rounds]) if answers is None else answers.take(rounds)
+        ),
+        actions=log.actions[rounds],
         propensities=log.propensities[rounds],
-        rewards=rewards[rounds],
+        rewards=log.rewards[rounds],
         n_actions=policies.n_actions,
     )
 
 
-def check_log_fits(log: Log, policies: AnyPolicies) -> None:
+def check_log_fits(log: Log, policies: PolicyClass) -> None:
     """Raise unless a log has the slates and actions of the policies."""
     if log.slate_size != policies.slate_size:
         raise InvalidArgumentError(

@@ -1,6 +1,5 @@
 """Estimates in a class that cannot be listed: of the policy with the largest one."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import log, sqrt
@@ -9,12 +8,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from policysieve.evidence.estimates import Estimates
-from policysieve.evidence.events import ContextEvents
+from policysieve.evidence.events import Events
 from policysieve.evidence.intervals import ValueIntervals
-from policysieve.policies import AnyPolicies, ImplicitPolicies, MarginalPolicy, Policies, Policy
+from policysieve.policies import ImplicitPolicies, MarginalPolicy, Policy
 
-__all__ = ["ImplicitEstimates", "LeaderIntervals", "WeightedEvents", "estimates_of"]
+__all__ = ["ImplicitEstimates", "LeaderIntervals", "WeightedEvents"]
 
 Array = npt.NDArray[np.float64]
 
@@ -34,18 +32,15 @@ class LeaderIntervals(ValueIntervals):
     leading: Policy | MarginalPolicy
     best_upper: float
 
-    def policy(self, row: int) -> Any:
-        """The policy itself."""
-        return self.leading
+    def about(self, policy: Any) -> tuple[Any, float, float, float, float]:
+        """The policy they are about, its estimate, limits, and bound on its suboptimality."""
+        value, lower, upper = (float(c[0]) for c in (self.values, self.lower, self.upper))
+        return self.leading, value, lower, upper, max(0.0, self.best_upper - lower)
 
     @property
     def candidates(self) -> str:
         """Whom the leader was chosen from, in words."""
         return "a class without end"
-
-    def suboptimality_bound(self, policy: int | None, lower: float) -> float:
-        """How much better any policy can be than one whose value is at least `lower`."""
-        return max(0.0, self.best_upper - lower)
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,16 +52,11 @@ class WeightedEvents:
     gains: Array
 
     @classmethod
-    def of(cls, parts: Sequence[ContextEvents]) -> "WeightedEvents":
-        """All events of the parts, in order."""
-        parts = [part for part in parts if len(part.rounds)]
-        if not parts:
+    def of(cls, events: Events | None) -> "WeightedEvents":
+        """Of single actions."""
+        if events is None or not len(events):
             return cls(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
-        return cls(
-            np.concatenate([part.contexts for part in parts]),
-            np.concatenate([part.actions[:, 0] for part in parts]).astype(np.int64),
-            np.concatenate([(part.rewards / part.propensities)[:, 0] for part in parts]),
-        )
+        return cls(events.contexts, events.actions[:, 0].astype(np.int64), events.gains[:, 0])
 
     def hits(self, policy: Policy) -> npt.NDArray[np.bool_]:
         """Which events the policy agrees with."""
@@ -76,7 +66,7 @@ class WeightedEvents:
 
 
 class ImplicitEstimates:
-    """Rewarded rounds, and the policy that earned the most importance-weighted reward in them.
+    """Rewarded rounds, and the policy that earned the most importance-weighted reward. A value.
 
     Parameters
     ----------
@@ -85,31 +75,33 @@ class ImplicitEstimates:
 
     def __init__(self, policies: ImplicitPolicies) -> None:
         self.policies = policies
-        self.rounds = 0
-        self._parts: list[ContextEvents] = []
+        self._events: Events | None = None
 
-    def add(self, events: ContextEvents) -> None:
-        """Take in the rounds behind these events, rewarded or not."""
-        if len(events.rounds):
-            self._parts.append(events)
-        self.rounds += events.n_rounds
-        self.__dict__.pop("events", None)
-        self.__dict__.pop("leader", None)
+    @property
+    def rounds(self) -> int:
+        """Rounds taken in."""
+        return 0 if self._events is None else self._events.n_rounds
+
+    def plus(self, events: Events) -> "ImplicitEstimates":
+        """The estimates with the rounds behind these events, rewarded or not."""
+        longer = ImplicitEstimates(self.policies)
+        longer._events = events if self._events is None else self._events.plus(events)
+        return longer
 
     @cached_property
     def events(self) -> WeightedEvents:
         """All rewarded rounds."""
-        return WeightedEvents.of(self._parts)
+        return WeightedEvents.of(self._events)
 
     @cached_property
     def leader(self) -> Policy:
         """The policy with the largest estimate."""
         return self.policies.best(self.events.contexts, self.events.actions, self.events.gains)
 
-    def empirical_bernstein(
+    def fixed_size_intervals(
         self, *, reward_cap: float, largest: float, delta: float
     ) -> LeaderIntervals:
-        """Limits of the leader, and one on all values, as `evidence.empirical_bernstein` has them.
+        """Limits of the leader, and one on all values, as `Estimates` of a list have them.
 
         ln|Pi| takes the place of the union over a list (docs/maths.md, "Classes without end"). The
         limit on all values is that of a policy with both the largest sum and the largest sum of
@@ -144,10 +136,3 @@ class ImplicitEstimates:
         events, squares = self.events, self.events.gains**2
         widest = self.policies.best(events.contexts, events.actions, squares)
         return float(squares[events.hits(widest)].sum())
-
-
-def estimates_of(policies: AnyPolicies) -> "Estimates | ImplicitEstimates":
-    """No estimates yet, of the kind that fits the class."""
-    if isinstance(policies, Policies):
-        return Estimates(policies.n_policies)
-    return ImplicitEstimates(policies)

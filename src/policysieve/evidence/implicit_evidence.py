@@ -1,7 +1,6 @@
 """Evidence about a class that cannot be listed: the hardest rival is found, not looked up."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from functools import partial
 from math import log
 
@@ -12,24 +11,16 @@ from policysieve.checks import as_rewards
 from policysieve.evidence.betting import TOLERANCE, stakes_for
 from policysieve.evidence.certificate import Certificate
 from policysieve.evidence.classical import value_limits
-from policysieve.evidence.events import ContextEvents, rewarded_events
+from policysieve.evidence.events import rewarded_events
 from policysieve.evidence.implicit import ImplicitEstimates, LeaderIntervals, WeightedEvents
-from policysieve.evidence.record import check_floor
+from policysieve.evidence.record import Block, Record, check_floor
 from policysieve.log import Log
-from policysieve.policies import ImplicitPolicies, MarginalPolicy, Policy
+from policysieve.policies import Answers, ImplicitPolicies, MarginalPolicy, Policy
 from policysieve.problem import Problem
 
-__all__ = ["ImplicitEvidence"]
+__all__ = ["ImplicitEvidence", "leader_intervals"]
 
 Array = npt.NDArray[np.float64]
-
-
-@dataclass(frozen=True, eq=False)
-class ContextBlock:
-    """Rounds whose importance-weighted rewards are at most `largest`, known before they came."""
-
-    events: ContextEvents
-    largest: float
 
 
 class ImplicitEvidence:
@@ -49,11 +40,10 @@ class ImplicitEvidence:
     """
 
     def __init__(self, policies: ImplicitPolicies, problem: Problem) -> None:
-        policies.check_fits(problem)
+        self.record = Record(policies, problem)
         self.policies = policies
         self.problem = problem
         self.estimates = ImplicitEstimates(policies)
-        self.blocks: list[ContextBlock] = []
         self._stakes = stakes_for(problem)
 
     @property
@@ -61,7 +51,7 @@ class ImplicitEvidence:
         """Rounds taken in."""
         return self.estimates.rounds
 
-    def add(self, log: Log, *, floor: float) -> ContextBlock:
+    def add(self, log: Log, *, floor: float, answers: Answers | None = None) -> None:
         """Take in the next rounds, in the order of their decisions; all or nothing.
 
         Parameters
@@ -69,15 +59,14 @@ class ImplicitEvidence:
         log : Log
         floor : float
             Smallest propensity that any action could have in these rounds, fixed before them.
+        answers : Answers, optional
+            The contexts, checked.
         """
         smallest = check_floor(log, floor)
         as_rewards(log.rewards, len(log), log.slate_size, self.problem.sparsity)
-        block = ContextBlock(
-            rewarded_events(log, self.policies), self.problem.reward_cap / smallest
-        )
-        self.blocks.append(block)
-        self.estimates.add(block.events)
-        return block
+        events = rewarded_events(log, self.policies, answers)
+        record = self.record.plus(events, floor=smallest)
+        self.__dict__.update(record=record, estimates=self.estimates.plus(events))
 
     def certificate(self, *, pending: int = 0) -> Certificate:
         """What is proved now; `pending` rounds were left out because they have no answer yet."""
@@ -88,7 +77,9 @@ class ImplicitEvidence:
         if self.policies.exact and log_size is not None:
             method = "betting"
             threshold = log_size + log(len(self._stakes) / problem.delta)
-            wealth = _Wealth(self.policies, leader, self._stakes, self.blocks)
+            wealth = _Wealth(
+                self.policies, leader, self.estimates.events, self._stakes, self.record.blocks
+            )
             certified = wealth.passes(problem.epsilon, threshold)
             find_bound = partial(
                 wealth.smallest_epsilon,
@@ -107,55 +98,61 @@ class ImplicitEvidence:
             find_bound=find_bound,
         )
 
-    def intervals(self, policy: Policy | MarginalPolicy | None = None) -> LeaderIntervals:
-        """Limits of one policy, by default the leader, that hold at any time for any choice of it.
+    def intervals(self) -> LeaderIntervals:
+        """Limits of the leader that hold at any time."""
+        return leader_intervals(self.record)
 
-        As for lists (docs/maths.md, "Intervals at any time"), with ln|Pi| for the union. Of a
-        randomised policy there is only the estimate.
-        """
-        cap, log_size = self.problem.reward_cap, self.policies.log_size
-        chosen = self.estimates.leader if policy is None else policy
-        if isinstance(chosen, MarginalPolicy):
-            return LeaderIntervals(
-                self._estimate(chosen), np.zeros(1), np.full(1, cap), chosen, cap
-            )
-        events, largest = self.estimates.events, self._largest()
-        hits = events.hits(chosen)
-        weight = np.array([sum(block.events.n_rounds / block.largest for block in self.blocks)])
-        shares = events.gains / largest  # Y, at most one
-        total = np.array([shares[hits].sum()])
-        values = total / weight if self.rounds else np.full(1, np.nan)
-        if not self.rounds or log_size is None:
-            return LeaderIntervals(values, np.zeros(1), np.full(1, cap), chosen, cap)
-        log_term = log_size + log(2 / self.problem.delta)
-        square = np.array([(shares[hits] ** 2).sum()])
-        lower, upper = value_limits(total, square, weight, log_term)
-        best_upper = cap
-        if self.policies.exact:
-            most = [self._largest_sum(shares**power) for power in (1, 2)]
-            above = value_limits(np.array(most[:1]), np.array(most[1:]), weight, log_term)[1]
-            best_upper = min(cap, float(above[0]))
-        return LeaderIntervals(
-            values, np.clip(lower, 0.0, cap), np.clip(upper, 0.0, cap), chosen, best_upper
-        )
 
-    def _estimate(self, policy: MarginalPolicy) -> Array:
-        events, n = self.estimates.events, self.rounds
-        if not len(events.actions):
-            return np.array([0.0 if n else np.nan])
-        chances = policy.probabilities(events.contexts)
-        followed = np.take_along_axis(chances, events.actions[:, None], axis=1)[:, 0]
-        return np.array([followed @ events.gains / n])
+def leader_intervals(
+    record: Record, policy: Policy | MarginalPolicy | None = None
+) -> LeaderIntervals:
+    """Limits of one policy, by default the leader, that hold at any time for any choice of it.
 
-    def _largest(self) -> Array:
-        """The range B of each event."""
-        counts = [len(block.events.rounds) for block in self.blocks]
-        return np.repeat([block.largest for block in self.blocks], counts)
+    As for lists (docs/maths.md, "Intervals at any time"), with ln|Pi| for the union. Of a
+    randomised policy there is only the estimate.
+    """
+    policies, cap = record.policies, record.problem.reward_cap
+    assert isinstance(policies, ImplicitPolicies)
+    estimates = ImplicitEstimates(policies)
+    if record.blocks:
+        estimates = estimates.plus(record.all_events())
+    events, chosen = estimates.events, estimates.leader if policy is None else policy
+    if isinstance(chosen, MarginalPolicy):
+        value = _estimate(events, chosen, record.rounds)
+        return LeaderIntervals(value, np.zeros(1), np.full(1, cap), chosen, cap)
+    hits = events.hits(chosen)
+    weight = np.array([sum(block.events.n_rounds / block.largest for block in record.blocks)])
+    shares = events.gains / _largest(record.blocks)  # Y, at most one
+    total = np.array([shares[hits].sum()])
+    values = total / weight if record.rounds else np.full(1, np.nan)
+    if not record.rounds or policies.log_size is None:
+        return LeaderIntervals(values, np.zeros(1), np.full(1, cap), chosen, cap)
+    log_term = policies.log_size + log(2 / record.problem.delta)
+    square = np.array([(shares[hits] ** 2).sum()])
+    lower, upper = value_limits(total, square, weight, log_term)
+    best_upper = cap
+    if policies.exact:
+        most: list[Array] = []
+        for powers in (shares, shares**2):
+            best = policies.best(events.contexts, events.actions, powers)
+            most.append(np.array([powers[events.hits(best)].sum()]))
+        best_upper = min(cap, float(value_limits(most[0], most[1], weight, log_term)[1][0]))
+    return LeaderIntervals(
+        values, np.clip(lower, 0.0, cap), np.clip(upper, 0.0, cap), chosen, best_upper
+    )
 
-    def _largest_sum(self, weights: Array) -> float:
-        events = self.estimates.events
-        best = self.policies.best(events.contexts, events.actions, weights)
-        return float(weights[events.hits(best)].sum())
+
+def _estimate(events: WeightedEvents, policy: MarginalPolicy, rounds: int) -> Array:
+    if not len(events.actions):
+        return np.array([0.0 if rounds else np.nan])
+    chances = policy.probabilities(events.contexts)
+    followed = np.take_along_axis(chances, events.actions[:, None], axis=1)[:, 0]
+    return np.array([followed @ events.gains / rounds])
+
+
+def _largest(blocks: Sequence[Block]) -> Array:
+    """The range B of each event."""
+    return np.repeat([block.largest for block in blocks], [len(block.events) for block in blocks])
 
 
 class _Wealth:
@@ -165,15 +162,15 @@ class _Wealth:
         self,
         policies: ImplicitPolicies,
         leader: Policy,
+        events: WeightedEvents,
         stakes: Array,
-        blocks: list[ContextBlock],
+        blocks: Sequence[Block],
     ) -> None:
         self._policies, self._stakes = policies, stakes
-        counts = [len(block.events.rounds) for block in blocks]
-        self._events = WeightedEvents.of([block.events for block in blocks])
-        self._ranges = np.repeat([block.largest for block in blocks], counts)
+        self._events = events
+        self._ranges = _largest(blocks)
         self._own = np.where(self._events.hits(leader), self._events.gains, 0.0)
-        self._quiet = np.array([b.events.n_rounds - len(b.events.rounds) for b in blocks])
+        self._quiet = np.array([b.events.n_rounds - len(b.events) for b in blocks])
         self._quiet_ranges = np.array([block.largest for block in blocks])
 
     def smallest(self, epsilon: float, stake: float) -> float:

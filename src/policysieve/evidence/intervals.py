@@ -1,18 +1,15 @@
-"""Intervals for the values of all policies at one fixed number of rounds."""
+"""Estimate and limits of the value of every policy."""
 
 from dataclasses import dataclass
-from math import log
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from policysieve.evidence.estimates import Estimates
-
 if TYPE_CHECKING:
-    from policysieve.evidence.implicit import ImplicitEstimates
+    from policysieve.policies import RandomizedPolicy
 
-__all__ = ["ValueIntervals", "empirical_bernstein"]
+__all__ = ["ValueIntervals"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,37 +49,20 @@ class ValueIntervals:
         """Whom the leader was chosen from, in words."""
         return f"{len(self.values):,} policies"
 
-    def policy(self, row: int) -> Any:
-        """The policy that a row is about: its number."""
-        return row
+    def about(
+        self, policy: "int | RandomizedPolicy | None"
+    ) -> tuple[Any, float, float, float, float]:
+        """A policy, by default the leader, its estimate, limits, and bound on its suboptimality.
 
-    def suboptimality_bound(self, policy: int | None, lower: float) -> float:
-        """How much better any other policy can be, if all intervals hold.
-
-        Than a policy (None for one that is not in the class) whose value is at least `lower`.
+        The bound is how much better any other policy can be, if all intervals hold.
         """
-        others = self.upper if policy is None else np.delete(self.upper, policy)
-        return max(0.0, float(others.max()) - lower) if len(others) else 0.0
-
-
-def empirical_bernstein(
-    estimates: "Estimates | ImplicitEstimates", *, reward_cap: float, largest: float, delta: float
-) -> ValueIntervals:
-    """Limits that hold for all policies at once with probability 1 - delta.
-
-    Maurer and Pontil (2009), Theorem 4, for variables in [0, largest], two-sided and with a union
-    over the class: value +- sqrt(2 V l / n) + 7 largest l / (3 (n-1)), l = ln(4 |Pi| / delta), V
-    the sample variance. Valid at one number n of rounds that was fixed in advance
-    (docs/maths.md, "Intervals at a fixed number of rounds"). Values lie in [0, reward_cap].
-    """
-    if not isinstance(estimates, Estimates):
-        return estimates.empirical_bernstein(reward_cap=reward_cap, largest=largest, delta=delta)
-    n, values = estimates.rounds, estimates.values
-    if n < 2:
-        return ValueIntervals(values, np.zeros(len(values)), np.full(len(values), reward_cap))
-    log_term = log(4 * len(values) / delta)
-    radius = np.sqrt(2 * estimates.variances * log_term / n) + 7 * largest * log_term / (
-        3 * (n - 1)
-    )
-    lower, upper = (np.clip(values + sign * radius, 0.0, reward_cap) for sign in (-1, 1))
-    return ValueIntervals(values, lower, upper)
+        chosen = self.leader if policy is None else policy
+        columns = (self.values, self.lower, self.upper)
+        if isinstance(chosen, int):
+            value, lower, upper = (float(column[chosen]) for column in columns)
+            others = np.delete(self.upper, chosen)
+        else:
+            value, lower, upper = (chosen.average(column) for column in columns)
+            others = self.upper
+        bound = max(0.0, float(others.max()) - lower) if len(others) else 0.0
+        return chosen, value, lower, upper, bound

@@ -1,19 +1,18 @@
 """What evidence keeps: the rewarded events, in blocks with the range that was fixed before them."""
 
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from policysieve.checks import as_rewards, number
+from policysieve.checks import number
 from policysieve.errors import InvalidArgumentError
-from policysieve.evidence.events import Events, rewarded_events
+from policysieve.evidence.events import Events
 from policysieve.log import Log
-from policysieve.policies import Policies
 from policysieve.problem import Problem
 
-__all__ = ["Block", "Record", "check_floor", "merge_blocks", "merge_events"]
+__all__ = ["Block", "Place", "Record", "check_floor"]
 
 _SLACK = 1e-9  # rounding allowed when propensities are compared with their floor
 
@@ -38,69 +37,84 @@ class Block:
     ranges: npt.NDArray[np.float64] | None = None
 
 
-class Record:
-    """Blocks of rounds in the order of their decisions.
+class Place(NamedTuple):
+    """Somewhere in a record: behind so many rounds and events of its block of this number."""
 
-    Parameters
+    block: int = 0
+    rounds: int = 0
+    events: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Record:
+    """Blocks of rounds in the order of their decisions. A value.
+
+    Attributes
     ----------
-    policies : Policies
+    policies : PolicyClass
     problem : Problem
+    blocks : tuple of Block
+        Neighbours have different ranges.
+    rounds : int
     """
 
-    def __init__(self, policies: Policies, problem: Problem) -> None:
-        policies.check_fits(problem)
-        self.policies = policies
-        self.problem = problem
-        self.blocks: list[Block] = []
-        self.rounds = 0
+    policies: Any  # of either kind
+    problem: Problem
+    blocks: tuple[Block, ...] = ()
+    rounds: int = 0
 
-    def add(
-        self,
-        log: Log,
-        *,
-        floor: float,
-        ranges: npt.NDArray[np.float64] | None = None,
-    ) -> Block:
-        """Take in the next rounds; all or nothing.
+    def __post_init__(self) -> None:
+        self.policies.check_fits(self.problem)
+
+    def plus(
+        self, events: Events, *, floor: float, ranges: npt.NDArray[np.float64] | None = None
+    ) -> Self:
+        """The record with the next rounds.
 
         Parameters
         ----------
-        log : Log
+        events : Events
         floor : float
             Smallest propensity with which any item could be shown in these rounds, fixed before
             their contexts were seen.
         ranges : float array of shape (n_policies,), optional
             Bounds on R_i(pi) where they are smaller than reward_cap / floor. They are taken on
             trust: check that they follow from the exploration.
-
-        Raises
-        ------
-        InvalidArgumentError
-            If a propensity is below the floor, or the rewards of a round exceed the sparsity.
         """
-        smallest = check_floor(log, floor)
-        as_rewards(log.rewards, len(log), log.slate_size, self.problem.sparsity)
-        if ranges is not None:
-            ranges = np.array(ranges, dtype=np.float64)
-            if ranges.shape != (self.policies.n_policies,) or not (ranges > 0).all():
-                raise InvalidArgumentError(
-                    f"ranges must be {self.policies.n_policies} positive numbers, one for each "
-                    f"policy, got shape {ranges.shape}"
-                )
-            last = self.blocks[-1].ranges if self.blocks else None
-            if last is not None and np.array_equal(last, ranges):
-                ranges = last  # the same object says that bets need not change
-        block = Block(
-            rewarded_events(log, self.policies), self.problem.reward_cap / smallest, ranges
-        )
-        self.blocks.append(block)
-        self.rounds += len(log)
-        return block
+        blocks, largest = self.blocks, self.problem.reward_cap / floor
+        last = blocks[-1] if blocks else None
+        if last is not None and last.largest == largest and _same(last.ranges, ranges):
+            blocks = (*blocks[:-1], replace(last, events=last.events.plus(events)))
+        else:
+            blocks = (*blocks, Block(events, largest, ranges))
+        return replace(self, blocks=blocks, rounds=self.rounds + events.n_rounds)
 
     @property
     def n_events(self) -> int:
         """Rewarded rounds so far."""
-        return sum(len(block.events.rounds) for block in self.blocks)
+        return sum(len(block.events) for block in self.blocks)
+
+    @property
+    def end(self) -> Place:
+        """Behind everything."""
+        if not self.blocks:
+            return Place()
+        events = self.blocks[-1].events
+        return Place(len(self.blocks) - 1, events.n_rounds, len(events))
+
+    def since(self, place: Place) -> list[Block]:
+        """What comes after a place."""
+        later = list(self.blocks[place.block :])
+        if later and place.rounds:
+            later[0] = replace(later[0], events=later[0].events.since(place.events, place.rounds))
+        return later
+
+    def all_events(self) -> Events:
+        """The events of all blocks as one."""
+        events = self.blocks[0].events
+        for block in self.blocks[1:]:
+            events = events.plus(block.events)
+        return events
 
 
 def check_floor(log: Log, floor: float) -> float:
@@ -116,50 +130,7 @@ def check_floor(log: Log, floor: float) -> float:
     return smallest
 
 
-def merge_blocks(blocks: Iterable[Block]) -> list[Block]:
-    """The same rounds in fewer blocks: neighbours with the same ranges become one.
-
-    Rounds that came one at a time are then read as fast as if they had come together.
-    """
-    groups: list[list[Block]] = []
-    for block in blocks:
-        last = groups[-1][-1] if groups else None
-        if last and block.largest == last.largest and block.ranges is last.ranges:
-            groups[-1].append(block)
-        else:
-            groups.append([block])
-    return [
-        Block(merge_events([block.events for block in group]), group[0].largest, group[0].ranges)
-        for group in groups
-    ]
-
-
-def merge_events(parts: Sequence[Events]) -> Events:
-    """The events of successive rounds as one."""
-    first = parts[0]
-    if len(parts) == 1:
-        return first
-    starts = np.cumsum([0] + [part.n_rounds for part in parts])
-    n_rounds = int(starts[-1])
-    rewarded = [
-        (start, part) for start, part in zip(starts, parts, strict=False) if len(part.rounds)
-    ]
-    if not rewarded:
-        return replace(first, n_rounds=n_rounds)
-    events = [part for _, part in rewarded]
-    table, rows = events[0].table, np.concatenate([part.rows for part in events])
-    if any(part.table is not table for part in events):  # slates that were worked out on the way
-        table, rows = (
-            np.concatenate([part.table[part.rows] for part in events]),
-            np.arange(len(rows)),
-        )
-    return Events(
-        n_rounds=n_rounds,
-        rounds=np.concatenate([start + part.rounds for start, part in rewarded]),
-        table=table,
-        rows=rows,
-        actions=np.concatenate([part.actions for part in events]),
-        propensities=np.concatenate([part.propensities for part in events]),
-        rewards=np.concatenate([part.rewards for part in events]),
-        n_actions=first.n_actions,
-    )
+def _same(one: npt.NDArray[np.float64] | None, other: npt.NDArray[np.float64] | None) -> bool:
+    if one is None or other is None:
+        return one is other
+    return one is other or np.array_equal(one, other)

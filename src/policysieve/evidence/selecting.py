@@ -12,14 +12,14 @@ import numpy.typing as npt
 
 from policysieve.checks import number
 from policysieve.errors import InvalidArgumentError
-from policysieve.evidence.certificate import Certificate, Evidence, Method
+from policysieve.evidence.certificate import Certificate, Method
 from policysieve.evidence.events import check_log_fits
-from policysieve.evidence.implicit_evidence import ImplicitEvidence
 from policysieve.evidence.intervals import ValueIntervals
+from policysieve.evidence.kinds import evidence_of
 from policysieve.evidence.record import check_floor
 from policysieve.evidence.weights import Mass
 from policysieve.log import Log, LogFile
-from policysieve.policies import AnyPolicies, Policies, Policy
+from policysieve.policies import AnyPolicies, Policy
 from policysieve.problem import Problem
 from policysieve.reported import Reported
 
@@ -180,16 +180,8 @@ def select(
         )
     if not len(log):
         raise InvalidArgumentError("log must have at least one round, got none")
-    evidence: Evidence | ImplicitEvidence
-    if isinstance(policies, Policies):
-        declared = len(log) if method == "fixed" else None
-        evidence = Evidence(policies, problem, method=method, declared_rounds=declared)
-    elif method == "betting":
-        evidence = ImplicitEvidence(policies, problem)
-    else:
-        raise InvalidArgumentError(
-            f'method must be "betting" for a class that cannot be listed, got {method!r}'
-        )
+    declared = len(log) if method == "fixed" else None
+    evidence = evidence_of(policies, problem, method=method, declared_rounds=declared)
     if floor is not None:
         floor = number("floor", floor, above=0, below=1, closed=True)
     used = _check_propensities(log, policies, floor, problem.delta)

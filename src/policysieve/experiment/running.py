@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from policysieve.evidence import Evidence
+from policysieve.evidence import Certificate, Evidence
 from policysieve.experiment.results import ExperimentResult, LearnerResult, Proof, SeedResult
 from policysieve.experiment.settings import within
 from policysieve.exploration import Explorer
@@ -142,20 +142,22 @@ class _Witness:
 
     def __init__(self, learner: Explorer, policies: Policies) -> None:
         self._learner = learner
-        self._evidence: Evidence = getattr(learner, "evidence", None) or Evidence(
-            policies, learner.problem
-        )
+        self._evidence = Evidence(policies, learner.problem)
         self._floor = 1.0
 
     def proof(self) -> Proof:
-        unread = self._learner.log[self._evidence.rounds :]
-        if len(unread):
-            self._floor = min(self._floor, float(unread.propensities.min()))
-            self._evidence.add(unread, floor=self._floor)
-        certificate = self._evidence.certificate()
+        kept: Evidence | None = getattr(self._learner, "evidence", None)
+        certificate = self._own_look() if kept is None else kept.certificate()
         return Proof(
             rounds=certificate.rounds,
             suboptimality_bound=certificate.suboptimality_bound,
             certified=certificate.certified,
-            survivors=len(self._evidence.survivors),
+            survivors=int((~certificate.eliminated).sum()),
         )
+
+    def _own_look(self) -> Certificate:
+        unread = self._learner.log[self._evidence.rounds :]
+        if len(unread):
+            self._floor = min(self._floor, float(unread.propensities.min()))
+            self._evidence.add(unread, floor=self._floor)
+        return self._evidence.eliminate()

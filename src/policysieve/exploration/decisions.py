@@ -2,7 +2,8 @@
 
 import math
 from dataclasses import dataclass, fields
-from typing import Any
+from time import time
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -27,32 +28,52 @@ class Decisions:
         The items to show.
     propensities : float array of shape (n, m)
         Probability with which each of them is shown, fixed before the round.
-    batch : int
-        Number of the batch, counted by the learner that issued it.
-    rows : integer array of shape (n,)
-        Rows of that batch which these decisions are.
+    numbers : integer array of shape (n,)
+        Places of the rounds in the order of all decisions of the learner, from 0.
+    asked : float array of shape (n,)
+        When they were asked for, in seconds since 1970.
     issuer : str
-        Mark of the learner that issued them.
+        Mark of the learner that issued them; empty if none did.
     """
 
     contexts: npt.NDArray[Any]
     actions: npt.NDArray[np.int32]
     propensities: npt.NDArray[np.float64]
-    batch: int
-    rows: npt.NDArray[np.intp]
+    numbers: npt.NDArray[np.int64]
+    asked: npt.NDArray[np.float64]
     issuer: str
 
+    @classmethod
+    def of(
+        cls,
+        contexts: npt.NDArray[Any],
+        actions: npt.NDArray[np.int32],
+        propensities: npt.NDArray[np.float64],
+        *,
+        first: int = 0,
+        asked: float | None = None,
+        issuer: str = "",
+    ) -> Self:
+        """A whole batch, its rounds numbered from `first`, asked for now."""
+        n = len(actions)
+        when = time() if asked is None else asked
+        numbers, times = np.arange(first, first + n), np.full(n, when)
+        return cls(contexts, actions, propensities, numbers, times, issuer)
+
     def __post_init__(self) -> None:
-        for array in (self.contexts, self.actions, self.propensities, self.rows):
+        for array in (self.contexts, self.actions, self.propensities, self.numbers, self.asked):
             array.flags.writeable = False
 
     def __len__(self) -> int:
         return len(self.actions)
 
+    @property
+    def ages(self) -> npt.NDArray[np.float64]:
+        """Seconds since they were asked for, shape (n,)."""
+        return np.maximum(time() - self.asked, 0.0)
+
     def __repr__(self) -> str:
-        return (
-            f"Decisions({len(self)} rounds, slate_size={self.actions.shape[1]}, batch {self.batch})"
-        )
+        return f"Decisions({len(self)} rounds, slate_size={self.actions.shape[1]})"
 
     def __getitem__(self, rows: Any) -> "Decisions":
         if isinstance(rows, int | np.integer):
@@ -69,8 +90,8 @@ class Decisions:
             contexts=self.contexts[index],
             actions=self.actions[index],
             propensities=self.propensities[index],
-            batch=self.batch,
-            rows=self.rows[index],
+            numbers=self.numbers[index],
+            asked=self.asked[index],
             issuer=self.issuer,
         )
 

@@ -1,34 +1,50 @@
 """Which rounds were issued, which are settled, and which are ready to be learnt from."""
 
-from collections import OrderedDict
-from dataclasses import dataclass
+import uuid
+from bisect import bisect_right
+from copy import deepcopy
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from policysieve.columns import Column
 from policysieve.errors import DecisionsError
 from policysieve.exploration.decisions import Decisions
 from policysieve.log import Log
 
-__all__ = ["Ledger", "Origin"]
+__all__ = ["Ledger", "Part"]
+
+Array = npt.NDArray[np.float64]
 
 _PENDING, _TOLD, _DISCARDED = 0, 1, 2
+_CONTEXTS, _ACTIONS, _PROPENSITIES, _REWARDS, _STATES, _ASKED = range(6)
+_STRETCH = 64  # rounds looked at first when the end of the settled ones is searched
+_FEW = 1024  # rounds that are not worth forgetting
 
 
-class Origin(NamedTuple):
-    """Where rounds come from: number of their batch and row in it, integer arrays of shape (n,)."""
+class Part(NamedTuple):
+    """Settled rounds in the order of their decisions, that were decided by one exploration.
 
-    batches: npt.NDArray[np.int64]
-    rows: npt.NDArray[np.int64]
+    Attributes
+    ----------
+    rounds : Log
+    exploration : object
+    kept : object or None
+        What was kept with these rounds.
+    """
+
+    rounds: Log
+    exploration: Any
+    kept: Any
 
 
-@dataclass
-class _Batch:
-    decisions: Decisions
-    rewards: npt.NDArray[np.float64]
-    state: npt.NDArray[np.uint8]
-    learnt: int = 0  # rows before this one have left the ledger
+class _Batch(NamedTuple):
+    """From a round on: what decided, and what was kept of the rounds (all from `start` on)."""
+
+    start: int
+    exploration: Any
+    kept: Any
 
 
 class Ledger:
@@ -36,139 +52,249 @@ class Ledger:
 
     Learning in the order of decisions, whatever the order of answers, makes the result
     independent of delays, and keeps estimates unbiased when good answers come back sooner than
-    bad ones (docs/maths.md, "Delayed rewards").
+    bad ones (docs/maths.md, "Delayed rewards"). With the rounds of a batch the ledger keeps the
+    exploration that they were decided by, and what its owner wants to remember: something with
+    ``take(rows)`` and ``plus(other)``, such as `Answers`.
+
+    How far its rounds were learnt from is known to the learner alone, which says so in `ready`.
+    Then an interrupt between two steps leaves either all or nothing: a round is told when its
+    state says so, and that is one step. Settling costs the same however many rounds are open.
     """
 
-    def __init__(self, issuer: str) -> None:
-        self._issuer = issuer
-        self._batches: OrderedDict[int, _Batch] = OrderedDict()
-        self.batches_issued = 0
-        self.pending = 0  # rounds that are not settled
-        self.unlearnt = 0  # rounds that are neither learnt from nor discarded
+    def __init__(self) -> None:
+        self._issuers = [(uuid.uuid4().hex, 0)]  # marks, and the first round under each
+        self._first = 0  # number of the first round that is still here
+        self._columns: tuple[Column, ...] = ()
+        self._batches: list[_Batch] = []
+        self._tally: tuple[int, int, int] | None = (0, 0, 0)  # from a round on: open, discarded
+
+    @property
+    def issued(self) -> int:
+        """Rounds that were ever issued."""
+        return self._first + (len(self._columns[_STATES]) if self._columns else 0)
 
     def issue(
         self,
         contexts: npt.NDArray[Any],
-        actions: npt.NDArray[Any],
-        propensities: npt.NDArray[np.float64],
+        actions: npt.NDArray[np.int32],
+        propensities: Array,
+        *,
+        exploration: Any = None,
+        kept: Any = None,
     ) -> Decisions:
-        """Write down a new batch and hand it out."""
-        n = len(contexts)
-        decisions = Decisions(
-            contexts=contexts.copy(),
-            actions=actions,
-            propensities=propensities,
-            batch=self.batches_issued,
-            rows=np.arange(n),
-            issuer=self._issuer,
+        """Write down new rounds and hand them out."""
+        first = self.issued
+        decisions = Decisions.of(
+            contexts.copy(), actions, propensities, first=first, issuer=self._issuers[-1][0]
         )
-        state = np.full(n, _PENDING, dtype=np.uint8)
-        self._batches[self.batches_issued] = _Batch(decisions, np.zeros(actions.shape), state)
-        self.batches_issued += 1
-        self.pending += n
-        self.unlearnt += n
+        n = len(decisions)
+        new: tuple[npt.NDArray[Any], ...] = (
+            decisions.contexts,
+            actions,
+            propensities,
+            np.zeros(actions.shape),
+            np.full(n, _PENDING, dtype=np.uint8),
+            decisions.asked,
+        )
+        if not n:
+            return decisions
+        while self._batches and self._batches[-1].start >= first:
+            self._batches.pop()  # of a call that was interrupted here
+        last = self._batches[-1] if self._batches else None
+        same = last is not None and last.exploration is exploration
+        if not (same and kept is None and last is not None and last.kept is None):
+            self._batches.append(_Batch(first, exploration, kept))
+        columns = (
+            tuple(column.plus(rows) for column, rows in zip(self._columns, new, strict=True))
+            if self._columns
+            else tuple(Column(np.array(rows)) for rows in new)
+        )
+        tally, self._tally = self._tally, None
+        self._columns = columns
+        if tally is not None:
+            self._tally = (tally[0], tally[1] + n, tally[2])
         return decisions
 
-    def settle(self, decisions: Decisions, rewards: npt.NDArray[np.float64] | None) -> None:
-        """Enter the rewards of pending rounds, or None if they will never be known."""
-        if isinstance(decisions, Decisions) and not len(decisions):
-            return
-        batch = self._find(decisions)
-        batch.state[decisions.rows] = _DISCARDED if rewards is None else _TOLD
-        if rewards is not None:
-            batch.rewards[decisions.rows] = rewards
-        else:
-            self.unlearnt -= len(decisions)
-        self.pending -= len(decisions)
-
-    def undo(self, decisions: Decisions) -> None:
-        """Make rounds pending again that were settled just now."""
-        if not len(decisions):
-            return
-        state = self._batches[decisions.batch].state
-        self.unlearnt += int((state[decisions.rows] == _DISCARDED).sum())
-        self.pending += len(decisions)
-        state[decisions.rows] = _PENDING
-
-    @property
-    def oldest_batch(self) -> int:
-        """Number of the first batch that is not settled altogether."""
-        return next(iter(self._batches), self.batches_issued)
-
-    def ready(self) -> tuple[Log, Origin] | None:
-        """Told rounds all of whose predecessors are settled, in order, and their origin."""
-        parts = []
-        for batch in self._batches.values():
-            end = _first_pending(batch)
-            told = batch.learnt + np.flatnonzero(batch.state[batch.learnt : end] == _TOLD)
-            if len(told):
-                whole = len(told) == end - batch.learnt
-                parts.append((batch, told, slice(batch.learnt, end) if whole else told))
-            if end < len(batch.state):
-                break
-        if not parts:
-            return None
-        logs = [
-            Log.trusted(
-                b.decisions.contexts[rows],
-                b.decisions.actions[rows],
-                b.decisions.propensities[rows],
-                b.rewards[rows],
-            )
-            for b, _, rows in parts
-        ]
-        numbers = [b.decisions.batch for b, _, _ in parts]
-        origin = Origin(
-            np.repeat(numbers, [len(log) for log in logs]),
-            np.concatenate([told for _, told, _ in parts]),
-        )
-        return Log.concatenate(logs), origin
-
-    def release(self, learnt: int) -> None:
-        """Let go of the `learnt` rounds that `ready` returned."""
-        self.unlearnt -= learnt
-        for number in list(self._batches):
-            batch = self._batches[number]
-            batch.learnt = _first_pending(batch)
-            if batch.learnt < len(batch.state):
-                break
-            del self._batches[number]
-
-    def _find(self, decisions: Decisions) -> _Batch:
+    def check(self, decisions: Any) -> npt.NDArray[np.int64]:
+        """Where these open rounds stand here, or raise."""
         if not isinstance(decisions, Decisions):
             raise DecisionsError(
                 f"decisions must be a batch returned by ask, got {type(decisions).__name__}"
             )
-        if decisions.issuer != self._issuer or not 0 <= decisions.batch < self.batches_issued:
+        if not len(decisions):
+            return np.empty(0, dtype=np.int64)
+        numbers = decisions.numbers
+        low, high = int(numbers.min()), int(numbers.max())
+        marks = [mark for mark, _ in self._issuers]
+        if decisions.issuer not in marks:
             raise DecisionsError(
                 "decisions were not issued by this learner; tell them to the learner whose ask "
                 "returned them"
             )
-        batch = self._batches.get(decisions.batch)
-        if batch is None:
+        place = marks.index(decisions.issuer)
+        ends = [start for _, start in self._issuers[1:]] + [self.issued]
+        start = self._issuers[place][1] if place + 1 < len(marks) else 0  # `open` has old ones too
+        if low < start or high >= ends[place]:
             raise DecisionsError(
-                f"decisions of batch {decisions.batch} were told or given up before"
+                "decisions were not issued by this learner but by a copy of it, or after the copy "
+                "was taken; tell them to the learner whose ask returned them"
             )
-        rows = decisions.rows
-        mine = decisions is batch.decisions
-        if not mine and not np.array_equal(batch.decisions.actions[rows], decisions.actions):
-            raise DecisionsError(
-                "decisions were not issued by this learner but by a copy of it; tell them to the "
-                "copy"
-            )
-        named = np.zeros(len(batch.state), dtype=np.bool_)
-        named[rows] = True
-        if int(named.sum()) != len(rows):
-            raise DecisionsError(f"decisions name a row of batch {decisions.batch} twice")
-        settled = batch.state[rows] != _PENDING
+        if len(numbers) > 1 and (np.diff(np.sort(numbers)) == 0).any():
+            raise DecisionsError("decisions name a round twice")
+        places = numbers - self._first
+        settled = places < 0
+        if not settled.any():
+            settled = self._columns[_STATES].values[places] != _PENDING
         if settled.any():
             raise DecisionsError(
-                f"decisions of batch {decisions.batch} were told or given up before, for instance "
-                f"row {rows[settled][0]}"
+                f"decisions were told or given up before, for instance round {numbers[settled][0]}"
             )
-        return batch
+        return places
+
+    def settle(self, places: npt.NDArray[np.int64], rewards: Array | None) -> None:
+        """Enter the rewards of open rounds, or None if they will never be known."""
+        if rewards is not None:
+            self._columns[_REWARDS].values[places] = rewards
+        self._mark(places, _DISCARDED if rewards is None else _TOLD)
+
+    def reopen(self, places: npt.NDArray[np.int64]) -> None:
+        """Let rounds wait again that were settled just now."""
+        self._mark(places, _PENDING)
+
+    def ready(self, learnt: int) -> tuple[list[Part], int] | None:
+        """Settled rounds behind the first `learnt` ones, and how many are settled in a row then.
+
+        Discarded rounds are left out. None if the next round is open.
+        """
+        if learnt >= self.issued or self._columns[_STATES].values[learnt - self._first] == _PENDING:
+            return None
+        start = learnt - self._first
+        end = self._end_of_settled(start)
+        groups: list[list[Part]] = []
+        for i in range(self._batch_at(learnt), len(self._batches)):
+            batch = self._batches[i]
+            behind = self._batches[i + 1].start if i + 1 < len(self._batches) else self.issued
+            low, high = max(start, batch.start - self._first), min(end, behind - self._first)
+            if low >= high:
+                break
+            part = self._part(batch, low, high)
+            if groups and groups[-1][-1].exploration is part.exploration:
+                groups[-1].append(part)
+            else:
+                groups.append([part])
+        parts = [_joined(group) for group in groups]
+        return [part for part in parts if len(part.rounds)], self._first + end
+
+    def forget(self, learnt: int) -> None:
+        """Let go of what was kept with the first `learnt` rounds; of many, altogether."""
+        del self._batches[: self._batch_at(learnt)]
+        gone = learnt - self._first
+        if gone < _FEW or 2 * gone < len(self._columns[_STATES]):
+            return
+        self._count(learnt)
+        rest = tuple(Column(column.values[gone:].copy()) for column in self._columns)
+        self.__dict__.update(_columns=rest, _first=learnt)
+
+    def open(self) -> Decisions:
+        """The open rounds, in the order of their decisions."""
+        if not self._columns:
+            nothing = np.empty(0, dtype=np.int32)
+            return Decisions.of(nothing, nothing[:, None], np.empty((0, 1)))
+        values = [column.values for column in self._columns]
+        places = np.flatnonzero(values[_STATES] == _PENDING)
+        return Decisions(
+            contexts=values[_CONTEXTS][places],
+            actions=values[_ACTIONS][places],
+            propensities=values[_PROPENSITIES][places],
+            numbers=self._first + places,
+            asked=values[_ASKED][places],
+            issuer=self._issuers[-1][0],
+        )
+
+    def pending(self, learnt: int) -> int:
+        """How many rounds are open."""
+        return self._count(learnt)[0]
+
+    def waiting(self, learnt: int) -> int:
+        """How many rounds may still be learnt from, behind the first `learnt` ones."""
+        return self.issued - learnt - self._count(learnt)[1]
+
+    def _batch_at(self, number: int) -> int:
+        """Place of the batch of a round; the last one if it is still to be issued."""
+        return max(0, bisect_right(self._batches, number, key=lambda batch: batch.start) - 1)
+
+    def _part(self, batch: _Batch, low: int, high: int) -> Part:
+        values = [column.values for column in self._columns[:_STATES]]
+        rows: Any = slice(low, high)
+        told = self._columns[_STATES].values[rows] == _TOLD
+        if not told.all():
+            rows = low + np.flatnonzero(told)
+        kept = batch.kept
+        if kept is not None:
+            start = batch.start - self._first
+            inside = slice(low - start, high - start) if isinstance(rows, slice) else rows - start
+            kept = kept.take(inside)
+        return Part(Log.trusted(*(column[rows] for column in values)), batch.exploration, kept)
+
+    def _end_of_settled(self, start: int) -> int:
+        states, stretch = self._columns[_STATES].values, _STRETCH
+        while start < len(states):
+            is_open = states[start : start + stretch] == _PENDING
+            if is_open.any():
+                return start + int(is_open.argmax())
+            start, stretch = start + stretch, 2 * stretch
+        return len(states)
+
+    def _mark(self, places: npt.NDArray[np.int64], state: int) -> None:
+        if not len(places):
+            return
+        tally, states = self._tally, self._columns[_STATES].values
+        before = states[places]
+        self._tally = None  # counted anew if the next lines are interrupted
+        states[places] = state
+        if tally is not None:
+            start, n_open, discarded = tally
+            counted = before[places >= start - self._first]
+            n_open += (state == _PENDING) * len(counted) - int((counted == _PENDING).sum())
+            discarded += (state == _DISCARDED) * len(counted) - int((counted == _DISCARDED).sum())
+            self._tally = (start, n_open, discarded)
+
+    def _count(self, learnt: int) -> tuple[int, int]:
+        """How many rounds behind the first `learnt` ones are open, and how many discarded."""
+        if not self._columns:
+            return 0, 0
+        states = self._columns[_STATES].values
+        if self._tally is None or self._tally[0] > learnt:
+            later = states[learnt - self._first :]
+            tally = (learnt, int((later == _PENDING).sum()), int((later == _DISCARDED).sum()))
+        else:
+            start, n_open, discarded = self._tally
+            passed = states[start - self._first : learnt - self._first]
+            tally = (learnt, n_open, discarded - int((passed == _DISCARDED).sum()))
+        self._tally = tally
+        return tally[1], tally[2]
+
+    def __getstate__(self) -> dict[str, Any]:
+        """As things are now: rewards and states are changed in place."""
+        columns = tuple(Column(column.values.copy()) for column in self._columns)
+        return {**self.__dict__, "_columns": columns, "_batches": list(self._batches)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """A copy goes its own way: what the original issues from now on is not the copy's."""
+        self.__dict__.update(state)
+        issuers = [pair for pair in self._issuers if pair[1] < self.issued]
+        self._issuers = [*issuers, (uuid.uuid4().hex, self.issued)]
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "Ledger":
+        twin = object.__new__(Ledger)
+        twin.__setstate__(deepcopy(self.__getstate__(), memo))
+        return twin
 
 
-def _first_pending(batch: _Batch) -> int:
-    waiting = batch.state[batch.learnt :] == _PENDING
-    return batch.learnt + int(waiting.argmax()) if waiting.any() else len(batch.state)
+def _joined(parts: list[Part]) -> Part:
+    """Parts of one exploration as one."""
+    kept = parts[0].kept
+    for part in parts[1:]:
+        kept = kept if kept is None else kept.plus(part.kept)
+    rounds = Log.concatenate([part.rounds for part in parts])
+    return Part(rounds, parts[0].exploration, kept)

@@ -1,5 +1,6 @@
 """The class Pi: the candidate policies."""
 
+from policysieve.policies.answers import Answers, ContextAnswers, Slates
 from policysieve.policies.base import Policies, PolicyClass
 from policysieve.policies.cover import Cover, natarajan_cover, natarajan_sample_size
 from policysieve.policies.estimators import EstimatorPolicies
@@ -21,9 +22,11 @@ from policysieve.policies.thresholds import Thresholds
 from policysieve.policies.trees import StumpPolicies, TreePolicies, TreePolicy
 
 __all__ = [
+    "Answers",
     "AnyPolicies",
     "ClassWeights",
     "ConstantPolicy",
+    "ContextAnswers",
     "Cover",
     "EstimatorPolicies",
     "FittedPolicy",
@@ -37,6 +40,7 @@ __all__ = [
     "PolicyClass",
     "PolicyTable",
     "RandomizedPolicy",
+    "Slates",
     "StumpPolicies",
     "TabularPolicies",
     "TabularPolicy",

@@ -1,17 +1,22 @@
 """The one small protocol through which exploration and evidence consult a policy class."""
 
 import hashlib
+import pickle
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from math import log
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from policysieve.checks import as_contexts, integer, repeated_items
-from policysieve.errors import InvalidArgumentError, PolicyFailureError
+from policysieve.errors import InvalidArgumentError, PolicyFailureError, UnpicklableError
+from policysieve.policies.answers import Answers, ContextAnswers, Slates
 from policysieve.problem import Problem
+
+if TYPE_CHECKING:
+    from policysieve.policies.weights import Weights
 
 __all__ = ["Policies", "PolicyClass", "action_dtype"]
 
@@ -24,7 +29,9 @@ def action_dtype(n_actions: int) -> np.dtype[Any]:
 
 
 class PolicyClass(ABC):
-    """What numbered policies and classes without end have in common.
+    """The protocol through which learners consult a class, listed or not: answers, weights, size.
+
+    A class never changes, so copies of what refers to it share it.
 
     Attributes
     ----------
@@ -34,6 +41,11 @@ class PolicyClass(ABC):
 
     n_actions: int
     slate_size: int
+
+    exact = True
+    """Whether the best policy is really found; certificates need that."""
+    looked_up = False
+    """Whether answers are only looked up, so that nobody needs to remember them."""
 
     def __init__(self, *, n_actions: int, slate_size: int) -> None:
         self.n_actions = integer("n_actions", n_actions, low=1, high=2**31 - 1)
@@ -51,6 +63,60 @@ class PolicyClass(ABC):
     def n_contexts(self) -> int | None:
         """How many contexts there are, numbered from 0; None if they cannot be listed."""
         return None
+
+    @property
+    @abstractmethod
+    def size_in_words(self) -> str:
+        """How large the class is, for people."""
+
+    @abstractmethod
+    def answers(self, contexts: Any) -> Answers:
+        """What the class says at the contexts, or what it has said: answers are given back.
+
+        Raises
+        ------
+        InvalidArgumentError
+            If the contexts are not of the kind these policies take.
+        PolicyFailureError
+            If a policy raises, or returns something that is not a slate of actions.
+        """
+
+    @abstractmethod
+    def prior(self) -> "Weights":
+        """Exponential weights on the class before any event."""
+
+    def fingerprint(self) -> str:
+        """What tells these policies from others in a file: kind and sizes, and a hash of numbers.
+
+        Functions and fitted models have no such numbers: others of the same number pass for them.
+        """
+        digest = hashlib.blake2b(digest_size=8)
+        for array in self._numbers():
+            block = max(1, _HASH_BYTES * len(array) // max(1, array.nbytes))
+            for start in range(0, len(array), block):
+                digest.update(np.ascontiguousarray(array[start : start + block]).data)
+        code = f" {digest.hexdigest()}" if self._numbers() else ""
+        return f"{self!r}{code}"
+
+    def _numbers(self) -> tuple[npt.NDArray[Any], ...]:
+        """The arrays that the policies are made of, if they are."""
+        return ()
+
+    @staticmethod
+    def _check_pickles(kind: str, candidates: Iterable[Any]) -> None:
+        """Raise if a candidate cannot be pickled, and say what can be done."""
+        for index, candidate in enumerate(candidates):
+            try:
+                pickle.dumps(candidate)
+            except Exception as error:
+                raise UnpicklableError(
+                    f"{kind} {index} cannot be pickled ({error}): use functions that are defined "
+                    "by name at the top of a module, not lambdas or functions within functions; "
+                    "or keep learner.log, and rebuild the learner from the same calls"
+                ) from error
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "PolicyClass":
+        return self
 
     def check_fits(self, problem: Problem) -> None:
         """Raise unless these are policies for the problem's actions and slates."""
@@ -119,35 +185,34 @@ class Policies(PolicyClass):
         """
         return self._evaluate(self.check_contexts(contexts), self._check_which(which))
 
-    def action_rows(
-        self, contexts: npt.NDArray[Any]
-    ) -> tuple[npt.NDArray[Any], npt.NDArray[np.intp]]:
-        """A table (., n_policies, slate_size) and, for each checked context, its row in it.
+    @property
+    def size_in_words(self) -> str:
+        """How large the class is, for people."""
+        return f"{self.n_policies:,} policies"
 
-        What kernels read. A class that stores its actions hands out its own table without a copy.
+    def answers(self, contexts: Any) -> Slates:
+        """The slates of all policies at the contexts: each is asked once for each context.
+
+        A class that stores its actions hands out its own table without a copy.
         """
-        return self._evaluate(contexts, None), np.arange(len(contexts))
+        if isinstance(contexts, Slates):
+            return contexts
+        if isinstance(contexts, ContextAnswers):
+            contexts = contexts.contexts
+        return self._answers(self.check_contexts(contexts))
+
+    def prior(self) -> "Weights":
+        """The same weight for every policy."""
+        from policysieve.policies.weights import ListedWeights  # brings numba, which loads on use
+
+        return ListedWeights.equal(self)
 
     def same_as(self, policy: int, others: npt.NDArray[np.intp]) -> npt.NDArray[np.bool_]:
         """Which of the others are known to be the same map as `policy`, at every context."""
         return np.zeros(len(others), dtype=np.bool_)
 
-    def fingerprint(self) -> str:
-        """What tells these policies from others in a file: kind and sizes, and a hash of numbers.
-
-        Functions and fitted models have no such numbers: others of the same number pass for them.
-        """
-        digest = hashlib.blake2b(digest_size=8)
-        for array in self._numbers():
-            block = max(1, _HASH_BYTES * len(array) // max(1, array.nbytes))
-            for start in range(0, len(array), block):
-                digest.update(np.ascontiguousarray(array[start : start + block]).data)
-        code = f" {digest.hexdigest()}" if self._numbers() else ""
-        return f"{self!r}{code}"
-
-    def _numbers(self) -> tuple[npt.NDArray[Any], ...]:
-        """The arrays that the policies are made of, if they are."""
-        return ()
+    def _answers(self, contexts: npt.NDArray[Any]) -> Slates:
+        return Slates(self._evaluate(contexts, None))
 
     @abstractmethod
     def _evaluate(

@@ -48,6 +48,10 @@ class EstimatorPolicies(Policies):
                     f"model {index} is a {type(model).__name__}"
                 )
 
+    def __getstate__(self) -> dict[str, Any]:
+        self._check_pickles("model", self.models)
+        return self.__dict__
+
     def check_contexts(self, contexts: Any) -> npt.NDArray[Any]:
         """Return the contexts as an array: feature rows, or strings, or raise."""
         x = as_contexts(contexts)

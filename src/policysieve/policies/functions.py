@@ -52,6 +52,10 @@ class FunctionPolicies(Policies):
                     f"functions must be callable, number {index} is {function!r}"
                 )
 
+    def __getstate__(self) -> dict[str, Any]:
+        self._check_pickles("function", self.functions)
+        return self.__dict__
+
     def _evaluate(
         self, contexts: npt.NDArray[Any], which: npt.NDArray[np.intp] | None
     ) -> npt.NDArray[Any]:

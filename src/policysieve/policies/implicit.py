@@ -2,14 +2,18 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from policysieve.checks import as_rng
 from policysieve.errors import InvalidArgumentError
+from policysieve.policies.answers import ContextAnswers
 from policysieve.policies.base import Policies, PolicyClass
+
+if TYPE_CHECKING:
+    from policysieve.policies.weights import Weights
 
 __all__ = [
     "AnyPolicies",
@@ -18,6 +22,7 @@ __all__ = [
     "ImplicitPolicies",
     "MarginalPolicy",
     "Policy",
+    "check_finite",
 ]
 
 Array = npt.NDArray[np.float64]
@@ -70,6 +75,14 @@ class ClassWeights(ABC):
     def totals(self, contexts: npt.NDArray[Any]) -> Array:
         """Sum over the rounds so far of Q(x, a; p_s), shape (n, n_actions); rows sum to them."""
 
+    @abstractmethod
+    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """All that distinguishes them from those of another time, for a file."""
+
+    @abstractmethod
+    def restore(self, arrays: dict[str, npt.NDArray[Any]]) -> None:
+        """Become the weights whose `arrays` these are, or raise ValueError."""
+
     def total(self, context: npt.NDArray[Any], action: int) -> float:
         """The same at one context, an array of length one, for one action."""
         return float(self.totals(context)[0, action])
@@ -82,8 +95,7 @@ class ImplicitPolicies(PolicyClass):
     contexts are special.
     """
 
-    exact = True
-    """Whether `best` really is the best of the class; certificates need that."""
+    looked_up = True
     hedged = True
     """Whether weights can be kept; else designs are mixtures of `fits` best policies."""
     fits = 1
@@ -135,6 +147,23 @@ class ImplicitPolicies(PolicyClass):
     def start_weights(self) -> ClassWeights:
         """Weights p1 before any event."""
 
+    @property
+    def size_in_words(self) -> str:
+        """The name of the class: its size says little."""
+        return type(self).__name__
+
+    def answers(self, contexts: Any) -> ContextAnswers:
+        """The contexts themselves: the class is asked about them when it is known what for."""
+        if isinstance(contexts, ContextAnswers):
+            return contexts
+        return ContextAnswers(self.check_contexts(contexts))
+
+    def prior(self) -> "Weights":
+        """The weights p1 that the class starts with."""
+        from policysieve.policies.weights import UnlistedWeights  # brings numba, loaded on use
+
+        return UnlistedWeights.start(self)
+
 
 class MarginalPolicy:
     """Draw a policy from the average of weights over rounds, and do what it does.
@@ -169,6 +198,14 @@ class MarginalPolicy:
 
     def __repr__(self) -> str:
         return f"MarginalPolicy({self.policies!r}, {self._rounds:,} rounds)"
+
+
+def check_finite(arrays: dict[str, npt.NDArray[Any]], shapes: dict[str, tuple[int, ...]]) -> None:
+    """Raise ValueError unless each named array is there, of its shape, and of finite floats."""
+    for name, shape in shapes.items():
+        array = arrays[name]
+        if array.shape != shape or array.dtype != np.float64 or not np.isfinite(array).all():
+            raise ValueError(f"{name} must be finite numbers of shape {shape}")
 
 
 AnyPolicies = Policies | ImplicitPolicies

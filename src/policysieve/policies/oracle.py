@@ -106,6 +106,10 @@ class OraclePolicies(ImplicitPolicies):
             )
         return x
 
+    def __getstate__(self) -> dict[str, Any]:
+        self._check_pickles("estimator", [self.estimator])
+        return self.__dict__
+
     def start_weights(self) -> ClassWeights:
         """There are none: a class known by fits has no marginals."""
         raise InvalidArgumentError(

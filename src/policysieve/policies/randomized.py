@@ -39,10 +39,10 @@ class RandomizedPolicy:
         """Probability of showing each action at each context, shape (n, n_actions)."""
         from policysieve.kernels.subsets import marginals  # brings numba, which loads on use
 
-        table, rows = self.policies.action_rows(self.policies.check_contexts(contexts))
+        slates = self.policies.answers(contexts)
         support = np.flatnonzero(self.shares)
-        shown = np.zeros((len(rows), self.policies.n_actions))
-        marginals(table, rows, support, self.shares[support], shown)
+        shown = np.zeros((len(slates), self.policies.n_actions))
+        marginals(slates.table, slates.rows, support, self.shares[support], shown)
         return np.minimum(shown, 1.0)
 
     def sample(self, contexts: Any, rng: Any = None) -> npt.NDArray[Any]:

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from policysieve.checks import first_rows, repeated_items
 from policysieve.errors import FileFormatError, InvalidArgumentError
+from policysieve.policies.answers import Slates
 from policysieve.policies.base import Policies, action_dtype
 
 __all__ = ["PolicyTable", "row_numbers"]
@@ -33,6 +34,8 @@ class PolicyTable(Policies):
     >>> table.actions([1])[0, :, 0].tolist()
     [2, 2, 0]
     """
+
+    looked_up = True
 
     def __init__(self, actions: Any, n_actions: int) -> None:
         try:
@@ -96,11 +99,9 @@ class PolicyTable(Policies):
         """Return the contexts as row numbers of the table, or raise."""
         return row_numbers(contexts, self.n_contexts, of="the policy table")
 
-    def action_rows(
-        self, contexts: npt.NDArray[Any]
-    ) -> tuple[npt.NDArray[Any], npt.NDArray[np.intp]]:
+    def _answers(self, contexts: npt.NDArray[Any]) -> Slates:
         """The whole table and the contexts themselves: nothing is copied."""
-        return self.table, contexts.astype(np.intp, copy=False)
+        return Slates(self.table, contexts.astype(np.intp, copy=False))
 
     def same_as(self, policy: int, others: npt.NDArray[np.intp]) -> npt.NDArray[np.bool_]:
         """Which of the others have the same column, up to the order within slates."""

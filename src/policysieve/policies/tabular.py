@@ -9,7 +9,13 @@ import numpy.typing as npt
 
 from policysieve.checks import integer
 from policysieve.policies.base import action_dtype
-from policysieve.policies.implicit import Array, ClassWeights, ImplicitPolicies, Policy
+from policysieve.policies.implicit import (
+    Array,
+    ClassWeights,
+    ImplicitPolicies,
+    Policy,
+    check_finite,
+)
 from policysieve.policies.table import row_numbers
 
 __all__ = ["TabularPolicies", "TabularPolicy"]
@@ -139,6 +145,28 @@ class TabularWeights(ClassWeights):
         out = np.empty((len(contexts), self._n_actions))
         tabular_totals(self._slots[contexts], self._now, self._log_w, self._cum, self._last, out)
         return out
+
+    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """Slots of the contexts, what is known of those that have one, and the time."""
+        used = self._used
+        return {
+            "slots": self._slots,
+            "log_w": self._log_w[:used],
+            "cum": self._cum[:used],
+            "last": self._last[:used],
+            "now": np.array([self._now]),
+        }
+
+    def restore(self, arrays: dict[str, npt.NDArray[Any]]) -> None:
+        """Become the weights whose `arrays` these are, or raise ValueError."""
+        slots, used = arrays["slots"], len(arrays["last"])
+        shape = (used, self._n_actions)
+        taken = np.sort(slots[slots >= 0]) if slots.dtype == np.int32 else np.empty(0)
+        if slots.shape != self._slots.shape or not np.array_equal(taken, np.arange(used)):
+            raise ValueError("slots of contexts are not those of this class")
+        check_finite(arrays, {"log_w": shape, "cum": shape, "last": (used,), "now": (1,)})
+        self._slots, self._used, self._now = slots, used, float(arrays["now"][0])
+        self._log_w, self._cum, self._last = arrays["log_w"], arrays["cum"], arrays["last"]
 
     def _open(self, contexts: npt.NDArray[Any]) -> None:
         """Give contexts a slot; until now they were uniform."""

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from policysieve.policies.implicit import Array, ClassWeights
+from policysieve.policies.implicit import Array, ClassWeights, check_finite
 
 if TYPE_CHECKING:
     from policysieve.policies.trees import TreePolicies
@@ -28,7 +28,6 @@ class TreeWeights(ClassWeights):
         self._waited, self._chance = np.zeros((2, len(cells)))
         self._log_z, self._reach = np.zeros((2, policies.depth + 1, len(cells)))
         self._pending = 0.0
-        self._found = np.empty(len(cells), dtype=np.int64)
         self._solve()
 
     def add(self, contexts: npt.NDArray[Any], actions: npt.NDArray[Any], steps: Array) -> None:
@@ -37,11 +36,10 @@ class TreeWeights(ClassWeights):
 
         self._waited += self._pending * self._chance
         self._pending = 0.0
-        bins = self._policies.bins(contexts)
+        bins, room = self._policies.bins(contexts), self._room()
         for x, action, step in zip(bins, actions, steps, strict=True):
-            raise_action(
-                self._cells_at(x), action, step, self._leaf, self._soft, self._waited, self._summed
-            )
+            cells = self._cells_at(x, room)
+            raise_action(cells, action, step, self._leaf, self._soft, self._waited, self._summed)
         self._solve()
 
     def marginals(self, contexts: npt.NDArray[Any]) -> Array:
@@ -68,19 +66,43 @@ class TreeWeights(ClassWeights):
 
         return self._at_each(contexts, fill)
 
+    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """What events and time have made of the cells."""
+        return {
+            "leaf": self._leaf,
+            "soft": self._soft,
+            "summed": self._summed,
+            "waited": self._waited,
+            "pending": np.array([self._pending]),
+        }
+
+    def restore(self, arrays: dict[str, npt.NDArray[Any]]) -> None:
+        """Become the weights whose `arrays` these are, or raise ValueError."""
+        check_finite(arrays, {name: mine.shape for name, mine in self.arrays().items()})
+        self._leaf, self._soft = arrays["leaf"], arrays["soft"]
+        self._summed, self._waited = arrays["summed"], arrays["waited"]
+        self._pending = float(arrays["pending"][0])
+        self._solve()
+
     def _at_each(self, contexts: npt.NDArray[Any], fill: Any) -> Array:
         """Fill one row for each different row of bins."""
         bins, which = np.unique(self._policies.bins(contexts), axis=0, return_inverse=True)
-        found = np.zeros((len(bins), self._policies.n_actions))
+        found, room = np.zeros((len(bins), self._policies.n_actions)), self._room()
         for x, row in zip(bins, found, strict=True):
-            fill(self._cells_at(x), row)
+            fill(self._cells_at(x, room), row)
         return np.asarray(found[which.reshape(-1)])
 
-    def _cells_at(self, x: npt.NDArray[np.int16]) -> npt.NDArray[np.int64]:
+    def _room(self) -> npt.NDArray[np.int64]:
+        """For `_cells_at`; not kept, because several threads may ask at once."""
+        return np.empty(len(self._policies.cells), dtype=np.int64)
+
+    def _cells_at(
+        self, x: npt.NDArray[np.int16], room: npt.NDArray[np.int64]
+    ) -> npt.NDArray[np.int64]:
         from policysieve.kernels.trees import cells_at
 
         cells = self._policies.cells
-        return self._found[: cells_at(x, cells.feature, cells.low, cells.high, self._found)]
+        return room[: cells_at(x, cells.feature, cells.low, cells.high, room)]
 
     def _solve(self) -> None:
         from policysieve.kernels.trees import leaf_chances, tree_sums

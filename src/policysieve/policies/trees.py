@@ -101,6 +101,9 @@ class TreePolicies(ImplicitPolicies):
         found = [np.searchsorted(edges, column, side="right") for edges, column in columns]
         return np.ascontiguousarray(np.stack(found, axis=1).astype(np.int16))
 
+    def _numbers(self) -> tuple[npt.NDArray[Any], ...]:
+        return tuple(edges for edges in self.edges if len(edges))
+
     def start_weights(self) -> TreeWeights:
         """Weights of the prior: at each node a coin says leaf or split; all else is uniform."""
         return TreeWeights(self)

@@ -1,11 +1,16 @@
 """Hedge over a class that cannot be listed, event by event."""
 
+from copy import deepcopy
+
 import numpy as np
 import numpy.typing as npt
 
-from policysieve.evidence import ContextEvents
+from policysieve.evidence import Events
 from policysieve.evidence.implicit import WeightedEvents
+from policysieve.exploration.designs.unlisted import MarginalExploration
 from policysieve.policies import ImplicitPolicies
+from policysieve.policies.weights import UnlistedWeights
+from policysieve.problem import Problem
 
 __all__ = ["ImplicitHedge"]
 
@@ -39,10 +44,10 @@ class ImplicitHedge:
         self._uniform = 1 / policies.n_actions
         self._floor = mixing * self._uniform
         self._scale = (1 - mixing) / horizon
-        self._parts: list[ContextEvents] = []
+        self._events: Events | None = None
         self._gains: list[npt.NDArray[np.float64]] = []
 
-    def add(self, events: ContextEvents) -> None:
+    def add(self, events: Events) -> None:
         """Take in the rounds behind these events, rewarded or not; at most T in all."""
         weights, x = self.weights, events.contexts
         actions = events.actions[:, 0]
@@ -59,15 +64,25 @@ class ImplicitHedge:
             now = t + 1
         weights.wait(events.n_rounds - now)
         self.rounds += events.n_rounds
-        if len(x):
-            self._parts.append(events)
-            self._gains.append(u)
+        self._events = events if self._events is None else self._events.plus(events)
+        self._gains.append(u)
 
     @property
     def gains(self) -> npt.NDArray[np.float64]:
         """Largest sum over rounds of u_t(pi) in the class, shape (1,)."""
-        if not self._parts:
-            return np.zeros(1)
-        events, u = WeightedEvents.of(self._parts), np.concatenate(self._gains)
+        events, u = WeightedEvents.of(self._events), np.concatenate([np.empty(0), *self._gains])
         widest = self.policies.best(events.contexts, events.actions, u)
         return np.array([u[events.hits(widest)].sum()])
+
+    def exploration(
+        self, policies: ImplicitPolicies, problem: Problem, variance_bound: float
+    ) -> MarginalExploration:
+        """What was found."""
+        return MarginalExploration(
+            policies,
+            problem,
+            weights=UnlistedWeights(policies, deepcopy(self.weights)),
+            rounds=self.rounds,
+            mixing=self.mixing,
+            variance_bound=variance_bound,
+        )

@@ -1,11 +1,18 @@
 """What can be said after a number of rounds that was fixed in advance."""
 
-from policysieve.evidence import ValueIntervals
+from typing import Any
+
+from policysieve.evidence import Record, ValueIntervals, anytime_intervals
 from policysieve.exploration.decisions import Recommendation
-from policysieve.policies import AnyPolicies, Policies, RandomizedPolicy
+from policysieve.policies import PolicyClass
 from policysieve.problem import Problem
 
-__all__ = ["fixed_size_recommendation", "promise_of_class", "promise_of_size"]
+__all__ = [
+    "anytime_recommendation",
+    "fixed_size_recommendation",
+    "promise_of_class",
+    "promise_of_size",
+]
 
 
 def fixed_size_recommendation(
@@ -16,7 +23,7 @@ def fixed_size_recommendation(
     planned: int,
     complete: bool,
     promise: str,
-    policy: int | RandomizedPolicy | None = None,
+    policy: Any = None,
     bound: float | None = None,
 ) -> Recommendation:
     """Recommend a policy from intervals that hold at the planned number of rounds.
@@ -31,25 +38,20 @@ def fixed_size_recommendation(
         Whether the planned rounds are done; the intervals are a proof only then.
     promise : str
         What holds when they are.
-    policy : int or RandomizedPolicy, optional
+    policy : int, Policy, RandomizedPolicy or MarginalPolicy, optional
         By default the one with the largest estimate.
     bound : float, optional
         On its suboptimality; by default from the intervals.
     """
-    chosen = intervals.leader if policy is None else policy
     if not complete:
         promise = (
             f"Nothing is guaranteed at {rounds:,} rounds: the intervals are proofs only at the "
             f"{planned:,} rounds that were planned in advance."
         )
-    value, lower, upper = (
-        float(column[chosen]) if isinstance(chosen, int) else chosen.average(column)
-        for column in (intervals.values, intervals.lower, intervals.upper)
-    )
-    if bound is None:
-        bound = intervals.suboptimality_bound(chosen if isinstance(chosen, int) else None, lower)
+    chosen, value, lower, upper, gap = intervals.about(policy)
+    bound = gap if bound is None else bound
     return Recommendation(
-        policy=intervals.policy(chosen) if isinstance(chosen, int) else chosen,
+        policy=chosen,
         value=value,
         lower=lower,
         upper=upper,
@@ -57,6 +59,22 @@ def fixed_size_recommendation(
         certified=complete and bound <= problem.epsilon,
         rounds=rounds,
         guarantee=promise,
+    )
+
+
+def anytime_recommendation(
+    record: Record, *, rounds: int, remark: str, policy: Any = None
+) -> Recommendation:
+    """Recommend a policy, by default the leader, from intervals that hold at any time."""
+    sure = f"with probability at least {1 - record.problem.delta:g}"
+    return fixed_size_recommendation(
+        anytime_intervals(record, policy),
+        record.problem,
+        rounds=rounds,
+        planned=rounds,
+        complete=True,
+        promise=f"All intervals hold {sure}; {remark}",
+        policy=policy,
     )
 
 
@@ -79,9 +97,9 @@ def promise_of_size(problem: Problem, *, planned: int, sufficient: int, guarante
     )
 
 
-def promise_of_class(policies: AnyPolicies, problem: Problem) -> str | None:
+def promise_of_class(policies: PolicyClass, problem: Problem) -> str | None:
     """What to say of a class for which sizes guarantee nothing, else None."""
-    if isinstance(policies, Policies) or (policies.exact and policies.log_size is not None):
+    if policies.exact and policies.log_size is not None:
         return None
     found = "Nothing is guaranteed about the best policy of this class, which is searched for"
     if policies.log_size is None:

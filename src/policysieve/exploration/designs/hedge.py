@@ -7,7 +7,10 @@ import numpy as np
 import numpy.typing as npt
 
 from policysieve.evidence import Events
+from policysieve.exploration.designs.mixture import MixtureExploration
 from policysieve.kernels.hedge import AVERAGE, GAIN, WEIGHT, hedge_events, settle
+from policysieve.policies import Policies
+from policysieve.problem import Problem
 
 __all__ = ["AveragedHedge", "Hedge", "HedgeSettings", "SampledHedge"]
 
@@ -72,6 +75,22 @@ class Hedge(ABC):
     def gains(self) -> npt.NDArray[np.float64]:
         """Sum over the rounds of u_t(pi), shape (n_policies,)."""
 
+    def exploration(
+        self, policies: Policies, problem: Problem, variance_bound: float
+    ) -> MixtureExploration:
+        """What was found."""
+        p_hat = self.design()
+        support = np.flatnonzero(p_hat).astype(np.int32)
+        shares = p_hat[support]
+        return MixtureExploration(
+            policies,
+            problem,
+            support=support,
+            shares=shares / shares.sum(),
+            mixing=self.mixing,
+            variance_bound=variance_bound,
+        )
+
     @abstractmethod
     def _learn(
         self,
@@ -91,23 +110,12 @@ class AveragedHedge(Hedge):
 
     The default: the draw of one policy per round is averaged out, which has strictly better
     constants and no randomness.
-
-    Parameters
-    ----------
-    settings : HedgeSettings
-    among : integer array, optional
-        Policies that may have weight; all by default.
     """
 
-    def __init__(
-        self, settings: HedgeSettings, *, among: npt.NDArray[np.intp] | None = None
-    ) -> None:
+    def __init__(self, settings: HedgeSettings) -> None:
         super().__init__(settings)
         self._state = np.zeros((settings.n_policies, 4))
         self._state[:, WEIGHT] = 1.0
-        if among is not None:
-            self._state[:, WEIGHT] = 0.0
-            self._state[among, WEIGHT] = settings.n_policies / len(among)
         self._clock = np.array([float(settings.n_policies), 0.0, 0.0])
 
     def design(self) -> npt.NDArray[np.float64]:

@@ -1,45 +1,33 @@
 """The paper's Algorithm 1: exploration by optimization, in closed form."""
 
-from copy import deepcopy
+from dataclasses import replace
 from math import log, sqrt
 from typing import Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 
-from policysieve.checks import number
 from policysieve.errors import InvalidArgumentError
-from policysieve.evidence import ContextEvents, Events, ImplicitEvidence
-from policysieve.exploration.decisions import Decisions, Recommendation
-from policysieve.exploration.designing import known_log_size
-from policysieve.exploration.exponential import ImplicitWeights
-from policysieve.exploration.fixed_size import fixed_size_recommendation
-from policysieve.exploration.weighted import Array, WeightedExplorer
-from policysieve.kernels.weights import (
-    closed_form_steps,
-    closed_forms,
-    real_valued_forms,
-    real_valued_steps,
-)
+from policysieve.evidence import Record, ValueIntervals, anytime_intervals
+from policysieve.exploration.decisions import Recommendation
+from policysieve.exploration.designs.designing import known_log_size
+from policysieve.exploration.designs.optimized import OptimizedExploration
+from policysieve.exploration.learners.planned import PlannedExplorer
+from policysieve.exploration.learners.promises import fixed_size_recommendation
+from policysieve.kernels.weights import closed_form_steps, real_valued_steps
+from policysieve.log import Log
 from policysieve.planning import by_optimization_rounds, information_price
-from policysieve.policies import (
-    AnyPolicies,
-    ImplicitPolicies,
-    MarginalPolicy,
-    Policies,
-    RandomizedPolicy,
-)
+from policysieve.policies import Answers, AnyPolicies, MarginalPolicy, Policies, RandomizedPolicy
 from policysieve.problem import Problem
 
 __all__ = ["ExplorationByOptimization"]
 
+Array = npt.NDArray[np.float64]
 Output = Literal["erm", "weights", "average", "last_half"]
 Rewards = Literal["binary", "real"]
 
-_SMALLEST = 1.2  # times the number of actions: the least information weight
 
-
-class ExplorationByOptimization(WeightedExplorer):
+class ExplorationByOptimization(PlannedExplorer):
     """Play what minimises regret minus the price of what is learnt, round by round and exactly.
 
     At each context the marginal w of the reference weights decides what to play: for 0/1 rewards
@@ -73,6 +61,7 @@ class ExplorationByOptimization(WeightedExplorer):
     """
 
     takes_implicit = True
+    exploration: OptimizedExploration
 
     def __init__(
         self,
@@ -91,8 +80,8 @@ class ExplorationByOptimization(WeightedExplorer):
         ]:
             if value not in choices:
                 raise InvalidArgumentError(f"{name} must be one of {choices}, got {value!r}")
-        self._check_class(policies)
-        if isinstance(policies, ImplicitPolicies) and output == "last_half":
+        self._check_problem(policies, problem)
+        if output == "last_half" and not isinstance(policies, Policies):
             raise InvalidArgumentError(
                 'output must be "erm", "weights" or "average" for a class that cannot be listed, '
                 "got 'last_half'"
@@ -106,36 +95,46 @@ class ExplorationByOptimization(WeightedExplorer):
                     "guarantee epsilon in advance"
                 )
         super().__init__(policies, problem, rounds=1 if rounds is None else rounds, rng=rng)
+        if problem.slate_size != 1:
+            raise InvalidArgumentError(
+                f"{type(self).__name__} shows one action at a time, got slate_size="
+                f"{problem.slate_size}; LowVarianceExploration shows slates"
+            )
         self.rewards, self.output = rewards, output
         self._sparsity = 1.0 if problem.sparsity is None else problem.sparsity
-        least = _SMALLEST * problem.n_actions
         if information_weight is None:
-            self.information_weight = information_price(
+            information_weight = information_price(
                 problem.n_actions,
                 self._sparsity,
                 self.planned_rounds,
                 log_size + log(1 / problem.delta),
             )
-        else:
-            self.information_weight = number(
-                "information_weight",
-                information_weight,
-                above=least * (1 - 1e-12),
-                below=float("inf"),
-                hint="the closed form needs a little more than the number of actions",
-            )
+        self._record = Record(policies, problem)
         self._objective = 0.0
         self._sequential = True
-        # Sums of weights: all rounds, the last half. A class without end keeps its own.
-        self._sums = np.zeros((2, policies.n_policies if isinstance(policies, Policies) else 0))
-        self._counted = 0
+        self.exploration = OptimizedExploration(
+            policies,
+            problem,
+            weights=policies.prior(),
+            information_weight=information_weight,
+            binary=rewards == "binary",
+        )
+        self._weights = self.exploration.weights  # and the rounds that count in their average
 
-    def ask(self, contexts: Any) -> Decisions:
-        """Decide what to show; the theorem is about one context at a time."""
-        pending = self._ledger.unlearnt
-        decisions = super().ask(contexts)
-        self._sequential &= len(decisions) <= 1 and pending == 0
-        return decisions
+    @property
+    def information_weight(self) -> float:
+        """G, how much regret a unit of information is worth."""
+        return self.exploration.information_weight
+
+    @property
+    def weights(self) -> Array:
+        """Weights of the policies, shape (n_policies,); they sum to one."""
+        shares: Array | None = getattr(self.exploration.weights, "shares", None)
+        if shares is None:
+            raise InvalidArgumentError(
+                f"the weights of {type(self.policies).__name__} cannot be listed"
+            )
+        return shares
 
     @property
     def mean_objective(self) -> float:
@@ -145,13 +144,7 @@ class ExplorationByOptimization(WeightedExplorer):
 
     def average_policy(self, *, last_half: bool = False) -> RandomizedPolicy | MarginalPolicy:
         """Average of the weights over all rounds, or over the second half of the planned ones."""
-        if isinstance(self._weights, ImplicitWeights):
-            shared = {id(self.policies): self.policies}  # only the weights will change
-            return MarginalPolicy(
-                self.policies, deepcopy(self._weights.state, shared), self._counted
-            )
-        chosen = self._sums[1] if last_half and self._sums[1].any() else self._sums[0]
-        return RandomizedPolicy(self.policies, chosen if chosen.any() else self._weights.shares)
+        return self._snapshot()._weights.average(last_half=last_half)
 
     def average_bound(self) -> float:
         """How far the average policy is from the best at most, with probability 1 - delta.
@@ -168,9 +161,37 @@ class ExplorationByOptimization(WeightedExplorer):
         contexts = self._largest_objective * sqrt(log(2 / delta) / (2 * n))
         return min(self.problem.reward_cap, self.mean_objective + estimation + contexts)
 
-    def recommend(self) -> Recommendation:
+    @property
+    def _counted(self) -> int:
+        return self._record.rounds
+
+    def _learn(self, rounds: Log, exploration: Any, answers: Answers) -> None:
+        counted = rounds[: self._wanted]
+        n, done = len(counted), self._record.rounds
+        if not n:
+            return
+        w_a, q_a, aside = exploration.solve(answers.take(slice(n))).at(counted.actions)
+        events = self._events(counted, answers)
+        self._record = self._record.plus(events, floor=exploration.floor)
+        values = aside if exploration.binary else 1 / aside
+        self._objective += self._sparsity * float(values.sum())
+        # Exact if every round was played with the weights after the round before it.
+        stale = len(events) and events.rounds[0] < n - 1
+        self._sequential &= exploration is self.exploration and not stale
+        late = max(0, done + n - max(self.planned_rounds // 2, done))
+        self._weights = self._weights.with_rounds(exploration.weights, n, late)
+        if len(events):
+            steps, at = np.empty(len(events)), events.rounds
+            if exploration.binary:
+                price = exploration.information_weight
+                closed_form_steps(w_a[at], aside[at], q_a[at], price, steps)
+            else:
+                real_valued_steps(w_a[at], aside[at], events.rewards[:, 0], steps)
+            self._weights = self._weights.plus(events.answers, events.actions[:, 0], steps)
+            self.exploration = replace(self.exploration, weights=self._weights)
+
+    def _recommend(self) -> Recommendation:
         """What `output` says, with what is known about it."""
-        intervals = self.intervals()
         sure = f"with probability at least {1 - self.problem.delta:g}"
         policy: Any = None
         bound = None
@@ -181,32 +202,13 @@ class ExplorationByOptimization(WeightedExplorer):
         if self.output == "weights":
             policy = self._weights.heaviest()
         elif self.output != "erm":
-            policy = self.average_policy(last_half=self.output == "last_half")
+            policy = self._weights.average(last_half=self.output == "last_half")
         if self.output == "average":
-            bound = self.average_bound()
-            promise = f"The average policy is within {bound:.3g} of the best {sure}."
-            contradiction = self._contradiction()
-            if not self.finished:
-                bound = None
-                promise = (
-                    f"Nothing is guaranteed at {self.rounds:,} rounds: the bound of the average "
-                    f"policy is a proof only at the {self.planned_rounds:,} that were planned."
-                )
-            elif contradiction is not None:
-                bound, promise = None, contradiction
-            elif self.problem.sparsity is None or not self._sequential:
-                bound = None
-                promise = (
-                    f"All intervals hold {sure}; the theorem about the average policy needs a "
-                    "known sparsity and contexts that are asked for one at a time, each after the "
-                    "last answer."
-                )
-        if isinstance(self._record, ImplicitEvidence):
-            intervals, policy = self._record.intervals(policy), None
+            bound, promise = self._promise_of_the_average(sure)
         return fixed_size_recommendation(
-            intervals,
+            anytime_intervals(self._record, policy),
             self.problem,
-            rounds=self.rounds,
+            rounds=self._rounds,
             planned=self.planned_rounds,
             complete=True,  # these limits hold at any time
             promise=promise,
@@ -214,45 +216,33 @@ class ExplorationByOptimization(WeightedExplorer):
             bound=bound,
         )
 
+    def _promise_of_the_average(self, sure: str) -> tuple[float | None, str]:
+        contradiction = self._contradiction()
+        if not self._finished:
+            return None, (
+                f"Nothing is guaranteed at {self._rounds:,} rounds: the bound of the average "
+                f"policy is a proof only at the {self.planned_rounds:,} that were planned."
+            )
+        if contradiction is not None:
+            return None, contradiction
+        if self.problem.sparsity is None or not self._sequential:
+            return None, (
+                f"All intervals hold {sure}; the theorem about the average policy needs a known "
+                "sparsity and contexts that are asked for one at a time, each after the last "
+                "answer."
+            )
+        bound = self.average_bound()
+        return bound, f"The average policy is within {bound:.3g} of the best {sure}."
+
+    def _intervals(self) -> ValueIntervals:
+        """It adapts its propensities to rewards, so bounds for independent rounds would not do."""
+        return anytime_intervals(self._record)
+
     @property
     def _largest_objective(self) -> float:
         """Gamma <= s/(G - K + 2) for 0/1 rewards, s/(G - K) for others, at any context."""
         room = self.information_weight - self.problem.n_actions
         return self._sparsity / (room + 2 if self.rewards == "binary" else room)
-
-    @property
-    def _largest_weight(self) -> float:
-        """1/q <= G D/(D - 2) with D = G - K + 2 for 0/1 rewards, and G for others."""
-        weight = self.information_weight
-        if self.rewards == "real":
-            return weight
-        room = weight - self.problem.n_actions + 2
-        return weight * room / (room - 2)
-
-    def _solve(self, w: Array, rows: npt.NDArray[np.intp], q: Array, aside: Array) -> None:
-        solve = closed_forms if self.rewards == "binary" else real_valued_forms
-        solve(w, rows, self.information_weight, q, aside)
-
-    def _steps(self, events: Events | ContextEvents, w_a: Array, aside: Array) -> Array:
-        steps = np.empty(len(w_a))
-        if self.rewards == "binary":
-            q_a = events.propensities[:, 0]
-            closed_form_steps(w_a, aside, q_a, self.information_weight, steps)
-        else:
-            real_valued_steps(w_a, aside, events.rewards[:, 0], steps)
-        return steps
-
-    def _count(self, aside: Array, shares: Array | None) -> None:
-        """Gamma = s kappa for 0/1 rewards, at most s/(G - n) for others; and the weights' sums."""
-        values = aside if self.rewards == "binary" else 1 / aside
-        self._objective += self._sparsity * float(values.sum())
-        half, n = self.planned_rounds // 2, len(aside)
-        late = max(0, self._counted + n - max(half, self._counted))
-        if isinstance(self._weights, ImplicitWeights):
-            self._weights.state.wait(n)
-        else:
-            self._sums += np.array([n, late])[:, None] * shares
-        self._counted += n
 
     def _check_told(self, rewards: Array) -> None:
         if self.rewards == "binary" and ((rewards > 0) & (rewards < 1)).any():

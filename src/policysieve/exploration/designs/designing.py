@@ -2,7 +2,7 @@
 
 from math import expm1, sqrt
 from math import log as ln
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -10,61 +10,41 @@ import numpy.typing as npt
 from policysieve.checks import as_rewards, as_rng, number
 from policysieve.errors import InvalidArgumentError
 from policysieve.evidence import rewarded_events
-from policysieve.exploration.frank_wolfe import FrankWolfe
-from policysieve.exploration.hedge import AveragedHedge, Hedge, HedgeSettings, SampledHedge
-from policysieve.exploration.implicit_hedge import ImplicitHedge
-from policysieve.exploration.marginal_mixture import MarginalExploration
-from policysieve.exploration.mixture import Exploration, MixedExploration
+from policysieve.exploration.designs.frank_wolfe import FrankWolfe
+from policysieve.exploration.designs.hedge import AveragedHedge, Hedge, HedgeSettings, SampledHedge
+from policysieve.exploration.designs.implicit_hedge import ImplicitHedge
+from policysieve.exploration.designs.mixture import MixedExploration
 from policysieve.log import Log
 from policysieve.planning import estimation_rounds, plan
-from policysieve.policies import AnyPolicies, ImplicitPolicies, Policies
+from policysieve.policies import AnyPolicies, ImplicitPolicies
 from policysieve.problem import Problem
 
 __all__ = [
     "AnyHedge",
     "design",
-    "from_hedge",
+    "found_by",
     "known_log_size",
     "observable_variance",
     "rounds_needed",
     "start_hedge",
 ]
 
+_STREAM = 3  # of random numbers
+
 AnyHedge = Hedge | ImplicitHedge | FrankWolfe
 
 _BLOCK_BYTES = 1 << 28  # of actions evaluated at once
 
 
-@overload
 def design(
     log: Log,
-    policies: Policies,
+    policies: Any,
     problem: Problem,
     *,
     mixing: float | None = None,
     sampled: bool = False,
     rng: Any = None,
-) -> Exploration: ...
-@overload
-def design(
-    log: Log,
-    policies: ImplicitPolicies,
-    problem: Problem,
-    *,
-    mixing: float | None = None,
-    rng: Any = None,
-) -> MixedExploration: ...
-
-
-def design(
-    log: Log,
-    policies: AnyPolicies,
-    problem: Problem,
-    *,
-    mixing: float | None = None,
-    sampled: bool = False,
-    rng: Any = None,
-) -> MixedExploration:
+) -> Any:
     """Design the next exploration from a log with known propensities.
 
     Parameters
@@ -79,7 +59,12 @@ def design(
     sampled : bool
         Draw one policy per round, as in the paper, instead of averaging over the draw.
     rng : seed or numpy Generator
-        For the draws of the design and of its `ask`.
+        For the draws of ``sampled=True``.
+
+    Returns
+    -------
+    MixedExploration
+        A `MixtureExploration` of policies that can be listed, else one of their marginals.
 
     Raises
     ------
@@ -90,7 +75,6 @@ def design(
     if not len(log):
         raise InvalidArgumentError("log must have at least one round, got none")
     as_rewards(log.rewards, len(log), log.slate_size, problem.sparsity)
-    generator = as_rng(rng, stream=3)
     sizes = plan(problem, log_n_policies=known_log_size(policies), sampled=sampled)
     share = sizes.mixing if mixing is None else number("mixing", mixing, above=0, below=1)
     smallest = float(log.propensities.min())
@@ -102,17 +86,14 @@ def design(
         mixing=share,
         learning_rate=theta / largest,
         horizon=len(log),
-        rng=generator.spawn(1)[0] if sampled else None,
+        rng=as_rng(rng, stream=_STREAM) if sampled else None,
     )
-    block = len(log)  # the class has its table, or is never evaluated
-    if isinstance(policies, Policies) and policies.n_contexts is None:
+    block = len(log)
+    if not policies.looked_up:
         block = max(1, _BLOCK_BYTES // (policies.n_policies * policies.slate_size))
     for start in range(0, len(log), block):
-        events: Any = rewarded_events(log[start : start + block], policies)
-        hedge.add(events)
-    return from_hedge(
-        hedge, policies, problem, largest=largest, expected=sizes.variance_bound, rng=generator
-    )
+        hedge.add(rewarded_events(log[start : start + block], policies))
+    return found_by(hedge, policies, problem, largest=largest, expected=sizes.variance_bound)
 
 
 def known_log_size(policies: AnyPolicies) -> float:
@@ -144,7 +125,7 @@ def start_hedge(
     rng: np.random.Generator | None,
 ) -> AnyHedge:
     """Hedge over the class before the first round; with `rng`, the variant that draws policies."""
-    if isinstance(policies, ImplicitPolicies):
+    if isinstance(policies, ImplicitPolicies):  # one Hedge for each kind of class
         if rng is not None:
             raise InvalidArgumentError(
                 "sampled=True draws numbered policies; a class that cannot be listed is averaged "
@@ -164,58 +145,25 @@ def start_hedge(
     return AveragedHedge(settings) if rng is None else SampledHedge(settings, rng)
 
 
-def from_hedge(
-    hedge: AnyHedge,
-    policies: AnyPolicies,
-    problem: Problem,
-    *,
-    largest: float,
-    expected: float,
-    rng: Any,
+def found_by(
+    hedge: AnyHedge, policies: AnyPolicies, problem: Problem, *, largest: float, expected: float
 ) -> MixedExploration:
     """The exploration that a finished Hedge has found.
 
     `largest` bounds one round's u; `expected` is a guess of the variance term made before the data,
     which sets the free constant of the observed bound.
     """
-    listed = policies
-    if isinstance(hedge, FrankWolfe):
-        listed, p_hat, gains = hedge.design()
-    else:
-        gains = hedge.gains
     variances = observable_variance(
-        gains,
+        hedge.gains,
         problem,
         rounds=hedge.rounds,
         largest=largest,
         expected=expected,
         log_term=known_log_size(policies) + ln(2 / problem.delta),
     )
-    bound = float(variances.max())
-    if isinstance(hedge, ImplicitHedge):
-        return MarginalExploration(
-            hedge.policies,
-            problem,
-            weights=hedge.weights,
-            rounds=hedge.rounds,
-            mixing=hedge.mixing,
-            variance_bound=bound,
-            rng=rng,
-        )
-    if isinstance(hedge, Hedge):
-        p_hat = hedge.design()
-    assert isinstance(listed, Policies)
-    support = np.flatnonzero(p_hat).astype(np.int32)
-    shares = p_hat[support]
-    return Exploration(
-        listed,
-        problem,
-        support=support,
-        shares=shares / shares.sum(),
-        mixing=hedge.mixing,
-        variance_bound=bound,
-        rng=rng,
-    )
+    find: Any = hedge.exploration
+    found: MixedExploration = find(policies, problem, float(variances.max()))
+    return found
 
 
 def observable_variance(

@@ -7,11 +7,10 @@ import numpy as np
 from policysieve.checks import number
 from policysieve.errors import InvalidArgumentError
 from policysieve.evidence import Events
-from policysieve.evidence.record import merge_events
-from policysieve.exploration.log_barrier import log_barrier_weights
-from policysieve.exploration.sifting import Array, EpochDesign, SiftingExplorer
+from policysieve.exploration.designs.needs import NeedExploration
+from policysieve.exploration.learners.log_barrier import log_barrier_weights
+from policysieve.exploration.learners.sifting import Array, SiftingExplorer
 from policysieve.kernels.pairs import add_differences
-from policysieve.kernels.sieve import sieve_propensities
 from policysieve.policies import Policies
 from policysieve.problem import Problem
 
@@ -84,13 +83,13 @@ class Sieve(SiftingExplorer):
             self._growth = _COARSE_GROWTH
 
     @property
-    def finished(self) -> bool:
+    def _finished(self) -> bool:
         """Whether epsilon is certified, or the rounds are used up; for "best" only the latter."""
-        return self._used_up if self.goal == "best" else super().finished
+        return self._used_up if self.goal == "best" else super()._finished
 
-    def _redesign(self) -> EpochDesign:
+    def _explore_next(self) -> NeedExploration:
         """A design of the survivors from all rewarded rounds, needs, and the best mixing."""
-        events = merge_events([block.events for block in self.evidence.record.blocks])
+        events = self.evidence.record.all_events()
         survivors, q = self.survivors, self.problem
         everyone = np.zeros(self.policies.n_policies)
         everyone[survivors] = 1 / len(survivors)
@@ -103,7 +102,7 @@ class Sieve(SiftingExplorer):
         spread = max(_SPREAD, _FEW / (_FEW + len(events.rounds)))
         p_hat = (1 - spread) * found + spread * everyone
         need = self._needs(events) if self.goal == "certify" else None
-        designs = self._make(p_hat, self._mixings, need)
+        designs = self._by_need(p_hat, self._mixings, need)
         if len(designs) == 1:
             return designs[0]
         return designs[int(np.argmin(self._rounds_needed(designs, events)))]
@@ -114,13 +113,13 @@ class Sieve(SiftingExplorer):
         About B/(eps + gap) rounds are needed, and B falls with what a need is given. The gap to the
         leader is taken to be half a standard error smaller than its estimate.
         """
-        mean, square = self._differences(events, events.rewards / events.propensities)
+        mean, square = self._differences(events, events.gains)
         n, epsilon = self.evidence.rounds, self.problem.epsilon
         error = np.sqrt(np.maximum(square - mean**2, 0.0) / n)
         gap = np.maximum(mean - _DOUBT * error, 0.0)[self.survivors]
         return np.asarray(epsilon / (epsilon + gap))
 
-    def _rounds_needed(self, designs: list[EpochDesign], events: Events) -> list[float]:
+    def _rounds_needed(self, designs: list[NeedExploration], events: Events) -> list[float]:
         """Rounds that each design would still take to certify, by the estimates so far.
 
         Up to a factor, a rival at distance gap takes 2 V/(eps + gap)^2 + B/(eps + gap) for each
@@ -136,7 +135,9 @@ class Sieve(SiftingExplorer):
         room = epsilon + np.maximum(values[leader] - values[rivals], 0.0)
         wealth = self.evidence.log_wealth(leader)[rivals]
         missing = np.maximum(self._certificate.log_threshold - wealth, 0.0)
-        included, followed = (self._shown(designs[0], mixing, events) for mixing in (1.0, 0.0))
+        included, followed = (
+            designs[0].shown(events.answers, events.actions, mixing) for mixing in (1.0, 0.0)
+        )
         needed = []
         for design in designs:
             w = design.mixing * included + (1 - design.mixing) * followed
@@ -145,23 +146,6 @@ class Sieve(SiftingExplorer):
             cost = 2 * square[rivals] / room**2 + design.ranges[rivals] / room
             needed.append(float((missing * cost).max()))
         return needed
-
-    def _shown(self, design: EpochDesign, mixing: float, events: Events) -> Array:
-        """Propensities of the events' items under the design, with another mixing."""
-        w = np.empty(events.actions.shape)
-        sieve_propensities(
-            mixing,
-            self.problem.n_actions,
-            events.table,
-            events.rows,
-            design.survivors,
-            design.need,
-            design.support,
-            design.shares,
-            events.actions,
-            w,
-        )
-        return w
 
     def _differences(self, events: Events, gains: Array) -> tuple[Array, Array]:
         """Means over rounds of Z(pi) = R(leader) - R(pi) and of its square, R made of the gains."""

@@ -4,7 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from policysieve.exploration.sifting import EpochDesign, SiftingExplorer
+from policysieve.exploration.designs.needs import NeedExploration
+from policysieve.exploration.learners.sifting import SiftingExplorer
 from policysieve.policies import Policies
 from policysieve.problem import Problem
 
@@ -49,7 +50,7 @@ class PolicyElimination(SiftingExplorer):
         first = max(self._next_look, problem.n_actions // problem.slate_size)
         self._next_epoch = self._next_look = first
 
-    def _redesign(self) -> EpochDesign:
+    def _explore_next(self) -> NeedExploration:
         p_hat = np.zeros(self.policies.n_policies)
         p_hat[self.survivors] = 1 / len(self.survivors)
-        return self._make(p_hat, [1.0])[0]
+        return self._by_need(p_hat, [1.0])[0]

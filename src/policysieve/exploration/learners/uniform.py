@@ -2,36 +2,26 @@
 
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
-from policysieve.checks import integer
 from policysieve.errors import InvalidArgumentError
-from policysieve.evidence import (
-    ValueIntervals,
-    empirical_bernstein,
-    estimates_of,
-    rewarded_events,
-)
-from policysieve.exploration.base import Explorer
+from policysieve.evidence import ValueIntervals, estimates_of
 from policysieve.exploration.decisions import Recommendation
-from policysieve.exploration.designing import known_log_size
-from policysieve.exploration.fixed_size import (
+from policysieve.exploration.designs.designing import known_log_size
+from policysieve.exploration.designs.uniform import UniformExploration
+from policysieve.exploration.learners.planned import PlannedExplorer
+from policysieve.exploration.learners.promises import (
     fixed_size_recommendation,
     promise_of_class,
     promise_of_size,
 )
-from policysieve.exploration.ledger import Origin
-from policysieve.exploration.slates import uniform_slates
 from policysieve.log import Log
 from policysieve.planning import uniform_rounds
-from policysieve.policies import AnyPolicies
+from policysieve.policies import Answers, AnyPolicies
 from policysieve.problem import Problem
 
 __all__ = ["Uniform"]
 
 
-class Uniform(Explorer):
+class Uniform(PlannedExplorer):
     """Show uniformly random slates, then take the policy with the best estimate.
 
     Every item is shown with propensity m/K, so an estimate can be as large as K mu / m and about
@@ -56,35 +46,32 @@ class Uniform(Explorer):
         rounds: int | None = None,
         rng: Any = None,
     ) -> None:
-        super().__init__(policies, problem, rng=rng)
+        super().__init__(policies, problem, rounds=1 if rounds is None else rounds, rng=rng)
         if policies.log_size is None and rounds is None:
             raise InvalidArgumentError(
                 "rounds must be given for a class whose size is not known, or its log_size"
             )
         self.needed_rounds = uniform_rounds(problem, known_log_size(policies))
-        self.planned_rounds = (
-            self.needed_rounds if rounds is None else integer("rounds", rounds, low=1)
-        )
+        if rounds is None:
+            self.planned_rounds = self.needed_rounds
+        self.exploration = UniformExploration(policies, problem)
         self._estimates = estimates_of(policies)
 
     @property
-    def finished(self) -> bool:
-        """Whether the planned rounds are done."""
-        return self.rounds >= self.planned_rounds
+    def _counted(self) -> int:
+        return self._estimates.rounds
 
-    @property
-    def ask_limit(self) -> int:
-        """Planned rounds that are neither done nor under way."""
-        return max(0, self.planned_rounds - self.rounds - self._ledger.unlearnt)
+    def _learn(self, rounds: Log, exploration: Any, answers: Answers) -> None:
+        self._estimates = self._estimates.plus(self._events(rounds[: self._wanted], answers))
 
-    def recommend(self) -> Recommendation:
+    def _recommend(self) -> Recommendation:
         """The policy with the largest importance-weighted estimate."""
         return fixed_size_recommendation(
-            self.intervals(),
+            self._intervals(),
             self.problem,
-            rounds=self.rounds,
+            rounds=self._rounds,
             planned=self.planned_rounds,
-            complete=self.finished,
+            complete=self._finished,
             promise=promise_of_class(self.policies, self.problem)
             or promise_of_size(
                 self.problem,
@@ -94,26 +81,10 @@ class Uniform(Explorer):
             ),
         )
 
-    def intervals(self) -> ValueIntervals:
+    def _intervals(self) -> ValueIntervals:
         """Estimates of all policies with limits that hold at the planned number of rounds."""
-        return empirical_bernstein(
-            self._estimates,
+        return self._estimates.fixed_size_intervals(
             reward_cap=self.problem.reward_cap,
-            largest=self.problem.n_actions * self.problem.reward_cap / self.problem.slate_size,
+            largest=self.problem.reward_cap / self.exploration.floor,
             delta=self.problem.delta,
         )
-
-    @property
-    def _draws_per_round(self) -> int:
-        return self.problem.slate_size
-
-    def _choose(
-        self, contexts: npt.NDArray[Any]
-    ) -> tuple[npt.NDArray[Any], npt.NDArray[np.float64]]:
-        slates = uniform_slates(self._uniforms(len(contexts)), self.problem.n_actions)
-        share = self.problem.slate_size / self.problem.n_actions
-        return slates, np.full(slates.shape, share)
-
-    def _learn(self, rounds: Log, origin: Origin) -> None:
-        wanted = rounds[: self.planned_rounds - self._estimates.rounds]
-        self._estimates.add(rewarded_events(wanted, self.policies))

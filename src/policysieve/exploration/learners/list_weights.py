@@ -8,75 +8,15 @@ import numpy.typing as npt
 
 from policysieve.checks import integer, number
 from policysieve.evidence import Events
-from policysieve.exploration.mixture import MixedExploration
-from policysieve.exploration.two_phase import TwoPhaseExplorer
-from policysieve.kernels.lists import list_slates
+from policysieve.exploration.designs.listed import ListExploration
+from policysieve.exploration.learners.two_phase import WeighedPhasesExplorer
 from policysieve.policies import Policies
 from policysieve.problem import Problem
 
-__all__ = ["ListExploration", "ListWeights", "draw_list"]
-
-Array = npt.NDArray[np.float64]
+__all__ = ["ListWeights", "draw_list"]
 
 
-class ListExploration(MixedExploration):
-    """With probability `mixing` a uniform slate, else a uniform slate of what a list would show.
-
-    A(x) is the set of items that listed policies show at x. Item j is shown with propensity
-    W(x, j) = mixing m/K + (1-mixing) m/|A(x)| 1[j in A(x)] (docs/maths.md, "List by multiplicative
-    weights"). For an empty list all slates are uniform.
-
-    Attributes
-    ----------
-    listed : integer array
-        The policies of the list, in the order of their draws.
-    """
-
-    policies: Policies
-
-    def __init__(
-        self,
-        policies: Policies,
-        problem: Problem,
-        *,
-        listed: npt.NDArray[np.int32],
-        mixing: float,
-        rng: Any = None,
-    ) -> None:
-        most = problem.reward_cap * problem.n_actions / (mixing * problem.slate_size)
-        super().__init__(policies, problem, mixing=mixing, variance_bound=most, rng=rng)
-        self.listed = listed
-
-    def propensities(self, contexts: Any) -> Array:
-        """W(x, j) of every item at the contexts, shape (n, n_actions); rows sum to m."""
-        shown = self.policies.actions(contexts, which=self.listed)
-        found = np.zeros((len(shown), self.problem.n_actions))
-        if not len(self.listed):
-            found[:] = 1.0
-        found[np.arange(len(shown))[:, None, None], shown] = 1.0
-        found *= self.problem.slate_size / found.sum(axis=1, keepdims=True)
-        return self._mixed(found)
-
-    def choose(
-        self, contexts: npt.NDArray[Any], uniforms: Array
-    ) -> tuple[npt.NDArray[np.int32], Array]:
-        """Slates and propensities at checked contexts, from (n, draws_per_round) uniforms."""
-        shown = self.policies.actions(contexts, which=self.listed)
-        slates = np.empty((len(shown), self.problem.slate_size), dtype=np.int32)
-        propensities = np.empty(slates.shape)
-        list_slates(
-            uniforms[:, 1:], self.mixing, self.problem.n_actions, shown, slates, propensities
-        )
-        return slates, propensities
-
-    def __repr__(self) -> str:
-        return (
-            f"ListExploration({len(self.listed)} of {self.policies.n_policies} policies, "
-            f"mixing={self.mixing:.3g})"
-        )
-
-
-class ListWeights(TwoPhaseExplorer):
+class ListWeights(WeighedPhasesExplorer):
     """Find a short list that is right wherever the best policy is, then explore what it shows.
 
     Cohen and others (2025) learn such a list for multiclass classification with known labels:
@@ -109,8 +49,6 @@ class ListWeights(TwoPhaseExplorer):
     design : ListExploration or None
         What phase 1 found; None until its last reward is in.
     """
-
-    design: ListExploration | None
 
     def __init__(
         self,
@@ -148,9 +86,7 @@ class ListWeights(TwoPhaseExplorer):
             rate=self.learning_rate,
             rng=deepcopy(self._draws),
         )
-        return ListExploration(
-            self.policies, self.problem, listed=listed, mixing=self.mixing, rng=self._rng
-        )
+        return ListExploration(self.policies, self.problem, listed=listed, mixing=self.mixing)
 
 
 def draw_list(

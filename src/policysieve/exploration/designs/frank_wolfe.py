@@ -1,13 +1,15 @@
 """Designs from weighted fits, for classes that cannot be hedged over."""
 
-from copy import copy
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
-from policysieve.evidence import ContextEvents
+from policysieve.evidence import Events
 from policysieve.evidence.implicit import WeightedEvents
+from policysieve.exploration.designs.mixture import MixtureExploration
 from policysieve.policies import FunctionPolicies, ImplicitPolicies, Policy
+from policysieve.problem import Problem
 
 __all__ = ["FrankWolfe"]
 
@@ -35,23 +37,37 @@ class FrankWolfe:
         self.mixing = mixing
         self.rounds = 0
         self._steps = steps
-        self._parts: list[ContextEvents] = []
+        self._events: Events | None = None
 
-    def add(self, events: ContextEvents) -> None:
+    def add(self, events: Events) -> None:
         """Take in the rounds behind these events, rewarded or not."""
-        if len(events.rounds):
-            self._parts.append(events)
+        self._events = events if self._events is None else self._events.plus(events)
         self.rounds += events.n_rounds
+        self.__dict__.pop("_found", None)
 
-    def copy(self) -> "FrankWolfe":
-        """The same rounds; what is added to one is not added to the other."""
-        twin = copy(self)
-        twin._parts = self._parts.copy()
-        return twin
+    @property
+    def gains(self) -> Array:
+        """The largest sum over rounds of g(r)/W that was found, shape (1,)."""
+        return self._found[2]
 
-    def design(self) -> tuple[FunctionPolicies, Array, Array]:
+    def exploration(
+        self, policies: ImplicitPolicies, problem: Problem, variance_bound: float
+    ) -> MixtureExploration:
+        """What was found: a mixture of fitted policies."""
+        listed, shares, _ = self._found
+        return MixtureExploration(
+            listed,
+            problem,
+            support=np.arange(len(shares), dtype=np.int32),
+            shares=shares / shares.sum(),
+            mixing=self.mixing,
+            variance_bound=variance_bound,
+        )
+
+    @cached_property
+    def _found(self) -> tuple[FunctionPolicies, Array, Array]:
         """The policies, their shares, and the largest sum of g(r)/W found, shape (1,)."""
-        events, gains = WeightedEvents.of(self._parts), self._variances()
+        events, gains = WeightedEvents.of(self._events), self._variances()
         chosen: list[Policy] = []
         shares, followed = np.empty(0), np.zeros(len(gains))
         uniform = self.mixing / self.policies.n_actions
@@ -70,10 +86,7 @@ class FrankWolfe:
 
     def _variances(self) -> Array:
         """g(r) = r^2, times (1/K) / propensity for data that was not explored uniformly."""
-        return np.concatenate(
-            [np.empty(0)]
-            + [
-                (part.rewards**2 / (part.propensities * self.policies.n_actions))[:, 0]
-                for part in self._parts
-            ]
-        )
+        if self._events is None:
+            return np.empty(0)
+        events = self._events
+        return (events.rewards**2 / (events.propensities * self.policies.n_actions))[:, 0]

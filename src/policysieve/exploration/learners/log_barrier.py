@@ -6,8 +6,8 @@ import numpy as np
 import numpy.typing as npt
 
 from policysieve.evidence import Events
-from policysieve.exploration.mixture import Exploration
-from policysieve.exploration.two_phase import TwoPhaseExplorer
+from policysieve.exploration.designs.mixture import MixtureExploration
+from policysieve.exploration.learners.two_phase import WeighedPhasesExplorer
 from policysieve.kernels.log_barrier import barrier_gradient, hit_lists
 from policysieve.policies import Policies
 from policysieve.problem import Problem
@@ -18,7 +18,7 @@ _GAP = 0.1  # of the potential to its minimum: variances are then within a tenth
 _MOST_PASSES = 10_000  # over the events; some hundred are usual
 
 
-class LogBarrier(TwoPhaseExplorer):
+class LogBarrier(WeighedPhasesExplorer):
     """Explore uniformly, then with the design that minimises a log-barrier potential.
 
     The method of Erez and others (2024, 2025), which low-variance exploration improves on. Phase 1
@@ -43,12 +43,10 @@ class LogBarrier(TwoPhaseExplorer):
 
     Attributes
     ----------
-    design : Exploration or None
+    design : MixtureExploration or None
         What phase 1 found; None until its last reward is in. Its variance bound is what holds for
         every design with this mixing: the data that chose it cannot vouch for more.
     """
-
-    design: Exploration | None
 
     def __init__(
         self,
@@ -75,7 +73,7 @@ class LogBarrier(TwoPhaseExplorer):
         sparsity = q.reward_cap if q.sparsity is None else q.sparsity
         return sparsity / (q.reward_cap * (1 - self.mixing))
 
-    def _find_design(self, events: Events) -> Exploration:
+    def _find_design(self, events: Events) -> MixtureExploration:
         n_policies, q = self.policies.n_policies, self.problem
         shares = log_barrier_weights(
             events,
@@ -84,14 +82,12 @@ class LogBarrier(TwoPhaseExplorer):
             uniform=q.slate_size / q.n_actions,
         )
         support = np.flatnonzero(shares).astype(np.int32)
-        return Exploration(
+        return MixtureExploration(
             self.policies,
             self.problem,
             support=support,
             shares=shares[support] / shares.sum(),
             mixing=self.mixing,
-            variance_bound=self.problem.reward_cap / self._designed_floor,
-            rng=self._rng,
         )
 
 
@@ -114,7 +110,7 @@ def log_barrier_weights(
     which, slots = np.nonzero(events.rewards)
     keys = events.rows[which] * events.n_actions + events.actions[which, slots]
     cells, places = np.unique(keys, return_inverse=True)
-    gains = events.rewards[which, slots] / events.propensities[which, slots]
+    gains = events.gains[which, slots]
     summed = np.zeros(len(cells))
     np.add.at(summed, places, gains / gains.sum())
     rows, items = np.divmod(cells, events.n_actions)

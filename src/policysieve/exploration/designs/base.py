@@ -1,0 +1,174 @@
+"""An exploration is a value: how to act, fixed before the contexts it is used on."""
+
+import os
+import threading
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from policysieve.checks import as_rng
+from policysieve.errors import InvalidArgumentError
+from policysieve.exploration.decisions import Decisions
+from policysieve.policies import Answers, PolicyClass
+from policysieve.problem import Problem
+
+__all__ = ["Array", "Exploration", "frozen_array"]
+
+Array = npt.NDArray[np.float64]
+
+_STREAM = 2  # of random numbers: others than those of worlds and learners
+_process = threading.local()  # generators of this process, one for each thread
+
+
+@dataclass(frozen=True, eq=False)
+class Exploration(ABC):
+    """How to act: what to show at a context, and with which propensities.
+
+    Immutable, checked when it is made or loaded, and tied to the class of policies that it was made
+    for. Any thread or process may decide with it. A learner publishes its own as
+    ``learner.exploration``; `design` makes one from a log.
+
+    A new kind is a frozen dataclass whose fields are numbers, arrays and `Weights`, with
+    `draws_per_round`, `floor`, `_choose` and `_propensities`; it raises in ``__post_init__`` if
+    its fields break a rule. `save` and `load` then know it by its name.
+
+    Attributes
+    ----------
+    policies : PolicyClass
+    problem : Problem
+    """
+
+    policies: Any  # of the kind that the exploration needs
+    problem: Problem
+
+    kinds: ClassVar[dict[str, type["Exploration"]]] = {}
+    """Every kind by its name: what a file may hold."""
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        Exploration.kinds[cls.__name__] = cls
+
+    def __post_init__(self) -> None:
+        self.policies.check_fits(self.problem)
+
+    @property
+    @abstractmethod
+    def draws_per_round(self) -> int:
+        """Uniform random numbers that one round uses."""
+
+    @property
+    @abstractmethod
+    def floor(self) -> float:
+        """Smallest propensity that an item can have, for `Evidence`."""
+
+    @property
+    def ranges(self) -> Array | None:
+        """Largest importance-weighted reward of each policy, where it is known to be smaller."""
+        return None
+
+    def ask(self, contexts: Any, *, rng: Any = None) -> Decisions:
+        """Decide what to show at the contexts, and with which propensities.
+
+        Parameters
+        ----------
+        contexts
+            Of the kind that the policies take.
+        rng : seed or numpy Generator, optional
+            By default a generator of this process. A seed draws the same numbers each time: pass a
+            generator for several batches.
+        """
+        if rng is None:
+            rng = _process.__dict__.setdefault("rng", np.random.default_rng())
+        x = self.policies.check_contexts(contexts)
+        uniforms = as_rng(rng, stream=_STREAM).random((len(x), self.draws_per_round))
+        actions, propensities = self.choose(x, uniforms)
+        return Decisions.of(x.copy(), actions, propensities)
+
+    def choose(self, contexts: Any, uniforms: Array) -> tuple[npt.NDArray[np.int32], Array]:
+        """What to show, and its propensities, as uniform random numbers have it.
+
+        Parameters
+        ----------
+        contexts : contexts, or Answers of the policies at them
+        uniforms : float array of shape (n, draws_per_round)
+            In [0, 1).
+
+        Returns
+        -------
+        actions, propensities : arrays of shape (n, slate_size)
+        """
+        answers = self._answers(contexts)
+        if np.shape(uniforms) != (len(answers), self.draws_per_round):
+            raise InvalidArgumentError(
+                f"uniforms must have shape {(len(answers), self.draws_per_round)}, one row for "
+                f"each context, got {np.shape(uniforms)}"
+            )
+        return self._choose(answers, uniforms)
+
+    def propensities(self, contexts: Any) -> Array:
+        """W(x, j) of every item at the contexts, shape (n, n_actions); rows sum to slate_size."""
+        return self._propensities(self._answers(contexts))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write one small file; an existing one is replaced only when all is written."""
+        from policysieve.exploration.designs.saving import ExplorationFile
+
+        ExplorationFile.of(self).write(path)
+
+    @staticmethod
+    def load(path: str | os.PathLike[str], policies: PolicyClass) -> "Exploration":
+        """Read what `save` wrote, for the policies that it was made for.
+
+        Raises
+        ------
+        FileFormatError
+            If the file is not an exploration of this version, or breaks a rule.
+        InvalidArgumentError
+            If the policies are others, as far as their `fingerprint` tells.
+        """
+        from policysieve.exploration.designs.saving import ExplorationFile
+
+        return ExplorationFile.read(path).exploration(policies)
+
+    def _answers(self, contexts: Any) -> Answers:
+        answers: Answers = self.policies.answers(contexts)
+        return answers
+
+    @abstractmethod
+    def _choose(self, answers: Answers, uniforms: Array) -> tuple[npt.NDArray[np.int32], Array]:
+        """`choose` for checked arguments."""
+
+    @abstractmethod
+    def _propensities(self, answers: Answers) -> Array:
+        """`propensities` for answers."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The fields; what was worked out from them can be worked out again."""
+        return {field.name: self.__dict__[field.name] for field in fields(self)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "Exploration":
+        return self
+
+
+def frozen_array(name: str, values: Any, dtype: Any, length: int | None = None) -> npt.NDArray[Any]:
+    """A read-only array of one dimension, with finite entries, or raise."""
+    array = np.asarray(values)
+    whole = np.dtype(dtype).kind == "i"
+    if array.ndim != 1 or array.dtype.kind not in ("iu" if whole else "iuf"):
+        raise InvalidArgumentError(
+            f"{name} must be {'whole ' if whole else ''}numbers in one dimension, got shape "
+            f"{array.shape} of {array.dtype}"
+        )
+    if length is not None and len(array) != length:
+        raise InvalidArgumentError(f"{name} must have {length} entries, got {len(array)}")
+    if not np.isfinite(array).all():
+        raise InvalidArgumentError(f"{name} must be finite, got NaN or infinity")
+    array = array.astype(dtype, copy=array.flags.writeable)
+    array.flags.writeable = False
+    return array

@@ -1,0 +1,102 @@
+"""What explorations are made of: shares of policies, the uniform part, and a memory of contexts."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from policysieve.errors import InvalidArgumentError
+from policysieve.exploration.designs.base import Array, frozen_array
+from policysieve.kernels.subsets import alias_table, uniform_subsets
+from policysieve.policies import Policies, PolicyClass
+
+__all__ = ["ContextMemory", "alias_of", "checked_numbers", "checked_shares", "uniform_slates"]
+
+_BYTES = 1 << 26  # for all remembered contexts of one exploration together
+_SUM_SLACK = 1e-6  # how far shares may be from summing to one
+
+
+def checked_numbers(name: str, numbers: Any, policies: PolicyClass) -> npt.NDArray[np.int32]:
+    """Different policies of a list, by their numbers, in a read-only array, or raise."""
+    if not isinstance(policies, Policies):
+        raise InvalidArgumentError(
+            f"policies must be numbered for {name}, got {type(policies).__name__}"
+        )
+    array = frozen_array(name, numbers, np.int32)
+    if len(array) and (array.min() < 0 or array.max() >= policies.n_policies):
+        raise InvalidArgumentError(
+            f"{name} must hold policy numbers in [0, {policies.n_policies - 1}], got "
+            f"{array.min()} to {array.max()}"
+        )
+    if len(np.unique(array)) != len(array):
+        raise InvalidArgumentError(f"{name} must hold different policies, got one twice")
+    return array
+
+
+def checked_shares(
+    support: Any, shares: Any, policies: PolicyClass
+) -> tuple[npt.NDArray[np.int32], Array]:
+    """Policies and their shares, which are not negative and sum to one, or raise."""
+    numbers = checked_numbers("support", support, policies)
+    if not len(numbers):
+        raise InvalidArgumentError("support must hold at least one policy, got none")
+    parts = frozen_array("shares", shares, np.float64, len(numbers))
+    if parts.min() < 0 or abs(parts.sum() - 1) > _SUM_SLACK:
+        raise InvalidArgumentError(
+            f"shares must not be negative and sum to one, got {parts.min():g} at least and "
+            f"{parts.sum():g} in all"
+        )
+    return numbers, parts
+
+
+def alias_of(shares: Array) -> tuple[Array, npt.NDArray[np.int32]]:
+    """Walker's tables for drawing from the shares in constant time."""
+    accept, alias = np.empty(len(shares)), np.empty(len(shares), np.int32)
+    alias_table(shares, accept, alias)
+    return accept, alias
+
+
+def uniform_slates(uniforms: Array, n_actions: int) -> npt.NDArray[np.int32]:
+    """Uniformly random sets of m different actions, from (n, m) uniform random numbers."""
+    slates = np.empty(uniforms.shape, dtype=np.int32)
+    uniform_subsets(uniforms, n_actions, slates)
+    return slates
+
+
+class ContextMemory:
+    """What was worked out at contexts that are numbered, for as long as all fit into some bytes.
+
+    Several threads may use it at once: they work out the same.
+
+    Parameters
+    ----------
+    policies : PolicyClass
+    widths : int
+        Columns of each array that is worked out.
+    """
+
+    def __init__(self, policies: PolicyClass, *widths: int) -> None:
+        n_contexts = policies.n_contexts if policies.looked_up else None
+        self._known: tuple[Array, ...] | None = None
+        if n_contexts is not None and 8 * n_contexts * sum(widths) <= _BYTES:
+            self._missing = np.ones(n_contexts, dtype=np.bool_)
+            self._known = tuple(np.empty((n_contexts, width)) for width in widths)
+
+    @property
+    def works(self) -> bool:
+        """Whether contexts are numbered, and few enough."""
+        return self._known is not None
+
+    def at(
+        self, rows: npt.NDArray[np.intp], work: Callable[[npt.NDArray[np.intp]], tuple[Array, ...]]
+    ) -> tuple[Array, ...]:
+        """Arrays with a row for every context, filled at least at `rows`."""
+        assert self._known is not None
+        fresh = rows[self._missing[rows]]
+        if len(fresh):
+            fresh = np.unique(fresh)
+            for known, found in zip(self._known, work(fresh), strict=True):
+                known[fresh] = found
+            self._missing[fresh] = False
+        return self._known

@@ -1,0 +1,349 @@
+"""The shape every learner has: ask, tell, recommend."""
+
+from abc import abstractmethod
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from policysieve.checks import as_rewards, as_rng
+from policysieve.columns import Column
+from policysieve.errors import InvalidArgumentError
+from policysieve.evidence import Events, ValueIntervals, rewarded_events
+from policysieve.evidence.events import check_log_fits
+from policysieve.exploration.asking import Asking
+from policysieve.exploration.decisions import Decisions, Recommendation
+from policysieve.exploration.designs.base import Exploration
+from policysieve.exploration.ledger import Part
+from policysieve.log import Log
+from policysieve.policies import Answers, AnyPolicies, Policies
+from policysieve.problem import Problem
+
+__all__ = ["Explorer"]
+
+_STREAM = 1  # of random numbers: learners draw others than the world they are in
+_SURE = 6.0  # standard errors by which data must contradict a declaration
+
+
+class Explorer(Asking):
+    """A learner: `ask` for what to show, `tell` what it earned, `recommend` a policy.
+
+    There is no memory of "the last action": rewards are told for the batch that `ask` returned,
+    so answers may come late, in parts and in any order. Rounds are learnt from in the order of
+    their decisions, each once all earlier ones are settled; `pending` counts those still open.
+    Candidates are called in `ask`, once for each context, and never again.
+
+    Asking questions changes nothing: `recommend`, `intervals`, `log` and the rest only look. All
+    methods may be called from many threads. An interrupt leaves all or nothing of a call.
+
+    A new learner publishes an `exploration`, and implements `_learn`, which binds attributes anew
+    and changes no object in place, `_finished`, `_wanted`, `_intervals` and `_recommend`.
+
+    Parameters
+    ----------
+    policies : Policies or ImplicitPolicies
+        The candidates. Not every learner takes classes that cannot be listed.
+    problem : Problem
+        What is asked.
+    rng : seed, numpy Generator or None
+        The same seed and the same calls give the same bits.
+
+    Attributes
+    ----------
+    exploration : Exploration
+        What is played now; a value, so others may decide with it, too.
+    """
+
+    takes_implicit: ClassVar[bool] = False
+    """Whether the learner takes a class that cannot be listed."""
+
+    # A learner that takes no implicit class may count on numbered policies.
+    policies: Any
+    exploration: Exploration
+
+    def __init__(self, policies: AnyPolicies, problem: Problem, *, rng: Any = None) -> None:
+        self._check_problem(policies, problem)
+        self.policies = policies
+        self.problem = problem
+        self._rng = as_rng(rng, stream=_STREAM)
+        self._rounds = 0
+        self._log: tuple[Column, ...] | None = None  # contexts, actions, propensities, rewards
+        self._mass = (0.0, 0.0)  # sums over rounds of the importance-weighted rewards, and squares
+        self._kind: tuple[tuple[int, ...], bool] | None = None  # of contexts: shape, strings or not
+        self._open_ledger()
+
+    def ask(self, contexts: Any) -> Decisions:
+        """Decide what to show at one context or many, and with which propensities.
+
+        Raises
+        ------
+        InvalidArgumentError
+            If the contexts are not of the kind the policies take; nothing is changed.
+        PolicyFailureError
+            If a policy cannot answer; nothing is changed.
+        """
+        x = self.policies.check_contexts(contexts)
+        kind = self._check_kind(x)
+        if not len(x) and self.pending and self.ask_limit == 0:
+            raise InvalidArgumentError(
+                f"there is nothing left to ask for: {self.pending:,} decisions wait to be told, or "
+                "to be settled with expire or discard"
+            )
+        answers = self.policies.answers(x)  # outside the lock: candidates may be slow
+        with self._lock:
+            self._catch_up()
+            exploration, issued = self.exploration, self._ledger.issued
+            before = self._rng.bit_generator.state
+            try:
+                uniforms = self._rng.random((len(x), exploration.draws_per_round))
+                actions, propensities = exploration.choose(answers, uniforms)
+                self._kind = kind
+                return self._ledger.issue(
+                    x,
+                    actions,
+                    propensities,
+                    exploration=exploration,
+                    kept=None if self.policies.looked_up else answers,
+                )
+            except BaseException:
+                if self._ledger.issued == issued:
+                    self._rng.bit_generator.state = before
+                raise
+
+    def tell(self, decisions: Decisions, rewards: Any) -> None:
+        """Report the rewards of what was shown.
+
+        Parameters
+        ----------
+        decisions : Decisions
+            A batch that `ask` returned, or a part of one. Each round is told once.
+        rewards : array of shape (n, m), or (n,) when m = 1
+            Rewards in [0, 1] of the shown items. An answer that has not come by its deadline is 0.
+
+        Raises
+        ------
+        DecisionsError, InvalidArgumentError, PolicyFailureError
+            The learner is then as it was before.
+        """
+        with self._lock:
+            self._catch_up()
+            self._ledger.check(decisions)
+            checked = as_rewards(
+                rewards, len(decisions), self.problem.slate_size, self.problem.sparsity
+            )
+            self._check_told(checked)
+            self._settle(decisions, checked)
+
+    def discard(self, decisions: Decisions) -> None:
+        """Give up on rounds whose rewards will never be known.
+
+        Only for reasons that have nothing to do with the rewards (a crash, a rejected replay);
+        otherwise estimates are biased. For answers that are late there is `expire`.
+        """
+        with self._lock:
+            self._catch_up()
+            self._settle(decisions, None)
+
+    def open_decisions(self, *, older_than: Any = None) -> Decisions:
+        """Decisions that wait for their rewards, in order; ``.ages`` says for how long.
+
+        Parameters
+        ----------
+        older_than : seconds or timedelta, optional
+            Only those that have waited for at least so long.
+        """
+        return self._open(older_than)
+
+    def expire(self, *, older_than: Any) -> Decisions:
+        """Settle decisions that have waited too long with reward 0, and return them.
+
+        That is what an answer counts that has not come by its deadline. Unlike `discard`, it keeps
+        estimates of "a reward in time" unbiased.
+
+        Parameters
+        ----------
+        older_than : seconds or timedelta
+            How long a decision may wait; 0 settles all.
+        """
+        with self._lock:
+            self._catch_up()
+            late = self._open(older_than)
+            self._settle(late, np.zeros(late.actions.shape))
+            return late
+
+    def learn(self, rounds: Log, exploration: Exploration, answers: Answers | None = None) -> None:
+        """Take in settled rounds that were decided elsewhere, all or nothing.
+
+        `ask` and `tell` do that by themselves with what they issue.
+
+        Parameters
+        ----------
+        rounds : Log
+            In the order of their decisions.
+        exploration : Exploration
+            What they were decided by: one that this learner has published.
+        answers : Answers, optional
+            What the candidates said at their contexts; by default they are asked now.
+
+        Raises
+        ------
+        InvalidArgumentError, PolicyFailureError
+            The learner is then as it was before.
+        """
+        if not self._takes(exploration):
+            raise InvalidArgumentError(
+                f"exploration must be one that {type(self).__name__} has published, such as "
+                f"{self.exploration!r}, got {exploration!r}"
+            )
+        check_log_fits(rounds, self.policies)
+        self._check_told(
+            as_rewards(rounds.rewards, len(rounds), self.problem.slate_size, self.problem.sparsity)
+        )
+        kind = self._check_kind(self.policies.check_contexts(rounds.contexts))
+        answers = self.policies.answers(rounds.contexts) if answers is None else answers
+        with self._lock:
+            self._catch_up()
+            then = self._twin()
+            then._fold(Part(rounds, exploration, answers))
+            then._kind = kind
+            self._become(then)
+
+    @property
+    def log(self) -> Log:
+        """The rounds learnt from so far, in the order of their decisions."""
+        columns = self._snapshot()._log
+        if columns is None:
+            return Log.empty(contexts=np.empty(0, np.int64), slate_size=self.problem.slate_size)
+        return Log.trusted(*(column.values for column in columns))
+
+    @property
+    def rounds(self) -> int:
+        """How many rounds were learnt from."""
+        return self._snapshot()._rounds
+
+    @property
+    def pending(self) -> int:
+        """How many issued rounds are not settled yet."""
+        return self._n_pending()
+
+    def __repr__(self) -> str:
+        return (
+            f"{type(self).__name__}({self.rounds:,} rounds, {self.policies.size_in_words}, "
+            f"{self.problem.n_actions:,} actions)"
+        )
+
+    @property
+    def ask_limit(self) -> Any:
+        """Largest batch worth asking for now; None if any is."""
+        with self._lock:
+            self._catch_up()
+            wanted = self._wanted
+            return None if wanted is None else max(0, wanted - self._ledger.waiting(self._learnt))
+
+    @property
+    def finished(self) -> bool:
+        """Whether the planned rounds are done, or the answer is certified."""
+        return self._snapshot()._finished
+
+    def recommend(self) -> Recommendation:
+        """The policy to deploy now, and what is known about it."""
+        return self._snapshot()._recommend()
+
+    def intervals(self) -> ValueIntervals:
+        """Estimate and limits of every policy's value, as `recommend` uses them."""
+        return self._snapshot()._intervals()
+
+    @abstractmethod
+    def _learn(self, rounds: Log, exploration: Any, answers: Answers) -> None:
+        """Take in newly settled rounds that were decided by one exploration."""
+
+    @property
+    @abstractmethod
+    def _finished(self) -> bool: ...
+
+    @property
+    @abstractmethod
+    def _wanted(self) -> int | None:
+        """Rounds that the exploration should still be played, open ones included; None if any."""
+
+    @abstractmethod
+    def _recommend(self) -> Recommendation: ...
+
+    @abstractmethod
+    def _intervals(self) -> ValueIntervals: ...
+
+    def _takes(self, exploration: Any) -> bool:
+        """Whether this learner could have published the exploration."""
+        return type(exploration) is type(self.exploration)
+
+    def _check_told(self, rewards: npt.NDArray[np.float64]) -> None:
+        """Raise if checked rewards are not of the kind this learner takes."""
+
+    def _fold(self, part: Part) -> None:
+        rounds, answers = part.rounds, part.kept
+        if answers is None:
+            answers = self.policies.answers(rounds.contexts)
+        self._learn(rounds, part.exploration, answers)
+        rewarded = rounds.rewarded()
+        mass = (rounds.rewards[rewarded] / rounds.propensities[rewarded]).sum(axis=1)
+        self._mass = (self._mass[0] + float(mass.sum()), self._mass[1] + float((mass**2).sum()))
+        new = (rounds.contexts, rounds.actions, rounds.propensities, rounds.rewards)
+        self._log = (
+            tuple(Column(np.array(rows)) for rows in new)
+            if self._log is None
+            else tuple(column.plus(rows) for column, rows in zip(self._log, new, strict=True))
+        )
+        self._rounds += len(rounds)
+
+    def _events(self, rounds: Log, answers: Answers) -> Events:
+        return rewarded_events(rounds, self.policies, answers)
+
+    def _check_kind(self, contexts: npt.NDArray[Any]) -> tuple[tuple[int, ...], bool]:
+        """Shape of a context and whether it is a string, or raise if earlier ones differ."""
+        kind = (contexts.shape[1:], contexts.dtype == object)
+        if self._kind is not None and kind != self._kind:
+            raise InvalidArgumentError(
+                f"contexts must be like those of earlier rounds, of shape (n, *{self._kind[0]}), "
+                f"{'strings' if self._kind[1] else 'numbers'}, got shape {contexts.shape} of "
+                f"{contexts.dtype}"
+            )
+        return kind
+
+    def _contradiction(self) -> str | None:
+        """What to say if rewards per context clearly exceed the declared sparsity, else None.
+
+        The mean over rounds of the sum of r/W is an unbiased estimate of the sum of the rewards of
+        all actions that can be shown.
+        """
+        n, declared = self._rounds, self.problem.sparsity
+        if declared is None or n < 2:
+            return None
+        mean = self._mass[0] / n
+        error = np.sqrt(max(self._mass[1] / n - mean**2, 0.0) / n)
+        if mean - _SURE * error <= declared:
+            return None
+        return (
+            f"No guarantee: the declared sparsity {declared:g} is contradicted by the data, where "
+            f"the rewards of a context sum to about {mean:.3g}; declare that, or sparsity=None."
+        )
+
+    @classmethod
+    def _check_problem(cls, policies: Any, problem: Any) -> None:
+        """Raise unless these are policies of a kind this learner takes, and fit the problem."""
+        if not isinstance(policies, AnyPolicies):
+            raise InvalidArgumentError(
+                f"policies must be a policy class, got {type(policies).__name__}; for fitted "
+                "models: EstimatorPolicies(models, n_actions=...)"
+            )
+        if not cls.takes_implicit and not isinstance(policies, Policies):
+            raise InvalidArgumentError(
+                f"policies must be numbered for {cls.__name__}, got "
+                f"{type(policies).__name__}, which cannot be listed; LowVarianceExploration, "
+                "ExplorationByOptimization and Uniform take it"
+            )
+        if not isinstance(problem, Problem):
+            raise InvalidArgumentError(
+                f"problem must be a Problem, got {problem!r}; for instance "
+                "Problem(n_actions=100, epsilon=0.05, delta=0.05)"
+            )
+        policies.check_fits(problem)

@@ -1,0 +1,104 @@
+"""EXP4: exponential weights over policies, with some uniform exploration."""
+
+from math import log, sqrt
+from typing import Any
+
+import numpy as np
+
+from policysieve.checks import number
+from policysieve.errors import InvalidArgumentError
+from policysieve.evidence import Record, ValueIntervals, anytime_intervals
+from policysieve.exploration.decisions import Recommendation
+from policysieve.exploration.designs.mixture import MixtureExploration
+from policysieve.exploration.learners.planned import PlannedExplorer
+from policysieve.exploration.learners.promises import anytime_recommendation
+from policysieve.log import Log
+from policysieve.policies import Answers, Policies
+from policysieve.policies.weights import ListedWeights
+from policysieve.problem import Problem
+
+__all__ = ["Exp4"]
+
+
+class Exp4(PlannedExplorer):
+    """Play q = (1 - mixing) W|_x + mixing/K; a reward r adds learning_rate r/q to log-weights.
+
+    Auer, Cesa-Bianchi, Freund and Schapire (2002), for rewards and finitely many policies. It
+    minimises regret; what it recommends is the policy with the largest importance-weighted estimate
+    on its own log. A round without reward moves no weight; within a batch the weights stand still.
+
+    Parameters
+    ----------
+    policies, problem, rng
+        As for every learner; single actions only.
+    rounds : int
+        Rounds to play.
+    mixing : float
+        Share of uniform exploration.
+    learning_rate : float, optional
+        By default 2 sqrt(ln|Pi| / (rounds K)).
+    """
+
+    exploration: MixtureExploration
+
+    def __init__(
+        self,
+        policies: Policies,
+        problem: Problem,
+        *,
+        rounds: int = 20_000,
+        mixing: float = 0.1,
+        learning_rate: float | None = None,
+        rng: Any = None,
+    ) -> None:
+        super().__init__(policies, problem, rounds=rounds, rng=rng)
+        if problem.slate_size != 1:
+            raise InvalidArgumentError(
+                f"Exp4 shows one action at a time, got slate_size={problem.slate_size}; "
+                "LowVarianceExploration shows slates"
+            )
+        self.mixing = number("mixing", mixing, above=0, below=1, closed=True)
+        if learning_rate is None:
+            spread = self.planned_rounds * problem.n_actions
+            learning_rate = 2 * sqrt(max(log(policies.n_policies), 1e-9) / spread)
+        self.learning_rate = number("learning_rate", learning_rate, above=0, below=float("inf"))
+        self._record = Record(policies, problem)
+        self._everyone = np.arange(policies.n_policies, dtype=np.int32)
+        self._play(ListedWeights.equal(policies))
+
+    @property
+    def weights(self) -> Any:
+        """Weights of the policies, shape (n_policies,); they sum to one."""
+        return self.exploration.shares
+
+    @property
+    def _counted(self) -> int:
+        return self._record.rounds
+
+    def _learn(self, rounds: Log, exploration: Any, answers: Answers) -> None:
+        events = self._events(rounds[: self._wanted], answers)
+        self._record = self._record.plus(events, floor=exploration.floor)
+        if len(events):
+            steps = self.learning_rate * events.gains[:, 0]
+            self._play(self._weights.plus(events.answers, events.actions[:, 0], steps))
+
+    def _play(self, weights: ListedWeights) -> None:
+        self._weights = weights
+        self.exploration = MixtureExploration(
+            self.policies,
+            self.problem,
+            support=self._everyone,
+            shares=weights.shares,
+            mixing=self.mixing,
+        )
+
+    def _recommend(self) -> Recommendation:
+        return anytime_recommendation(
+            self._record,
+            rounds=self._rounds,
+            remark="EXP4 promises little regret, not a good final policy.",
+        )
+
+    def _intervals(self) -> ValueIntervals:
+        """It adapts its propensities to rewards, so bounds for independent rounds would not do."""
+        return anytime_intervals(self._record)

@@ -1,0 +1,169 @@
+"""Learners in two phases: uniform rounds find a design, the design estimates every policy."""
+
+from abc import abstractmethod
+from typing import Any
+
+from policysieve.checks import integer, number
+from policysieve.evidence import Events, Record, ValueIntervals, anytime_intervals
+from policysieve.exploration.decisions import Recommendation
+from policysieve.exploration.designs.mixture import MixedExploration
+from policysieve.exploration.designs.uniform import UniformExploration
+from policysieve.exploration.explorer import Explorer
+from policysieve.exploration.learners.promises import anytime_recommendation
+from policysieve.log import Log
+from policysieve.planning import Plan, plan
+from policysieve.policies import Answers, AnyPolicies, Policies
+from policysieve.problem import Problem
+
+__all__ = ["TwoPhaseExplorer", "WeighedPhasesExplorer"]
+
+
+class TwoPhaseExplorer(Explorer):
+    """Show uniform slates, make a design of what was rewarded, then explore with the design.
+
+    Phase 1 does not depend on the rewards, so they may come as late as they like; rounds asked for
+    between the end of phase 1 and its last reward are uniform and do not enter the design. Rounds
+    after the planned ones are logged but change nothing any more.
+
+    A subclass implements `_find_design`, and `_count` to hear of rounds that count.
+
+    Parameters
+    ----------
+    policies, problem, rng
+        As for every learner.
+    sizes : Plan
+        Sizes of the phases where none are given.
+    explore_rounds, estimate_rounds : int or None
+        Sizes of the phases.
+
+    Attributes
+    ----------
+    design : MixedExploration or None
+        What phase 1 found; None until its last reward is in.
+    """
+
+    design: Any
+
+    def __init__(
+        self,
+        policies: AnyPolicies,
+        problem: Problem,
+        *,
+        sizes: Plan,
+        explore_rounds: int | None,
+        estimate_rounds: int | None,
+        rng: Any,
+    ) -> None:
+        super().__init__(policies, problem, rng=rng)
+        self.explore_rounds = (
+            sizes.explore_rounds
+            if explore_rounds is None
+            else integer("explore_rounds", explore_rounds, low=1)
+        )
+        self.estimate_rounds: Any = (  # None where a subclass finds it later
+            sizes.estimate_rounds
+            if estimate_rounds is None
+            else integer("estimate_rounds", estimate_rounds, low=1)
+        )
+        self.exploration = UniformExploration(policies, problem)
+        self.design = None
+        self._phase_one = Record(policies, problem)
+        self._estimated = 0  # rounds of phase 2
+
+    @property
+    def _finished(self) -> bool:
+        return bool(self._estimated == self.estimate_rounds)
+
+    @property
+    def _wanted(self) -> int:
+        """Rounds of the current phase that are not done."""
+        if self.design is None:
+            return self.explore_rounds - self._phase_one.rounds
+        return (self.estimate_rounds or 0) - self._estimated
+
+    def _takes(self, exploration: Any) -> bool:
+        return isinstance(exploration, UniformExploration | MixedExploration)
+
+    def _learn(self, rounds: Log, exploration: Any, answers: Answers) -> None:
+        if not isinstance(exploration, UniformExploration):
+            designed = rounds[: (self.estimate_rounds or 0) - self._estimated]
+            self._count(self._events(designed, answers), exploration, phase=2)
+            self._estimated += len(designed)
+            return
+        first = rounds[: self.explore_rounds - self._phase_one.rounds]
+        between = rounds[len(first) :]
+        if len(between):
+            later = answers.take(slice(len(first), None))
+            self._count(self._events(between, later), exploration, phase=0)
+        if not len(first):
+            return
+        events = self._events(first, answers)
+        self._phase_one = self._phase_one.plus(events, floor=exploration.floor)
+        self._count(events, exploration, phase=1)
+        if self._phase_one.rounds == self.explore_rounds:
+            self.design = self.exploration = self._find_design(self._phase_one.all_events())
+
+    @abstractmethod
+    def _count(self, events: Events, exploration: Any, *, phase: int) -> None:
+        """Take in rounds of a phase; 0 stands for uniform ones asked for between the phases."""
+
+    @abstractmethod
+    def _find_design(self, events: Events) -> MixedExploration:
+        """What phase 2 plays, from the rewarded rounds among the `explore_rounds` of phase 1."""
+
+
+class WeighedPhasesExplorer(TwoPhaseExplorer):
+    """Two phases, whose rounds all count in the estimates, each with its own propensity.
+
+    That is m/K for a uniform round, which is worth less than a designed one and weighs less
+    (docs/maths.md, "Two phases").
+
+    A subclass implements `_find_design` and `_expected_variance`. Its parameters `explore_rounds`
+    and `estimate_rounds` (the sizes of the phases) and `mixing` (the share of uniform exploration
+    in phase 2) are by default those of `plan`, which guarantee epsilon and delta for
+    LowVarianceExploration.
+    """
+
+    def __init__(
+        self,
+        policies: Policies,
+        problem: Problem,
+        *,
+        explore_rounds: int | None,
+        estimate_rounds: int | None,
+        mixing: float | None,
+        rng: Any,
+    ) -> None:
+        self._check_problem(policies, problem)
+        sizes = plan(problem, policies.n_policies)
+        super().__init__(
+            policies,
+            problem,
+            sizes=sizes,
+            explore_rounds=explore_rounds,
+            estimate_rounds=estimate_rounds,
+            rng=rng,
+        )
+        self.mixing = sizes.mixing if mixing is None else number("mixing", mixing, above=0, below=1)
+        self._record = Record(policies, problem)
+
+    @property
+    @abstractmethod
+    def _expected_variance(self) -> float:
+        """Variance term that the design is meant to have, for a policy that is always rewarded."""
+
+    def _count(self, events: Events, exploration: Any, *, phase: int) -> None:
+        floor = exploration.floor
+        if phase != 2:  # lower than it need be, because intervals weigh rounds by their floors
+            floor *= self.mixing * min(1.0, self._expected_variance * floor)
+        self._record = self._record.plus(events, floor=floor)
+
+    def _recommend(self) -> Recommendation:
+        return anytime_recommendation(
+            self._record,
+            rounds=self._rounds,
+            remark="these sizes of the phases guarantee no epsilon in advance.",
+        )
+
+    def _intervals(self) -> ValueIntervals:
+        return anytime_intervals(self._record)

@@ -1,0 +1,229 @@
+"""Exponential weights on a class, listed or not, as values."""
+
+from abc import ABC, abstractmethod
+from copy import deepcopy
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from policysieve.columns import Column
+from policysieve.errors import InvalidArgumentError
+from policysieve.kernels.subsets import marginals
+from policysieve.kernels.weights import add_steps
+from policysieve.policies.answers import Answers, ContextAnswers, Slates
+from policysieve.policies.base import Policies, PolicyClass
+from policysieve.policies.implicit import (
+    ClassWeights,
+    ImplicitPolicies,
+    MarginalPolicy,
+    Policy,
+    check_finite,
+)
+from policysieve.policies.randomized import RandomizedPolicy
+
+__all__ = ["ListedWeights", "UnlistedWeights", "Weights"]
+
+Array = npt.NDArray[np.float64]
+
+_FAINTEST = -600.0  # logarithm of a weight, relative to the largest
+
+
+class Weights(ABC):
+    """p(pi) ~ p1(pi) exp(sum of the steps of the events that pi agrees with). A value.
+
+    No weight ever vanishes: what no policy would show is never played, and could not be estimated
+    any more.
+    """
+
+    policies: PolicyClass
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "Weights":
+        return self  # a value
+
+    @abstractmethod
+    def marginals(self, answers: Answers) -> Array:
+        """Q(x, a), the share of the weights that shows action a, shape (n, n_actions)."""
+
+    @abstractmethod
+    def plus(self, answers: Answers, actions: npt.NDArray[Any], steps: Array) -> Self:
+        """The weights after events: steps (n,) for showing actions (n,) where the answers are."""
+
+    @abstractmethod
+    def with_rounds(self, played: Any, rounds: int, late: int) -> Self:
+        """The same weights, with rounds that were played with `played` counted in the average.
+
+        Of the rounds `late` count in the average of the last half.
+        """
+
+    @abstractmethod
+    def average(self, *, last_half: bool = False) -> RandomizedPolicy | MarginalPolicy:
+        """Draw a policy from the average of the weights over the rounds that were counted."""
+
+    @abstractmethod
+    def heaviest(self) -> int | Policy:
+        """The policy with the largest weight."""
+
+    @abstractmethod
+    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """What `marginals` depends on, for a file."""
+
+    @abstractmethod
+    def restored(self, arrays: dict[str, npt.NDArray[Any]]) -> Self:
+        """The weights whose `arrays` these are, or ValueError."""
+
+
+@dataclass(frozen=True, eq=False)
+class ListedWeights(Weights):
+    """Weights of numbered policies.
+
+    Attributes
+    ----------
+    policies : Policies
+    log_weights : float array of shape (n_policies,)
+    shares : float array of shape (n_policies,)
+        The weights; they sum to one.
+    """
+
+    policies: Policies
+    log_weights: Array
+    shares: Array
+    _sums: Array | None = None  # over counted rounds: of all, of the last half; (2, n_policies)
+    _last: Array | None = None  # shares of the latest run of counted rounds, not summed yet
+    _run: tuple[int, int] = (0, 0)
+
+    @classmethod
+    def equal(cls, policies: Policies) -> Self:
+        """The same weight for all."""
+        n = policies.n_policies
+        return cls(policies, np.zeros(n), np.full(n, 1 / n))
+
+    def marginals(self, answers: Answers) -> Array:
+        """Q(x, a) at the contexts of the answers."""
+        assert isinstance(answers, Slates)
+        out = np.zeros((len(answers), self.policies.n_actions))
+        everyone = np.arange(self.policies.n_policies, dtype=np.int32)
+        marginals(answers.table, answers.rows, everyone, self.shares, out)
+        return out
+
+    def plus(self, answers: Answers, actions: npt.NDArray[Any], steps: Array) -> Self:
+        """The weights after events."""
+        assert isinstance(answers, Slates)
+        log_weights = self.log_weights.copy()
+        add_steps(answers.table, answers.rows, actions, steps, log_weights)
+        return replace(self, log_weights=log_weights, shares=_shares(log_weights))
+
+    def with_rounds(self, played: Self, rounds: int, late: int) -> Self:
+        """Rounds in a row that were played with the same weights are only counted."""
+        if played.shares is self._last:
+            return replace(self, _run=(self._run[0] + rounds, self._run[1] + late))
+        return replace(self, _sums=self._summed(), _last=played.shares, _run=(rounds, late))
+
+    def average(self, *, last_half: bool = False) -> RandomizedPolicy:
+        """The average over counted rounds; before the first the weights as they are."""
+        sums = self._summed()
+        if sums is None:
+            return RandomizedPolicy(self.policies, self.shares)
+        chosen = sums[1] if last_half and sums[1].any() else sums[0]
+        return RandomizedPolicy(self.policies, chosen if chosen.any() else self.shares)
+
+    def heaviest(self) -> int:
+        """The policy with the largest weight."""
+        return int(self.log_weights.argmax())
+
+    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """The log-weights."""
+        return {"log_weights": self.log_weights}
+
+    def restored(self, arrays: dict[str, npt.NDArray[Any]]) -> Self:
+        """The weights with these log-weights."""
+        check_finite(arrays, {"log_weights": self.log_weights.shape})
+        log_weights = arrays["log_weights"]
+        return replace(self, log_weights=log_weights, shares=_shares(log_weights))
+
+    def _summed(self) -> Array | None:
+        if self._last is None:
+            return self._sums
+        latest = np.array(self._run)[:, None] * self._last
+        return latest if self._sums is None else self._sums + latest
+
+
+@dataclass(frozen=True, eq=False)
+class UnlistedWeights(Weights):
+    """Weights on a class that cannot be listed, known by their marginals.
+
+    The average is over the rounds as they were counted, not as they were played.
+    """
+
+    policies: ImplicitPolicies
+    _state: ClassWeights
+    _rounds: int = 0  # counted
+    _waited: int = 0  # of those, how many the state knows of
+    _seen: tuple[ContextAnswers, Column, Column] | None = None  # events: actions, steps
+
+    @classmethod
+    def start(cls, policies: ImplicitPolicies) -> Self:
+        """The weights p1."""
+        return cls(policies, policies.start_weights())
+
+    def marginals(self, answers: Answers) -> Array:
+        """Q(x, a) at the contexts of the answers."""
+        assert isinstance(answers, ContextAnswers)
+        return np.maximum(self._state.marginals(answers.contexts), np.exp(_FAINTEST))
+
+    def totals(self, answers: ContextAnswers) -> Array:
+        """Sum of Q(x, a) over the rounds that the class's own weights have waited for."""
+        return self._state.totals(answers.contexts)
+
+    def plus(self, answers: Answers, actions: npt.NDArray[Any], steps: Array) -> Self:
+        """The weights after events."""
+        assert isinstance(answers, ContextAnswers)
+        state = self._up_to_date()
+        state.add(answers.contexts, actions, steps)
+        seen = (answers, Column(actions), Column(steps))
+        if self._seen is not None:
+            before, earlier, smaller = self._seen
+            seen = (before.plus(answers), earlier.plus(actions), smaller.plus(steps))
+        return replace(self, _state=state, _waited=self._rounds, _seen=seen)
+
+    def with_rounds(self, played: Self, rounds: int, late: int) -> Self:
+        """Count rounds; whoever asks for an average lets the state wait for them."""
+        return replace(self, _rounds=self._rounds + rounds)
+
+    def average(self, *, last_half: bool = False) -> MarginalPolicy:
+        """The average over counted rounds; before the first the weights as they are."""
+        if last_half:
+            raise InvalidArgumentError(
+                "last_half goes with a class that can be listed; of this one only the average over "
+                "all rounds is known"
+            )
+        return MarginalPolicy(self.policies, self._up_to_date(), self._rounds)
+
+    def heaviest(self) -> Policy:
+        """The policy whose events have the largest sum of steps."""
+        if self._seen is None:
+            return self.policies.best([], [], [])
+        answers, actions, steps = self._seen
+        return self.policies.best(answers.contexts, actions.values, steps.values)
+
+    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """Those of the class's own weights."""
+        return self._state.arrays()
+
+    def restored(self, arrays: dict[str, npt.NDArray[Any]]) -> Self:
+        """The weights whose `arrays` these are."""
+        state = self.policies.start_weights()
+        state.restore(arrays)
+        return replace(self, _state=state)
+
+    def _up_to_date(self) -> ClassWeights:
+        """A state of one's own that knows of all counted rounds."""
+        state = deepcopy(self._state)
+        state.wait(self._rounds - self._waited)
+        return state
+
+
+def _shares(log_weights: Array) -> Array:
+    shares = np.exp(np.maximum(log_weights - log_weights.max(), _FAINTEST))
+    return np.asarray(shares / shares.sum())
