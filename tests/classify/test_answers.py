@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from policysieve.classify.answers import Answers, stacked
+from policysieve.classify.answers import Answers, Rows, stacked
 from policysieve.log import Log
 
 X = np.arange(12.0).reshape(6, 2)
@@ -31,21 +31,29 @@ def test_a_single_matrix_stays_as_it_is():
 
 
 def test_blocks_become_one_in_order():
-    answers = Answers()
+    answers, before = Answers(), []
     for first, n in ((0, 1), (1, 3), (4, 2)):
-        answers.add(X[first : first + n], log_of(first, n), np.full((n, 1), first))
-        rows, log, best = answers.together()
-        assert answers.rounds == len(log) == len(rows) == len(best) == first + n
-    np.testing.assert_array_equal(rows, X)
+        before.append(answers)
+        rows = Rows(X[first : first + n], np.full((n, 1), first))
+        answers = answers.plus(rows, log_of(first, n))
+        features, log, best = answers.together()
+        assert answers.rounds == len(log) == len(features) == len(best) == first + n
+    np.testing.assert_array_equal(features, X)
     assert log == log_of(0, 6)
     assert best[:, 0].tolist() == [0, 1, 1, 1, 4, 4]
+    assert [one.rounds for one in before] == [0, 1, 4]
 
 
-def test_blocks_that_do_not_fit_leave_all_as_it_was():
+def test_there_are_few_blocks():
     answers = Answers()
-    answers.add(X[:2], log_of(0, 2), np.zeros((2, 1), int))
-    answers.add(X[2:3], log_of(2, 1), np.zeros((1, 5), int))
-    for _ in range(2):
-        with pytest.raises(ValueError, match="dimension"):
-            answers.together()
-    assert [len(rows) for rows in answers.rows] == [len(log) for log in answers.logs] == [2, 1]
+    for k in range(300):
+        answers = answers.plus(Rows(X[:1], np.zeros((1, 1), int)), log_of(k, 1))
+        assert len(answers.blocks) <= 10
+    assert answers.together()[1] == log_of(0, 300)
+
+
+def test_rows_are_taken_and_put_behind_each_other():
+    rows = Rows(X, np.arange(6)[:, None])
+    again = rows.take(slice(0, 2)).plus(rows.take([2, 3, 4, 5]))
+    np.testing.assert_array_equal(again.features, X)
+    assert again.best[:, 0].tolist() == list(range(6))

@@ -23,7 +23,7 @@ def test_a_batch_holds_labels_and_their_propensities(batch):
     assert batch.labels.shape == batch.propensities.shape
     numbers = batch.decisions.actions.reshape(batch.labels.shape)
     np.testing.assert_array_equal(np.array(["a", "b", "c"])[numbers], batch.labels)
-    assert repr(batch) == "LabelDecisions(6 rounds, batch 0)"
+    assert repr(batch) == "LabelDecisions(6 rounds)"
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,7 @@ def test_a_batch_holds_labels_and_their_propensities(batch):
 def test_a_part_has_the_same_rows_everywhere(batch, rows):
     part = batch[rows]
     numbers = np.atleast_1d(np.arange(6)[rows])
-    assert part.decisions.rows.tolist() == numbers.tolist()
+    assert part.decisions.numbers.tolist() == numbers.tolist()
     np.testing.assert_array_equal(part.labels, batch.labels[numbers])
     np.testing.assert_array_equal(part.propensities, batch.propensities[numbers])
     shown = part.propensities.reshape(part.decisions.propensities.shape)
@@ -54,4 +54,4 @@ def test_batches_cannot_be_changed(batch):
 def test_batches_can_be_stored(batch):
     copy = pickle.loads(pickle.dumps(batch))
     np.testing.assert_array_equal(copy.labels, batch.labels)
-    np.testing.assert_array_equal(copy.decisions.rows, batch.decisions.rows)
+    np.testing.assert_array_equal(copy.decisions.numbers, batch.decisions.numbers)

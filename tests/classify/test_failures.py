@@ -93,7 +93,7 @@ def test_rounds_are_told_once(size):
 @pytest.mark.parametrize("kind", [MemoryError, KeyboardInterrupt])
 @pytest.mark.parametrize(
     ("owner", "step"),
-    [(LabelModel, "fitted"), (LabelCounts, "with_answers"), (Answers, "add")],
+    [(LabelModel, "fitted"), (LabelCounts, "with_answers"), (Answers, "plus")],
     ids=["fit", "count", "add"],
 )
 def test_what_fails_while_learning_can_be_told_again(size, owner, step, kind, monkeypatch):
@@ -195,7 +195,7 @@ def test_a_copy_is_another_learner(size):
     twin.ask(NEW[size])
     clf.ask(NEW[size])
     theirs = twin.ask(NEW[size])
-    with pytest.raises(ps.DecisionsError, match="copy"):
+    with pytest.raises(ps.DecisionsError, match="not issued by this learner"):
         clf.tell(theirs, np.ones(theirs.labels.shape))
 
 

@@ -257,6 +257,7 @@ class SameDraws:
 
     def __init__(self, seed):
         self._normal, self._uniform = np.random.default_rng(seed).spawn(2)
+        self.bit_generator = self._uniform.bit_generator
 
     def standard_normal(self, shape):
         return np.tile(self._normal.standard_normal(shape[1]), (shape[0], 1))

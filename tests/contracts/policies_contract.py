@@ -34,10 +34,16 @@ class PoliciesContract:
         for i in range(len(contexts)):
             np.testing.assert_array_equal(policies.actions(contexts[i : i + 1])[0], every[i])
 
-    def test_action_rows_are_the_actions(self, policies, contexts):
-        checked = policies.check_contexts(contexts)
-        table, rows = policies.action_rows(checked)
-        np.testing.assert_array_equal(table[rows], policies.actions(contexts))
+    def test_answers_are_the_actions(self, policies, contexts):
+        answers = policies.answers(contexts)
+        expected = policies.actions(contexts)
+        assert policies.answers(answers) is answers
+        assert len(answers) == len(contexts)
+        np.testing.assert_array_equal(answers.table[answers.rows], expected)
+        half = answers.take(slice(0, 2)).plus(answers.take(slice(2, None)))
+        np.testing.assert_array_equal(half.table[half.rows], expected)
+        travelled = pickle.loads(pickle.dumps(half))
+        np.testing.assert_array_equal(travelled.table[travelled.rows], expected)
 
     def test_no_contexts(self, policies, contexts):
         empty = policies.actions(contexts[:0])

@@ -9,7 +9,8 @@ import pytest
 
 import policysieve as ps
 from policysieve.evidence.betting import _LEVEL, Betting, stakes_for
-from policysieve.evidence.record import Record, merge_blocks
+from policysieve.evidence.record import Record
+from tests.evidence.logs import plus, wealth
 from tests.oracles import betting as oracle
 from tests.statistics import assert_at_most
 
@@ -49,18 +50,19 @@ def stakes_of(problem):
 def test_wealth_equals_the_naive_product(m):
     policies, problem, log = case(seed=m, m=m)
     record = Record(policies, problem)
-    betting = Betting(record)
+    betting = Betting(record.problem, record.policies.n_policies)
     R = naive_rewards(policies, log)
     largest = problem.reward_cap / 0.2
     for start in range(0, 120, 40):
-        record.add(log[start : start + 40], floor=0.2)
-        for leader in (0, 3):
+        record = plus(record, log[start : start + 40], floor=0.2)
+        for leader in (0, 3, 3):
+            betting = betting.after(record, leader)
             ranges = np.full((start + 40, 7), largest)
             for k, epsilon in enumerate((problem.epsilon, 0.0)):
                 naive = oracle.log_wealth(
                     R[: start + 40], leader, stakes_of(problem), ranges, epsilon
                 )
-                np.testing.assert_allclose(betting.log_wealth(leader)[:, k], naive, atol=1e-9)
+                np.testing.assert_allclose(betting.log_wealth()[:, k], naive, atol=1e-9)
 
 
 @pytest.mark.parametrize("m", [1, 2])
@@ -69,7 +71,6 @@ def test_wealth_with_changing_floors_and_ranges(m):
     policies, problem, log = case(seed=10 + m, m=m)
     R = naive_rewards(policies, log)
     record = Record(policies, problem)
-    betting = Betting(record)
     rng = np.random.default_rng(0)
     cuts = [(0, 30, 0.2, False), (30, 60, 0.2, True), (60, 90, 0.1, True), (90, 120, 0.2, False)]
     used = np.empty((120, 7))
@@ -83,23 +84,23 @@ def test_wealth_with_changing_floors_and_ranges(m):
             levels = np.minimum(np.floor(np.log(largest / ranges) / np.log(_LEVEL)), 23)
             used[start:end] = largest / _LEVEL**levels
             assert (used[start:end] >= ranges * (1 - 1e-9)).all()
-        record.add(log[start:end], floor=floor, ranges=ranges)
+        record = plus(record, log[start:end], floor=floor, ranges=ranges)
     naive = oracle.log_wealth(R, 2, stakes_of(problem), used, problem.epsilon)
-    np.testing.assert_allclose(betting.log_wealth(2)[:, 0], naive, atol=1e-9)
+    np.testing.assert_allclose(wealth(record, 2)[:, 0], naive, atol=1e-9)
 
 
 @pytest.mark.parametrize("m", [1, 2])
 def test_smallest_epsilon_is_where_the_slowest_rival_passes(m):
     policies, problem, log = case(seed=20 + m, m=m, n=600)
     record = Record(policies, problem)
-    record.add(log, floor=0.2)
+    record = plus(record, log, floor=0.2)
     R = naive_rewards(policies, log)
     ranges = np.full((600, 7), problem.reward_cap / 0.2)
-    betting = Betting(record)
+    betting = Betting(record.problem, record.policies.n_policies)
     for leader, threshold in product((0, 4), (0.5, 2.0, 30.0)):
         rivals = np.delete(np.arange(7), leader)
         found = betting.smallest_epsilon(
-            leader, rivals, threshold, low=0.0, high=problem.reward_cap, blocks=record.blocks
+            leader, rivals, threshold, low=0.0, high=problem.reward_cap, record=record
         )
 
         def hardest(epsilon, leader=leader, rivals=rivals):
@@ -115,12 +116,16 @@ def test_smallest_epsilon_is_where_the_slowest_rival_passes(m):
 def test_many_rivals_are_searched_in_parts(monkeypatch):
     policies, problem, log = case(seed=3, n_policies=60, n=500)
     record = Record(policies, problem)
-    record.add(log, floor=0.2)
-    limits = {"low": 0.0, "high": 2.0, "blocks": record.blocks}
-    whole = Betting(record).smallest_epsilon(0, np.arange(1, 60), 1.0, **limits)
+    record = plus(record, log, floor=0.2)
+    limits = {"low": 0.0, "high": 2.0, "record": record}
+    whole = Betting(record.problem, record.policies.n_policies).smallest_epsilon(
+        0, np.arange(1, 60), 1.0, **limits
+    )
     assert 0 < whole < 2
     monkeypatch.setattr("policysieve.evidence.betting._HARDEST", 2)
-    parts = Betting(record).smallest_epsilon(0, np.arange(1, 60), 1.0, **limits)
+    parts = Betting(record.problem, record.policies.n_policies).smallest_epsilon(
+        0, np.arange(1, 60), 1.0, **limits
+    )
     assert parts == pytest.approx(whole, rel=3e-3)
 
 
@@ -185,7 +190,7 @@ def play(evidence, means, rng, batches, size, choose):
             rewards=rng.random(size) < means[actions],
         )
         evidence.add(log, floor=float(q.min()))
-        yield evidence.certificate()
+        yield evidence.eliminate()
 
 
 def uniform(_evidence):
@@ -332,9 +337,9 @@ def test_kernel_compiled_equals_interpreted(monkeypatch):
                 "policysieve.evidence.betting.log_mean_wealth", kernel.log_mean_wealth
             )
         record = Record(policies, problem)
-        record.add(log, floor=0.2)
+        record = plus(record, log, floor=0.2)
         with np.errstate(over="ignore"):
-            answers.append(Betting(record).log_wealth(1))
+            answers.append(wealth(record, 1))
     np.testing.assert_allclose(answers[0], answers[1], atol=1e-12)
 
 
@@ -345,8 +350,8 @@ def test_large_classes_are_cut_into_pieces(monkeypatch):
         monkeypatch.setattr("policysieve.kernels.betting._WIDE", wide)
         monkeypatch.setattr("policysieve.kernels.betting._MANY", 1)
         record = Record(policies, problem)
-        record.add(log, floor=0.2)
-        answers.append(Betting(record).log_wealth(1))
+        record = plus(record, log, floor=0.2)
+        answers.append(wealth(record, 1))
     np.testing.assert_array_equal(answers[0], answers[1])
 
 
@@ -422,10 +427,10 @@ def test_rounds_one_at_a_time_are_read_together(functions):
     single, whole = Record(policies, problem), Record(policies, problem)
     ranges = np.full(7, problem.reward_cap / 0.2)
     for start, end, own in ((0, 60, None), (60, 110, ranges), (110, 150, None)):
-        whole.add(log[start:end], floor=0.2, ranges=own)
+        whole = plus(whole, log[start:end], floor=0.2, ranges=own)
         for i in range(start, end):
-            single.add(log[i : i + 1], floor=0.2, ranges=own)
-    merged = merge_blocks(single.blocks)
+            single = plus(single, log[i : i + 1], floor=0.2, ranges=own)
+    merged = single.blocks
     assert len(merged) == 3
     for one, two in zip(merged, whole.blocks, strict=True):
         assert one.events.n_rounds == two.events.n_rounds
@@ -434,13 +439,11 @@ def test_rounds_one_at_a_time_are_read_together(functions):
         np.testing.assert_array_equal(
             one.events.table[one.events.rows], two.events.table[two.events.rows]
         )
-    np.testing.assert_allclose(
-        Betting(single).log_wealth(2), Betting(whole).log_wealth(2), atol=1e-10
-    )
+    np.testing.assert_allclose(wealth(single, 2), wealth(whole, 2), atol=1e-10)
     nothing = Record(policies, problem)
     for _ in range(3):
-        nothing.add(log[:0], floor=0.2)
-    assert merge_blocks(nothing.blocks)[0].events.n_rounds == 0
+        nothing = plus(nothing, log[:0], floor=0.2)
+    assert nothing.blocks[0].events.n_rounds == 0
 
 
 @pytest.mark.parametrize("epsilon", [0.2, 0.4, 0.6, 0.9])

@@ -11,6 +11,7 @@ from scipy.special import zeta
 import policysieve as ps
 from policysieve.evidence import classical
 from policysieve.evidence.record import Record
+from tests.evidence.logs import plus
 from tests.oracles import classical as oracle
 from tests.oracles.naive import importance_weighted
 from tests.statistics import TINY, assert_at_most
@@ -56,7 +57,7 @@ class Case:
         for b in range(3):
             piece = self.log[CUTS[b] : min(CUTS[b + 1], n)]
             if n > CUTS[b]:
-                record.add(piece, floor=self.floors[b], ranges=self.block_ranges[b])
+                record = plus(record, piece, floor=self.floors[b], ranges=self.block_ranges[b])
         return record
 
     def expected(self, method, leader, delta, n):
@@ -104,9 +105,9 @@ def test_the_twins_say_something(case):
 def test_blocks_do_not_matter(case, method, cuts):
     """The same rounds with the same floor, in other pieces; one of them is empty."""
     one, many = Record(case.policies, case.problem), Record(case.policies, case.problem)
-    one.add(case.log, floor=0.2)
+    one = plus(one, case.log, floor=0.2)
     for start, end in zip([0, *cuts], [*cuts, N], strict=True):
-        many.add(case.log[start:end], floor=0.2)
+        many = plus(many, case.log[start:end], floor=0.2)
     if method == "value_intervals":
         left, right = (classical.value_intervals(record, 0.5) for record in (one, many))
         np.testing.assert_allclose(left.lower, right.lower, rtol=1e-9)
@@ -271,8 +272,7 @@ class Null:
         actions, propensities, rewards = (column[run, :n] for column in columns)
         contexts = np.zeros(n, dtype=int)
         log = ps.Log(contexts=contexts, actions=actions, propensities=propensities, rewards=rewards)
-        record.add(log, floor=floor)
-        return record
+        return plus(record, log, floor=floor)
 
 
 def uniform(lead):
@@ -385,7 +385,8 @@ def looks(run, n_looks, each):
     for _ in range(n_looks):
         actions = rng.integers(0, 4, each)
         rewards = (rng.random(each) < MEANS[actions]).astype(float)
-        record.add(
+        record = plus(
+            record,
             ps.Log(
                 contexts=np.zeros(each, dtype=int),
                 actions=actions,

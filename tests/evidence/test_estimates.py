@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 import policysieve as ps
-from policysieve.evidence import Estimates, empirical_bernstein, rewarded_events
+from policysieve.evidence import Estimates, rewarded_events
 from tests.oracles.naive import importance_weighted
 
 
@@ -33,7 +33,7 @@ def naive(policies, log):
 def test_values_and_variances(case):
     policies, log = case
     estimates = Estimates(5)
-    estimates.add(rewarded_events(log, policies))
+    estimates = estimates.plus(rewarded_events(log, policies))
     samples = naive(policies, log)
     np.testing.assert_allclose(estimates.values, samples.mean(axis=0), rtol=1e-12)
     np.testing.assert_allclose(estimates.variances, samples.var(axis=0, ddof=1), rtol=1e-10)
@@ -42,10 +42,10 @@ def test_values_and_variances(case):
 def test_parts_add_up(case):
     policies, log = case
     whole, left, right = Estimates(5), Estimates(5), Estimates(5)
-    whole.add(rewarded_events(log, policies))
-    left.add(rewarded_events(log[:120], policies))
-    right.add(rewarded_events(log[120:], policies))
-    left.merge(right)
+    whole = whole.plus(rewarded_events(log, policies))
+    left = left.plus(rewarded_events(log[:120], policies))
+    right = right.plus(rewarded_events(log[120:], policies))
+    left = left.merge(right)
     assert left.rounds == whole.rounds
     np.testing.assert_allclose(left.values, whole.values, rtol=1e-12)
     np.testing.assert_allclose(left.variances, whole.variances, rtol=1e-10)
@@ -67,7 +67,7 @@ def test_only_rewarded_rounds_consult_the_class():
         rewards=[0, 1, 0, 0.5],
     )
     estimates = Estimates(1)
-    estimates.add(rewarded_events(log, ps.FunctionPolicies([spy], n_actions=3)))
+    estimates = estimates.plus(rewarded_events(log, ps.FunctionPolicies([spy], n_actions=3)))
     assert asked == [1, 3]
     assert estimates.values.tolist() == [(3 + 1.5) / 4]
 
@@ -76,9 +76,11 @@ def test_nothing_seen():
     estimates = Estimates(2)
     assert np.isnan(estimates.values).all()
     assert np.isnan(estimates.variances).all()
-    intervals = empirical_bernstein(estimates, reward_cap=1.0, largest=5.0, delta=0.1)
+    intervals = estimates.fixed_size_intervals(reward_cap=1.0, largest=5.0, delta=0.1)
     assert (intervals.lower.tolist(), intervals.upper.tolist()) == ([0, 0], [1, 1])
-    assert (intervals.leader, intervals.suboptimality_bound(0, 0.0)) == (0, 1.0)
+    policy, value, lower, upper, bound = intervals.about(None)
+    assert np.isnan(value)
+    assert (policy, lower, upper, bound) == (0, 0.0, 1.0, 1.0)
 
 
 def test_unbiased_by_enumeration():
@@ -96,7 +98,7 @@ def test_unbiased_by_enumeration():
             propensities=[[m / K] * m],
             rewards=[reward[list(slate)]],
         )
-        estimates.add(rewarded_events(log, policies))
+        estimates = estimates.plus(rewarded_events(log, policies))
     expected = [reward[list(slate)].sum() for slate in combinations(range(K), m)]
     np.testing.assert_allclose(estimates.values, expected, rtol=1e-12)
 

@@ -50,6 +50,11 @@ def all_rewards(logs):
 COLUMNS = ("contexts", "actions", "propensities", "rewards")
 
 
+def wealth_of(evidence, leader):
+    events, stakes = evidence.estimates.events, stakes_for(PROBLEM)
+    return _Wealth(tabular(), leader, events, stakes, evidence.record.blocks)
+
+
 @pytest.mark.parametrize("epsilon", [0.0, 0.05, 0.3, 1.0])
 def test_smallest_wealth_is_that_of_the_list(epsilon):
     """Round by round, for every policy and stake; two blocks with different ranges."""
@@ -60,7 +65,7 @@ def test_smallest_wealth_is_that_of_the_list(epsilon):
     leader = int(R.sum(axis=0).argmax())
     chosen = evidence.estimates.leader
     assert chosen.actions(np.arange(X))[:, 0].tolist() == FUNCTIONS[:, leader].tolist()
-    wealth = _Wealth(tabular(), chosen, stakes_for(PROBLEM), evidence.blocks)
+    wealth = wealth_of(evidence, chosen)
     for stake in stakes_for(PROBLEM):
         everyone = betting.log_wealth(R, leader, [stake], ranges, epsilon)
         assert wealth.smallest(epsilon, stake) == pytest.approx(everyone.min(), rel=1e-9, abs=1e-9)
@@ -89,7 +94,7 @@ def test_bound_is_the_smallest_epsilon_that_passes():
     proof = evidence.certificate()
     threshold = X * log(K) + log(8 / PROBLEM.delta)
     assert proof.log_threshold == pytest.approx(threshold)
-    wealth = _Wealth(tabular(), proof.leader, stakes_for(PROBLEM), evidence.blocks)
+    wealth = wealth_of(evidence, proof.leader)
     bound = proof.suboptimality_bound
     assert wealth.passes(bound, threshold)
     assert not wealth.passes(bound * 0.995, threshold)
@@ -142,7 +147,8 @@ def test_wealth_against_the_better_policy_is_fair():
                 rewards=(rng.random(50) < means[actions]) * 1.0,
             )
             evidence.add(data, floor=0.5)
-            wealth = _Wealth(policies, worse, np.array([stake]), evidence.blocks)
+            events, blocks = evidence.estimates.events, evidence.record.blocks
+            wealth = _Wealth(policies, worse, events, np.array([stake]), blocks)
             reached |= wealth.smallest(gap, stake) >= log(4)
         rich += reached
     assert_at_most(rich, runs, 1 / 4)

@@ -188,35 +188,6 @@ def test_without_a_reward_the_design_knows_nothing(kind, m):
 
 
 @both
-def test_a_policy_that_fails_at_the_end_of_phase_one_changes_nothing(kind):
-    broken = []
-
-    def fragile(x):
-        if broken:
-            raise RuntimeError("down")
-        return x % 6
-
-    def learner_and_batch():
-        policies = ps.FunctionPolicies([lambda x: x * 0, lambda x: (x + 1) % 6, fragile], 6)
-        learner = make(kind, policies, explore_rounds=60, estimate_rounds=9)
-        decisions = learner.ask(np.arange(80) % 5)
-        return learner, decisions, (decisions.actions == 0).astype(float)
-
-    steady, decisions, rewards = learner_and_batch()
-    steady.tell(decisions, rewards)
-    shaken, decisions, rewards = learner_and_batch()
-    broken.append(True)
-    with pytest.raises(ps.PolicyFailureError, match="down"):
-        shaken.tell(decisions, rewards)
-    assert (shaken.rounds, shaken.pending, shaken.design) == (0, 80, None)
-    broken.clear()
-    shaken.tell(decisions, rewards)
-    found, expected = (one.design.propensities(np.arange(5)) for one in (shaken, steady))
-    np.testing.assert_array_equal(found, expected)
-    np.testing.assert_array_equal(shaken.intervals().values, steady.intervals().values)
-
-
-@both
 @pytest.mark.parametrize("profile", ["one_good", "clusters"])
 def test_finds_a_good_policy(kind, profile):
     world = ps.worlds.SparseSynthetic(

@@ -156,12 +156,15 @@ class TestLearners:
         decisions = learner.ask(rows(100, seed=5))
         with pytest.raises(OSError, match="licences"):
             learner.tell(decisions, np.ones(100))
-        assert learner.rounds == learner._explored.rounds == learner._hedge.rounds == 100
+        assert (learner.rounds, learner.pending, len(learner.log)) == (100, 100, 100)
         Moody.broken = False
         learner.tell(decisions, np.zeros(100))
         assert learner.design is not None
-        assert learner.rounds == learner._explored.rounds == 200
-        assert len(learner._explored.events.actions) < 100
+        assert (learner.rounds, learner.pending) == (200, 0)
+        log, policy = learner.log, learner.recommend().policy
+        hits = policy.actions(log.contexts) == log.actions
+        naive = (log.rewards / log.propensities * hits).mean()
+        assert learner.recommend().value == pytest.approx(naive)
 
     def test_sizes_must_be_given(self):
         with pytest.raises(ps.InvalidArgumentError, match="explore_rounds and estimate_rounds"):
@@ -226,10 +229,9 @@ class TestFrankWolfe:
         events = rewarded_events(log, policies)
         fw = FrankWolfe(policies, mixing=0.3, steps=10)
         fw.add(events)
-        listed, shares, largest = fw.design()
-        assert shares.sum() == pytest.approx(1)
-        assert len(shares) == listed.n_policies == 10
-        assert largest[0] == pytest.approx(40 / (0.7 + 0.1))
+        found = fw.exploration(policies, PROBLEM, 1.0)
+        assert len(found.support) == found.policies.n_policies == 10
+        assert fw.gains[0] == pytest.approx(40 / (0.7 + 0.1))
 
     def test_shares_two_that_disagree(self):
         """One context, two actions with rewards two to one: shares go as the rewards."""
@@ -242,7 +244,7 @@ class TestFrankWolfe:
         )
         fw = FrankWolfe(policies, mixing=1e-6, steps=300)
         fw.add(rewarded_events(log, policies))
-        listed, shares, largest = fw.design()
-        followed = shares @ (listed.actions([0])[0, :, 0] == 0)
-        assert followed == pytest.approx(2 / 3, abs=0.02)
-        assert largest[0] == pytest.approx(30, rel=0.05)  # the sum over policies' own weights
+        problem = ps.Problem(n_actions=2, epsilon=0.1, delta=0.1)
+        found = fw.exploration(policies, problem, 1.0)
+        assert found.propensities([0])[0, 0] == pytest.approx(2 / 3, abs=0.02)
+        assert fw.gains[0] == pytest.approx(30, rel=0.05)  # the sum over policies' own weights

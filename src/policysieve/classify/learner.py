@@ -103,7 +103,7 @@ class LabelLearner(Asking, BaseEstimator):
         checked = as_rewards(rewards, len(decisions), self._size, None)
         with self._lock:
             self._catch_up()
-            self._settle(decisions.decisions, checked)
+            self._settle(self._ledger.check(decisions.decisions), checked)
 
     def discard(self, decisions: LabelDecisions) -> None:
         """Give up on answers that will never come.
@@ -113,7 +113,7 @@ class LabelLearner(Asking, BaseEstimator):
         self._check_decisions(decisions)
         with self._lock:
             self._catch_up()
-            self._settle(decisions.decisions, None)
+            self._settle(self._ledger.check(decisions.decisions), None)
 
     def open_decisions(self, *, older_than: Any = None) -> LabelDecisions:
         """Labels that wait for their answers, in order; ``.ages`` says for how long.
@@ -138,7 +138,7 @@ class LabelLearner(Asking, BaseEstimator):
         with self._lock:
             self._catch_up()
             late = self._open(older_than)
-            self._settle(late, np.zeros(late.actions.shape))
+            self._settle(self._ledger.check(late), np.zeros(late.actions.shape))
         return self._labelled_decisions(late)
 
     def accuracy(

@@ -182,13 +182,13 @@ class Evidence:
         policies, problem = self.record.policies, self.record.problem
         smallest = check_floor(log, floor)
         as_rewards(log.rewards, len(log), log.slate_size, problem.sparsity)
-        if ranges is not None and (
-            np.shape(ranges) != (policies.n_policies,) or not (ranges > 0).all()
-        ):
-            raise InvalidArgumentError(
-                f"ranges must be {policies.n_policies} positive numbers, one for each policy, got "
-                f"shape {np.shape(ranges)}"
-            )
+        if ranges is not None:
+            ranges = np.array(ranges, dtype=np.float64, copy=bool(ranges.flags.writeable) or None)
+            if ranges.shape != (policies.n_policies,) or not (ranges > 0).all():
+                raise InvalidArgumentError(
+                    f"ranges must be {policies.n_policies} positive numbers, one for each policy, "
+                    f"got shape {ranges.shape}"
+                )
         events = rewarded_events(log, policies, answers)
         record = self.record.plus(events, floor=smallest, ranges=ranges)
         self.__dict__.update(record=record, estimates=self.estimates.plus(events))

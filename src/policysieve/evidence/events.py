@@ -136,16 +136,19 @@ class Events:
 def rewarded_events(log: Log, policies: PolicyClass, answers: Answers | None = None) -> Events:
     """Pick out the rewarded rounds, and what the class says there.
 
-    Without the `answers` at all rounds it is asked about the rewarded ones.
+    Without the `answers` at all rounds, the log is checked, and the class asked about the rewarded
+    ones.
     """
-    check_log_fits(log, policies)
     rounds = log.rewarded()
+    if answers is None:
+        check_log_fits(log, policies)
+        there = policies.answers(log.contexts[rounds])
+    else:
+        there = answers.take(rounds)
     return Events(
         n_rounds=len(log),
         rounds=rounds,
-        answers=(
-            policies.answers(log.contexts[rounds]) if answers is None else answers.take(rounds)
-        ),
+        answers=there,
         actions=log.actions[rounds],
         propensities=log.propensities[rounds],
         rewards=log.rewards[rounds],

@@ -41,9 +41,8 @@ class Asking(ABC):
     def _fold(self, part: Part) -> None:
         """Take in settled rounds; all attributes that change are bound anew."""
 
-    def _settle(self, decisions: Decisions, rewards: Array | None) -> None:
+    def _settle(self, places: npt.NDArray[np.int64], rewards: Array | None) -> None:
         """Enter rewards, or None if they will never be known, and learn what is ready."""
-        places = self._ledger.check(decisions)
         learnt = self._learnt
         try:
             self._ledger.settle(places, rewards)

@@ -89,7 +89,7 @@ class Explorer(Asking):
                 f"there is nothing left to ask for: {self.pending:,} decisions wait to be told, or "
                 "to be settled with expire or discard"
             )
-        answers = self.policies.answers(x)  # outside the lock: candidates may be slow
+        answers = self.policies.answers_at(x)  # outside the lock: candidates may be slow
         with self._lock:
             self._catch_up()
             exploration, issued = self.exploration, self._ledger.issued
@@ -127,12 +127,12 @@ class Explorer(Asking):
         """
         with self._lock:
             self._catch_up()
-            self._ledger.check(decisions)
+            places = self._ledger.check(decisions)
             checked = as_rewards(
                 rewards, len(decisions), self.problem.slate_size, self.problem.sparsity
             )
             self._check_told(checked)
-            self._settle(decisions, checked)
+            self._settle(places, checked)
 
     def discard(self, decisions: Decisions) -> None:
         """Give up on rounds whose rewards will never be known.
@@ -142,7 +142,7 @@ class Explorer(Asking):
         """
         with self._lock:
             self._catch_up()
-            self._settle(decisions, None)
+            self._settle(self._ledger.check(decisions), None)
 
     def open_decisions(self, *, older_than: Any = None) -> Decisions:
         """Decisions that wait for their rewards, in order; ``.ages`` says for how long.
@@ -168,7 +168,7 @@ class Explorer(Asking):
         with self._lock:
             self._catch_up()
             late = self._open(older_than)
-            self._settle(late, np.zeros(late.actions.shape))
+            self._settle(self._ledger.check(late), np.zeros(late.actions.shape))
             return late
 
     def learn(self, rounds: Log, exploration: Exploration, answers: Answers | None = None) -> None:
@@ -282,12 +282,17 @@ class Explorer(Asking):
     def _fold(self, part: Part) -> None:
         rounds, answers = part.rounds, part.kept
         if answers is None:
-            answers = self.policies.answers(rounds.contexts)
+            answers = self.policies.answers_at(rounds.contexts)
         self._learn(rounds, part.exploration, answers)
-        rewarded = rounds.rewarded()
-        mass = (rounds.rewards[rewarded] / rounds.propensities[rewarded]).sum(axis=1)
-        self._mass = (self._mass[0] + float(mass.sum()), self._mass[1] + float((mass**2).sum()))
-        new = (rounds.contexts, rounds.actions, rounds.propensities, rounds.rewards)
+        if rounds.rewards.any():
+            mass = (rounds.rewards / rounds.propensities).sum(axis=1)
+            self._mass = (self._mass[0] + float(mass.sum()), self._mass[1] + float(mass @ mass))
+        new: tuple[npt.NDArray[Any], ...] = (
+            rounds.contexts,
+            rounds.actions,
+            rounds.propensities,
+            rounds.rewards,
+        )
         self._log = (
             tuple(Column(np.array(rows)) for rows in new)
             if self._log is None

@@ -73,6 +73,10 @@ class Ledger:
         """Rounds that were ever issued."""
         return self._first + (len(self._columns[_STATES]) if self._columns else 0)
 
+    @property
+    def _states(self) -> npt.NDArray[np.uint8]:
+        return self._columns[_STATES].values
+
     def issue(
         self,
         contexts: npt.NDArray[Any],
@@ -124,7 +128,8 @@ class Ledger:
         if not len(decisions):
             return np.empty(0, dtype=np.int64)
         numbers = decisions.numbers
-        low, high = int(numbers.min()), int(numbers.max())
+        ordered = numbers if len(numbers) == 1 else np.sort(numbers)
+        low, high = int(ordered[0]), int(ordered[-1])
         marks = [mark for mark, _ in self._issuers]
         if decisions.issuer not in marks:
             raise DecisionsError(
@@ -139,12 +144,10 @@ class Ledger:
                 "decisions were not issued by this learner but by a copy of it, or after the copy "
                 "was taken; tell them to the learner whose ask returned them"
             )
-        if len(numbers) > 1 and (np.diff(np.sort(numbers)) == 0).any():
+        if (ordered[1:] == ordered[:-1]).any():
             raise DecisionsError("decisions name a round twice")
         places = numbers - self._first
-        settled = places < 0
-        if not settled.any():
-            settled = self._columns[_STATES].values[places] != _PENDING
+        settled = places < 0 if low < self._first else self._states[places] != _PENDING
         if settled.any():
             raise DecisionsError(
                 f"decisions were told or given up before, for instance round {numbers[settled][0]}"
@@ -166,7 +169,7 @@ class Ledger:
 
         Discarded rounds are left out. None if the next round is open.
         """
-        if learnt >= self.issued or self._columns[_STATES].values[learnt - self._first] == _PENDING:
+        if learnt >= self.issued or self._states[learnt - self._first] == _PENDING:
             return None
         start = learnt - self._first
         end = self._end_of_settled(start)
@@ -226,7 +229,7 @@ class Ledger:
     def _part(self, batch: _Batch, low: int, high: int) -> Part:
         values = [column.values for column in self._columns[:_STATES]]
         rows: Any = slice(low, high)
-        told = self._columns[_STATES].values[rows] == _TOLD
+        told = self._states[rows] == _TOLD
         if not told.all():
             rows = low + np.flatnonzero(told)
         kept = batch.kept
@@ -237,7 +240,7 @@ class Ledger:
         return Part(Log.trusted(*(column[rows] for column in values)), batch.exploration, kept)
 
     def _end_of_settled(self, start: int) -> int:
-        states, stretch = self._columns[_STATES].values, _STRETCH
+        states, stretch = self._states, _STRETCH
         while start < len(states):
             is_open = states[start : start + stretch] == _PENDING
             if is_open.any():
@@ -248,7 +251,7 @@ class Ledger:
     def _mark(self, places: npt.NDArray[np.int64], state: int) -> None:
         if not len(places):
             return
-        tally, states = self._tally, self._columns[_STATES].values
+        tally, states = self._tally, self._states
         before = states[places]
         self._tally = None  # counted anew if the next lines are interrupted
         states[places] = state
@@ -263,7 +266,7 @@ class Ledger:
         """How many rounds behind the first `learnt` ones are open, and how many discarded."""
         if not self._columns:
             return 0, 0
-        states = self._columns[_STATES].values
+        states = self._states
         if self._tally is None or self._tally[0] > learnt:
             later = states[learnt - self._first :]
             tally = (learnt, int((later == _PENDING).sum()), int((later == _DISCARDED).sum()))

@@ -70,6 +70,10 @@ class PolicyClass(ABC):
         """How large the class is, for people."""
 
     @abstractmethod
+    def answers_at(self, contexts: npt.NDArray[Any]) -> Answers:
+        """`answers` at contexts that `check_contexts` has returned."""
+
+    @abstractmethod
     def answers(self, contexts: Any) -> Answers:
         """What the class says at the contexts, or what it has said: answers are given back.
 
@@ -199,7 +203,11 @@ class Policies(PolicyClass):
             return contexts
         if isinstance(contexts, ContextAnswers):
             contexts = contexts.contexts
-        return self._answers(self.check_contexts(contexts))
+        return self.answers_at(self.check_contexts(contexts))
+
+    def answers_at(self, contexts: npt.NDArray[Any]) -> Slates:
+        """`answers` at contexts that `check_contexts` has returned."""
+        return Slates(self._evaluate(contexts, None))
 
     def prior(self) -> "Weights":
         """The same weight for every policy."""
@@ -210,9 +218,6 @@ class Policies(PolicyClass):
     def same_as(self, policy: int, others: npt.NDArray[np.intp]) -> npt.NDArray[np.bool_]:
         """Which of the others are known to be the same map as `policy`, at every context."""
         return np.zeros(len(others), dtype=np.bool_)
-
-    def _answers(self, contexts: npt.NDArray[Any]) -> Slates:
-        return Slates(self._evaluate(contexts, None))
 
     @abstractmethod
     def _evaluate(

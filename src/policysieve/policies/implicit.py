@@ -156,7 +156,11 @@ class ImplicitPolicies(PolicyClass):
         """The contexts themselves: the class is asked about them when it is known what for."""
         if isinstance(contexts, ContextAnswers):
             return contexts
-        return ContextAnswers(self.check_contexts(contexts))
+        return self.answers_at(self.check_contexts(contexts))
+
+    def answers_at(self, contexts: npt.NDArray[Any]) -> ContextAnswers:
+        """`answers` at contexts that `check_contexts` has returned."""
+        return ContextAnswers(contexts)
 
     def prior(self) -> "Weights":
         """The weights p1 that the class starts with."""

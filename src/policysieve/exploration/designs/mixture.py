@@ -108,7 +108,9 @@ class MixtureExploration(MixedExploration):
         """Largest importance-weighted reward of each policy, for `Evidence`."""
         followed = np.zeros(self.policies.n_policies)
         followed[self.support] = self.shares
-        return np.asarray(self.problem.reward_cap / (self.floor + (1 - self.mixing) * followed))
+        ranges = self.problem.reward_cap / (self.floor + (1 - self.mixing) * followed)
+        ranges.flags.writeable = False
+        return np.asarray(ranges)
 
     @cached_property
     def _alias(self) -> tuple[Array, npt.NDArray[np.int32]]:

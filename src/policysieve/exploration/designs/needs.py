@@ -81,6 +81,7 @@ class NeedExploration(Exploration):
         """Largest importance-weighted reward of each policy."""
         ranges = np.full(self.policies.n_policies, self.problem.reward_cap / self.floor)
         ranges[self.survivors] = self.problem.reward_cap / self.least
+        ranges.flags.writeable = False
         return ranges
 
     def shown(self, answers: Any, actions: npt.NDArray[Any], mixing: float) -> Array:

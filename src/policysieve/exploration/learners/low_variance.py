@@ -160,7 +160,7 @@ class LowVarianceExploration(TwoPhaseExplorer):
         estimated = self._bounded(self._designed, self.design.largest_gain)
         if self._finished:
             return estimated
-        return min(estimated, self._bounded(self._explored, uniform), key=_width)
+        return min(self._bounded(self._explored, uniform), estimated, key=_width)
 
     def _bounded(self, estimates: Estimates | ImplicitEstimates, largest: float) -> ValueIntervals:
         return estimates.fixed_size_intervals(
