@@ -1,8 +1,7 @@
 import pytest
 
-from policysieve.report.narrow import narrowed
-from policysieve.report.panels import new_panels
-from policysieve.report.style import look, new_figure, shared_legend
+from policysieve.report.style import look, new_figure, new_panels, shared_legend
+from policysieve.report.svg import narrowed
 
 
 def drawn(count, columns, names=("one",)):

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from policysieve.report.formats import value_text
 from policysieve.report.health_plots import mean_weights
 from policysieve.report.page import Page
+from policysieve.report.table import Table
 
 if TYPE_CHECKING:
     from policysieve.evidence import LogHealth
@@ -54,10 +55,13 @@ def health_page(health: "LogHealth", title: str | None, command: str | None) -> 
         if one.verdict != "ok":
             page.text(one.sentence)
     page.table(
-        ["what", "value", "verdict"],
-        [[one.name, one.value, one.verdict] for one in health.findings],
-        f"What was looked at. {health.legend} A healthy log is called broken because of its "
-        f"propensities with probability at most {value_text(health.delta)}.",
+        Table(
+            "What was looked at",
+            ["what", "value", "verdict"],
+            [[one.name, one.value, one.verdict] for one in health.findings],
+            f"{health.legend} A healthy log is called broken because of its propensities with "
+            f"probability at most {value_text(health.delta)}.",
+        )
     )
     page.section("Importance weights")
     page.figure(
@@ -68,17 +72,19 @@ def health_page(health: "LogHealth", title: str | None, command: str | None) -> 
     )
     suspects = tests.by_action.suspects[:_ACTIONS]
     page.table(
-        ["action", "shown", "mean weight", "lower", "upper"],
-        [
+        Table(
+            f"The {len(suspects)} actions that are furthest off",
+            ["action", "shown", "mean weight", "lower", "upper"],
             [
-                str(action),
-                int(tests.shown[action]),
-                float(tests.by_action.mean[action]),
-                max(0.0, float(tests.by_action.lower[action])),
-                float(tests.by_action.upper[action]),
-            ]
-            for action in suspects
-        ],
-        f"The {len(suspects)} actions that are furthest off.",
+                [
+                    str(action),
+                    int(tests.shown[action]),
+                    float(tests.by_action.mean[action]),
+                    max(0.0, float(tests.by_action.lower[action])),
+                    float(tests.by_action.upper[action]),
+                ]
+                for action in suspects
+            ],
+        )
     )
     return page

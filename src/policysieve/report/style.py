@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
+from math import ceil
 from typing import Any, NamedTuple
 
 import matplotlib.style
@@ -24,6 +25,7 @@ __all__ = [
     "log_axes",
     "look",
     "new_figure",
+    "new_panels",
     "plain_number",
     "rounds_axis",
     "say",
@@ -95,6 +97,21 @@ def new_figure(height: float) -> tuple[Figure, Axes]:
     axes = figure.add_subplot()
     dress(axes)
     return figure, axes
+
+
+def new_panels(count: int, *, columns: int, height: float) -> tuple[Figure, list[Axes]]:
+    """A figure with `count` panels in rows of `columns`, each `height` inches. Call it in `look`.
+
+    A legend of all panels has room above them.
+    """
+    rows = ceil(count / columns)
+    figure = Figure(figsize=(WIDTH, 0.7 + height * rows), layout="constrained")
+    panels = list(figure.subplots(rows, columns, squeeze=False).ravel())
+    for spare in panels[count:]:
+        spare.set_visible(False)
+    for axes in panels[:count]:
+        dress(axes, size=8)
+    return figure, panels[:count]
 
 
 def dress(axes: Axes, *, size: float = _SMALL) -> None:
