@@ -24,19 +24,7 @@ def tables(result: dict[str, Any]) -> dict[str, Table]:
     """Slopes, lower bounds, the variance of designs, and all points."""
     rows = result["sweeps"]
     found = {
-        "slopes": Table(
-            "Slope of log rounds with its 95% interval, and the slope of the theorems' rate",
-            ["sweep", "kind", "learner", "slope", "lower", "upper", "predicted", "verdict"]
-            + ["given up"],
-            [
-                [row["sweep"], row["kind"], row["learner"]]
-                + [row[key] for key in ("slope", "low", "high", "predicted", "verdict")]
-                + [sum(point["rounds"] is None for point in row["points"])]
-                for row in rows
-            ],
-            "A dash: fewer than three points were measured before giving up. The last column "
-            "counts points that were given up.",
-        ),
+        **{f"slopes_{kind}": _slopes(rows, kind) for kind in _KINDS},
         "bounds": Table(
             "Rounds until right on the lower bounds' own instances, the largest of each sweep",
             ["sweep", "learner", "rounds", "lower bound", "ratio"],
@@ -102,7 +90,7 @@ def page(result: dict[str, Any]) -> Page:
             page.table(shown[kind])
             if kind == "right" and "bounds" in shown:
                 page.table(shown["bounds"])
-    if "slopes" in shown:
+    if rows:
         page.section("Slopes")
         if any(row["slope"] is not None for row in rows):
             page.figure(
@@ -111,7 +99,9 @@ def page(result: dict[str, Any]) -> Page:
                 "slope is. An interval that misses its bar does not grow as predicted.",
                 name="slopes",
             )
-        page.table(shown["slopes"])
+        for kind in _KINDS:
+            if f"slopes_{kind}" in shown:
+                page.table(shown[f"slopes_{kind}"])
     if "variance" in shown:
         page.section("Variance of designs")
         page.figure(
@@ -123,6 +113,29 @@ def page(result: dict[str, Any]) -> Page:
         )
         page.table(shown["variance"])
     return page
+
+
+def _slopes(rows: list[dict[str, Any]], kind: str) -> Table:
+    mine = [row for row in rows if row["kind"] == kind]
+    given_up = [
+        f"{row['learner']} on {row['sweep']} ({len(missing)} of {len(row['points'])})"
+        for row in mine
+        if (missing := [point for point in row["points"] if point["rounds"] is None])
+    ]
+    return Table(
+        f"Slope of log rounds until {kind} with its 95% interval, and the slope of the theorems' "
+        "rate",
+        ["sweep", "learner", "slope", "lower", "upper", "predicted", "verdict"],
+        [
+            [row["sweep"], row["learner"]]
+            + [row[key] for key in ("slope", "low", "high", "predicted", "verdict")]
+            for row in mine
+        ],
+        f"Points that were given up: {', '.join(given_up)}. Of fewer than three points there is no "
+        "slope."
+        if given_up
+        else "",
+    )
 
 
 def _rounds(point: dict[str, Any]) -> Cell:
