@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from policysieve.report.style import BLUE, INK, VERMILION, legend, look, new_figure
+from policysieve.report.style import BLUE, INK, VERMILION, legend, look, name_rows, new_figure
 
 if TYPE_CHECKING:
     from policysieve.evidence import LogHealth
@@ -49,12 +49,8 @@ def mean_weights(health: "LogHealth") -> Figure:
                 axes.hlines(at[part], *limits, colour, lw=1.6, alpha=0.75)
                 dots = np.minimum(mean[part], right)
                 axes.plot(dots, at[part], "o", color=colour, ms=5, mew=0, label=label)
-        axes.set_yticks(at, names)
-        axes.set_ylim(at[-1] + 0.7, -0.7)
+        name_rows(axes, names, at=at.tolist(), lines=False)
         axes.set_xlim(0, right)
-        axes.grid(visible=False, axis="y")
-        axes.tick_params(axis="y", length=0)
-        axes.spines["left"].set_visible(False)
         axes.xaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10]))
         axes.set_xlabel("mean importance weight, with limits")
         legend(figure, axes)

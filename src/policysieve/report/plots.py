@@ -18,6 +18,7 @@ from policysieve.report.style import (
     legend,
     line_looks,
     look,
+    name_rows,
     new_figure,
     rounds_axis,
     say,
@@ -76,11 +77,7 @@ def value_intervals(result: "RunResult | Selection", count: int = 15) -> Figure:
             axes.plot(
                 truth[shown], rows, "D", ms=5, mfc=PAPER, mec=INK, mew=1.1, label="true value"
             )
-        axes.set_yticks(rows, [f"policy {policy}" for policy in shown])
-        axes.set_ylim(len(shown) - 0.4, -0.6)
-        axes.grid(visible=False, axis="y")
-        axes.tick_params(axis="y", length=0)
-        axes.spines["left"].set_visible(False)
+        name_rows(axes, [f"policy {policy}" for policy in shown], lines=False)
         axes.xaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10]))
         axes.set_xlabel("expected reward per round")
         legend(figure, axes)

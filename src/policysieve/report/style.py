@@ -24,6 +24,7 @@ __all__ = [
     "line_looks",
     "log_axes",
     "look",
+    "name_rows",
     "new_figure",
     "new_panels",
     "plain_number",
@@ -159,6 +160,22 @@ def line_looks(count: int) -> list[LineLook]:
 def colours(count: int) -> list[str]:
     """That many colours for as many things to compare, repeated after eight."""
     return [look.colour for look in line_looks(count)]
+
+
+def name_rows(
+    axes: Axes, names: Sequence[str], *, at: Sequence[float] | None = None, lines: bool = True
+) -> None:
+    """Name what lies at the heights `at`, from top to bottom; 0, 1, 2, ... by default.
+
+    Without `lines` there is no grid along the rows and no axis beside them.
+    """
+    heights = range(len(names)) if at is None else at
+    axes.set_yticks(heights, names)
+    axes.set_ylim(heights[-1] + 0.6, -0.6)
+    axes.tick_params(axis="y", length=0)
+    if not lines:
+        axes.grid(visible=False, axis="y")
+        axes.spines["left"].set_visible(False)
 
 
 def legend(figure: Figure, axes: Axes, columns: int = 4) -> None:

@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 
 from policysieve.report import Page, Table
 from policysieve.report.formats import Beyond
-from policysieve.report.style import legend, line_looks, look, new_figure, rounds_axis
+from policysieve.report.style import legend, line_looks, look, name_rows, new_figure, rounds_axis
 
 __all__ = ["page", "rounds_to_certify", "tables"]
 
@@ -104,12 +104,10 @@ def rounds_to_certify(power: Sequence[dict[str, Any]]) -> Figure:
                     mec=style.colour,
                     label=_words(method) if place == 0 else None,
                 )
-        labels = [
-            f"{row['n_actions']:,} actions, {row['source'].replace('_', '-')}" for row in power
-        ]
-        axes.set_yticks(range(len(power)), labels)
-        axes.set_ylim(len(power) - 0.4, -0.6)
-        axes.tick_params(axis="y", length=0)
+        name_rows(
+            axes,
+            [f"{row['n_actions']:,} actions, {row['source'].replace('_', '-')}" for row in power],
+        )
         drawn = [rounds or row["max_rounds"] for row in power for rounds in row["rounds"].values()]
         rounds_axis(axes, min(drawn) * 0.8, max(drawn) * 1.25)
         axes.set_xlabel("rounds to certify")

@@ -12,6 +12,7 @@ from policysieve.report.style import (
     line_looks,
     log_axes,
     look,
+    name_rows,
     new_figure,
     new_panels,
     rounds_axis,
@@ -69,9 +70,7 @@ def rounds_by_task(rows: list[dict[str, Any]], key: str, most: int) -> Figure:
                     label=learner if done else None,
                     zorder=4 if front else 3,
                 )
-        axes.set_yticks(range(len(tasks)), tasks)
-        axes.set_ylim(len(tasks) - 0.4, -0.6)
-        axes.tick_params(axis="y", length=0)
+        name_rows(axes, tasks)
         rounds_axis(axes, min(drawn) * 0.8, max(drawn) * 1.25)
         legend(figure, axes)
     return figure

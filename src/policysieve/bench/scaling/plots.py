@@ -14,6 +14,7 @@ from policysieve.report.style import (
     legend,
     log_axes,
     look,
+    name_rows,
     new_figure,
     new_panels,
     shared_legend,
@@ -96,9 +97,7 @@ def slopes_by_sweep(rows: list[dict[str, Any]]) -> Figure:
         axes.plot([], [], "|", color=INK, ms=8, mew=1.6, label="predicted")
         shown = [row[key] for row in rows for key in ("slope", "predicted")]
         axes.set_xlim(min(shown) - 0.7, max(shown) + 0.7)  # where intervals are wider, they go on
-        axes.set_yticks(range(len(places)), [f"{sweep}, {kind}" for sweep, kind in places])
-        axes.set_ylim(len(places) - 0.4, -0.6)
-        axes.tick_params(axis="y", length=0)
+        name_rows(axes, [f"{sweep}, {kind}" for sweep, kind in places])
         axes.set_xlabel("slope of log rounds")
         legend(figure, axes, columns=5)
     return figure
