@@ -16,7 +16,7 @@ from policysieve.policies import PolicyTable
 from policysieve.problem import Problem
 from policysieve.worlds import World
 
-__all__ = ["DELTA", "EPSILON", "Made", "Task", "picking", "proving", "rounds_needed"]
+__all__ = ["DELTA", "EPSILON", "Game", "Made", "Task", "picking", "proving", "rounds_needed"]
 
 EPSILON = 0.05  # as a share of the most that a round can earn
 DELTA = 0.05

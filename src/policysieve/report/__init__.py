@@ -1,7 +1,7 @@
 """Plots of results, and one self-contained HTML page of them."""
 
 from policysieve.report.experiment_plots import bound_by_learner, suboptimality_by_learner
-from policysieve.report.health_plots import mean_weights
+from policysieve.report.health_report import mean_weights
 from policysieve.report.page import Page
 from policysieve.report.pages import page_of
 from policysieve.report.plots import (

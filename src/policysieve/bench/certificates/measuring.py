@@ -1,6 +1,7 @@
 """Are certificates true, and how soon do they come? Counted and measured, for every method."""
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -8,6 +9,7 @@ import numpy.typing as npt
 from scipy import stats
 
 from policysieve.bench.code import code_version
+from policysieve.bench.rounds import Game, Made, Task
 from policysieve.evidence import Evidence
 from policysieve.evidence.certificate import Method
 from policysieve.exploration import Uniform, design
@@ -102,8 +104,9 @@ def rounds_to_certify(
     20 K rounds, then follows the design made from them.
     """
     found: dict[str, list[float]] = {method: [] for method in METHODS}
+    task = Task("close", "50 policies of close value", partial(_close_policies, n_actions))
     for seed in range(seeds):
-        for method, rounds in _race(n_actions, source, seed, max_rounds).items():
+        for method, rounds in _race(Game.of(task, seed), source, max_rounds).items():
             found[method].append(rounds)
     medians = {method: float(np.median(rounds)) for method, rounds in found.items()}
     return {
@@ -115,15 +118,17 @@ def rounds_to_certify(
     }
 
 
-def _race(n_actions: int, source: str, seed: int, max_rounds: int) -> dict[str, float]:
+def _close_policies(n_actions: int, seed: int) -> Made:
     world = SparseSynthetic(
         n_actions=n_actions, n_contexts=500, n_policies=50, profile="close", rng=seed
     )
-    policies = PolicyTable(world.pool, n_actions=n_actions)
-    problem = world.problem(epsilon=0.05, delta=0.05)
-    evidence = {method: Evidence(policies, problem, method=method) for method in METHODS}
+    return world, PolicyTable(world.pool, n_actions=n_actions)
+
+
+def _race(game: Game, source: str, max_rounds: int) -> dict[str, float]:
+    evidence = {method: Evidence(game.policies, game.problem, method=method) for method in METHODS}
     done: dict[str, float] = dict.fromkeys(METHODS, np.inf)
-    for log, floor, ranges in _data(world, policies, problem, source, seed, max_rounds):
+    for log, floor, ranges in _data(game, source, max_rounds):
         for method in METHODS:
             if done[method] == np.inf:
                 evidence[method].add(log, floor=floor, ranges=ranges)
@@ -134,16 +139,9 @@ def _race(n_actions: int, source: str, seed: int, max_rounds: int) -> dict[str, 
     return done
 
 
-def _data(
-    world: SparseSynthetic,
-    policies: PolicyTable,
-    problem: Problem,
-    source: str,
-    seed: int,
-    max_rounds: int,
-) -> Iterator[Piece]:
+def _data(game: Game, source: str, max_rounds: int) -> Iterator[Piece]:
     """Pieces of the log that grow by a tenth, with floor and ranges fixed before each."""
-    rng = np.random.default_rng(1000 + seed)
+    policies, problem, seed = game.policies, game.problem, game.seed
     share = 1 / problem.n_actions
     explore = 20 * problem.n_actions if source == "low_variance" else max_rounds + 1
     learner = Uniform(policies, problem, rounds=2 * max_rounds, rng=seed)
@@ -156,7 +154,7 @@ def _data(
         size = max(100, played // 10)
         if exploration is None:
             size = min(size, explore - played)
-        draw = world.draw(size, rng)
+        draw = game.world.draw(size, game.rng)
         decisions = (learner if exploration is None else exploration).ask(draw.contexts)
         rewards = draw.rewards(decisions.actions)
         if exploration is None:
