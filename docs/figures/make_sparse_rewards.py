@@ -10,8 +10,7 @@ import numpy as np
 from matplotlib import rc_context
 
 import policysieve as ps
-from policysieve.report.panels import new_panels
-from policysieve.report.style import colours, log_axes, look, shared_legend
+from policysieve.report.style import colours, log_axes, look, new_panels, shared_legend
 
 N_CONTEXTS, N_POLICIES, N_GOOD = 400, 1000, 10
 ACTIONS = (10, 30, 100, 300, 1000)

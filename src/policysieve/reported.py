@@ -1,16 +1,12 @@
 """Results that can be written as a page."""
 
 import os
-from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from policysieve.report import Page
+from importlib import import_module
 
 __all__ = ["Reported"]
 
 
-class Reported(ABC):
+class Reported:
     """A result that can write a page about itself."""
 
     def report(
@@ -34,8 +30,7 @@ class Reported(ABC):
         command : str, optional
             The command that made the result, shown at the end.
         """
-        self._page(title, command).save(path, figures=figures)
-
-    @abstractmethod
-    def _page(self, title: str | None, command: str | None) -> "Page":
-        """The page about this result."""
+        # The one way from results to pages. By name, because pages know results and not the
+        # other way round, and only now, because they draw.
+        page_of = import_module("policysieve.report").page_of
+        page_of(self, title=title, command=command).save(path, figures=figures)

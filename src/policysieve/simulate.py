@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from policysieve.policies import MarginalPolicy, Policy, RandomizedPolicy
-    from policysieve.report import Page
     from policysieve.worlds import World
 
 __all__ = ["Checkpoint", "RunResult", "run"]
@@ -101,11 +100,6 @@ class RunResult(Reported):
     def leaders(self, count: int = 10) -> list[dict[str, Any]]:
         """The policies with the largest estimates, with their limits and, if known, true values."""
         return self.intervals.leaders(count, self.true_values)
-
-    def _page(self, title: str | None, command: str | None) -> "Page":
-        from policysieve.report import run_page
-
-        return run_page(self, title, command)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""

@@ -54,6 +54,22 @@ def test_other_settings_are_run_anew(counted, tmp_path):
     assert kept_cell(tmp_path, "cell", {"seeds": 1}) is None
 
 
+def test_other_code_is_run_anew(counted, tmp_path, monkeypatch):
+    """And cells that were kept before they said which code made them."""
+    double, calls = counted
+    cell = Cell("cell", {}, double, (5,))
+    for code in ("1.0+aa", "1.0+bb", "1.0+bb"):
+        monkeypatch.setattr(cells, "code_version", lambda code=code, **_: code)
+        run_cells([cell], folder=tmp_path, progress=silent)
+    assert calls == [5, 5]
+    path = tmp_path / "cells" / "cell.json"
+    kept = json.loads(path.read_text())
+    assert kept.pop("code") == "1.0+bb"
+    path.write_text(json.dumps(kept))
+    run_cells([cell], folder=tmp_path, progress=silent)
+    assert calls == [5, 5, 5]
+
+
 @pytest.mark.parametrize("damage", ["", "{", "nothing"])
 def test_a_damaged_cell_is_run_anew(counted, tmp_path, damage):
     double, calls = counted

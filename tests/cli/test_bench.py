@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from policysieve.bench.classify import ClassifySettings
-from policysieve.bench.classify_tasks import CLASSIFY_TASKS
-from policysieve.bench.contestants import CONTESTANTS
-from policysieve.bench.samples import RACERS
-from policysieve.bench.sweeps import SWEEPS
-from policysieve.bench.tasks import TASKS
+from policysieve.bench.classify.contestants import CONTESTANTS
+from policysieve.bench.classify.measuring import ClassifySettings
+from policysieve.bench.classify.tasks import CLASSIFY_TASKS
+from policysieve.bench.race.tasks import TASKS
+from policysieve.bench.racers import RACERS
+from policysieve.bench.scaling.sweeps import SWEEPS
 from tests.cli.test_cli import invoke
 
 COMMAND_LINE = Path(__file__).parents[2] / "docs" / "command-line.md"

@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 import policysieve as ps
-from policysieve.report import Page, bench_page
-from tests.report.bench_results import BENCHES
+from policysieve.bench.pages import bench_page
+from policysieve.report import Page, Table
+from tests.bench.results import BENCHES
 from tests.report.results import made_up_experiment, made_up_result
 from tests.report.test_health_report import health
 
@@ -130,7 +131,7 @@ def pages(tmp_path_factory):
     return {
         **{name: (folder / name).read_text(encoding="utf-8") for name in results},
         **{kind: bench_page(kind, result).html() for kind, result in BENCHES.items()},
-        "table": table.table(["name", "x"], rows, "c").html(),
+        "table": table.table(Table("c", ["name", "x"], rows)).html(),
     }
 
 

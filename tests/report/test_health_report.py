@@ -39,7 +39,7 @@ def test_every_log_can_be_drawn_and_reported(case, tmp_path):
 def test_what_is_off_is_drawn_apart():
     names = [text.get_text() for text in mean_weights(CASES[0]).legends[0].get_texts()]
     assert names == ["may be 1"]
-    figure = health(logs.filtered).plot()
+    figure = mean_weights(health(logs.filtered))
     axes = figure.axes[0]
     labels = [label.get_text() for label in axes.get_yticklabels()]
     assert labels[0] == "whole log"
@@ -52,7 +52,7 @@ def test_what_is_off_is_drawn_apart():
 
 
 def test_one_huge_weight_does_not_squeeze_the_others():
-    assert health(logs.clipped_to_tiny).plot().axes[0].get_xlim() == (0, 10.5)
+    assert mean_weights(health(logs.clipped_to_tiny)).axes[0].get_xlim() == (0, 10.5)
 
 
 def test_the_title_can_be_chosen(tmp_path):

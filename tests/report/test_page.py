@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from policysieve.errors import InvalidArgumentError
-from policysieve.report import Page, suboptimality_over_rounds, value_intervals
+from policysieve.report import Page, Table, suboptimality_over_rounds, value_intervals
 from policysieve.report.provenance import versions
 from tests.report.documents import Document
 from tests.report.results import made_up_result
@@ -29,8 +29,8 @@ def full_page() -> Page:
         .figure(value_intervals(result), "Intervals", name="first")
         .figure(value_intervals(result), "The same again", name="again")
         .figure(suboptimality_over_rounds(result), "Distances", name="distances")
-        .table(["name", "x"], [["b", 1.5], ["a", None]], "A table")
-        .table(["name"], [["c"]], "Another", fold="More")
+        .table(Table("A table", ["name", "x"], [["b", 1.5], ["a", None]]))
+        .table(Table("Another", ["name"], [["c"]], fold="More"))
     )
 
 
@@ -68,7 +68,7 @@ def test_everything_is_escaped():
         .section(evil)
         .text(evil)
         .facts({evil: (evil, evil)})
-        .table([evil], [[evil]], evil, fold=evil)
+        .table(Table(evil, [evil], [[evil]], evil, fold=evil))
         .figure(value_intervals(made_up_result()), evil, name="figure")
     )
     html = page.html()
@@ -83,7 +83,7 @@ def test_everything_is_escaped():
 def test_cells_carry_what_they_are_sorted_by():
     dash = "\N{EN DASH}"
     rows = [["b", np.float64(0.5), True], ["a", None, False], ["c", nan, None]]
-    document = Document(Page("t").table(["name", "x", "ok"], rows, "c").html())
+    document = Document(Page("t").table(Table("c", ["name", "x", "ok"], rows)).html())
     assert [cell["data-sort"] for cell in document.tags("td")] == ["0.5", "yes", "", "no", "", ""]
     assert document.text_of("td") == ["0.5000", "yes", dash, "no", dash, dash]
     heads = [head for head in document.tags("th") if head["scope"] == "col"]
@@ -91,12 +91,15 @@ def test_cells_carry_what_they_are_sorted_by():
 
 
 def test_a_table_without_rows_is_a_table():
-    assert Document(Page("t").table(["a", "b"], [], "nothing").html()).text_of("th") == ["a", "b"]
+    assert Document(Page("t").table(Table("nothing", ["a", "b"], [])).html()).text_of("th") == [
+        "a",
+        "b",
+    ]
 
 
 def test_rows_must_fit_the_columns():
     with pytest.raises(InvalidArgumentError, match=r"2 values.*got 1 in row 1"):
-        Page("t").table(["a", "b"], [[1, 2], [1]], "c")
+        Table("t", ["a", "b"], [[1, 2], [1]])
 
 
 def test_how_it_was_made_is_at_the_end():

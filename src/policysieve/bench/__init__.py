@@ -1,1 +1,1 @@
-"""Benchmarks: ratios measured in one run, on the machine at hand."""
+"""Benchmarks: one folder for each question, with its tasks, measurements, tables and page."""

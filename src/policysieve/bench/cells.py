@@ -9,6 +9,7 @@ from multiprocessing import active_children, get_context
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from policysieve.bench.code import code_version
 from policysieve.cache import write_atomically
 from policysieve.errors import InvalidArgumentError
 
@@ -25,7 +26,8 @@ class Cell(NamedTuple):
     name : str
         Of its file, too.
     settings : dict
-        What it was measured with, as JSON has it: a kept cell of other settings is run anew.
+        What it was measured with, as JSON has it: a kept cell of other settings, or of other code,
+        is run anew.
     measure : callable
         A function of a module, because another process calls it.
     arguments : tuple
@@ -45,14 +47,14 @@ def check_names(argument: str, names: Sequence[str], known: Collection[str]) -> 
 
 
 def kept_cell(folder: Path | None, name: str, settings: dict[str, Any]) -> dict[str, Any] | None:
-    """What was found by a finished cell of the same settings, or None."""
+    """What was found by a finished cell of the same settings and code, or None."""
     if folder is None:
         return None
     try:
         saved = json.loads(_path(folder, name).read_text())
     except (OSError, ValueError):
         return None
-    if saved.get("settings") != settings:
+    if saved.get("settings") != settings or saved.get("code") != _code():
         return None
     found: dict[str, Any] = saved["found"]
     return found
@@ -63,7 +65,7 @@ def keep_cell(
 ) -> None:
     """Write what a cell found, if there is a folder."""
     if folder is not None:
-        text = json.dumps({"settings": settings, "found": found})
+        text = json.dumps({"settings": settings, "code": _code(), "found": found})
         write_atomically(_path(folder, name), text.encode())
 
 
@@ -105,6 +107,10 @@ def run_cells(
 def _leave_interrupts() -> None:
     """In a worker: Ctrl-C is for the process that started it, which then ends its workers."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _code() -> str:
+    return code_version(measuring_only=True)
 
 
 def _path(folder: Path, name: str) -> Path:

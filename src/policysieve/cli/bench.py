@@ -4,13 +4,10 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import click
 
-from policysieve.cli.bench_names import names_option
-from policysieve.cli.bench_output import output_options, output_result
-from policysieve.cli.output import print_table
+from policysieve.cli.bench_options import names_option, output_options, output_result
 
 __all__ = ["bench"]
 
@@ -24,10 +21,10 @@ def bench() -> None:
 @output_options("speed.json and the plot")
 def speed(as_json: bool, out: Path | None, report: Path | None) -> None:
     """Learners and certificates against naive twins, memory bandwidth and the class size."""
-    from policysieve.bench.speed import speed as measure
+    from policysieve.bench.speed.measuring import speed as measure
 
     result = measure(_progress(as_json))
-    output_result("speed", result, _print_speed, as_json=as_json, out=out, report=report)
+    output_result("speed", result, as_json=as_json, out=out, report=report)
 
 
 @bench.command()
@@ -42,18 +39,16 @@ def certificates(
     runs: int, seeds: int, as_json: bool, out: Path | None, report: Path | None
 ) -> None:
     """Count false certificates on null worlds, and race the methods to a true one."""
-    from policysieve.bench.certificates import certificates as measure
+    from policysieve.bench.certificates.measuring import certificates as measure
 
     result = measure(runs=runs, seeds=seeds, progress=_progress(as_json))
-    output_result(
-        "certificates", result, _print_certificates, as_json=as_json, out=out, report=report
-    )
+    output_result("certificates", result, as_json=as_json, out=out, report=report)
 
 
 @bench.command()
-@names_option("--tasks", "policysieve.bench.tasks", "TASKS")
+@names_option("--tasks", "policysieve.bench.race.tasks", "TASKS")
 @names_option(
-    "--learners", "policysieve.bench.samples", "RACERS", "VowpalWabbit needs the extra peers."
+    "--learners", "policysieve.bench.racers", "RACERS", "VowpalWabbit needs the extra peers."
 )
 @click.option(
     "--seeds", default=20, show_default=True, type=click.IntRange(1), help="Runs of each cell."
@@ -68,24 +63,23 @@ def samples(
     report: Path | None,
 ) -> None:
     """Race all learners: rounds until they are right, and until they can prove it."""
-    from policysieve.bench.race import Settings, race
-    from policysieve.bench.samples import RACERS
-    from policysieve.bench.tasks import TASKS
-    from policysieve.cli.samples import print_samples
+    from policysieve.bench.race.measuring import RaceSettings, race
+    from policysieve.bench.race.tasks import TASKS
+    from policysieve.bench.racers import RACERS
 
     with _cells_bar(as_json) as progress:
         result = race(
             _names(tasks) or tuple(TASKS),
             _names(learners) or tuple(RACERS),
-            settings=Settings(seeds=seeds),
+            settings=RaceSettings(seeds=seeds),
             folder=out,
             progress=progress,
         )
-    output_result("samples", result, print_samples, as_json=as_json, out=out, report=report)
+    output_result("samples", result, as_json=as_json, out=out, report=report)
 
 
 @bench.command()
-@names_option("--sweeps", "policysieve.bench.sweeps", "SWEEPS")
+@names_option("--sweeps", "policysieve.bench.scaling.sweeps", "SWEEPS")
 @click.option("--seeds", type=click.IntRange(1), help="Runs of each cell; 10, or 40 with --full.")
 @click.option("--full", is_flag=True, help="More points and larger sizes.")
 @output_options("scaling.json and the plots; cells that it holds are not run again")
@@ -98,10 +92,9 @@ def scaling(
     report: Path | None,
 ) -> None:
     """Measure how rounds grow with 1/epsilon, actions, sparsity, lists and policies."""
-    from policysieve.bench.scaling import ScalingSettings
-    from policysieve.bench.scaling import scaling as measure
-    from policysieve.bench.sweeps import SWEEPS
-    from policysieve.cli.scaling import print_scaling
+    from policysieve.bench.scaling.measuring import ScalingSettings
+    from policysieve.bench.scaling.measuring import scaling as measure
+    from policysieve.bench.scaling.sweeps import SWEEPS
 
     with _cells_bar(as_json) as progress:
         result = measure(
@@ -110,14 +103,14 @@ def scaling(
             folder=out,
             progress=progress,
         )
-    output_result("scaling", result, print_scaling, as_json=as_json, out=out, report=report)
+    output_result("scaling", result, as_json=as_json, out=out, report=report)
 
 
 @bench.command()
-@names_option("--tasks", "policysieve.bench.classify_tasks", "CLASSIFY_TASKS")
+@names_option("--tasks", "policysieve.bench.classify.tasks", "CLASSIFY_TASKS")
 @names_option(
     "--contestants",
-    "policysieve.bench.contestants",
+    "policysieve.bench.classify.contestants",
     "CONTESTANTS",
     "All but the first two and the last need the extra peers.",
 )
@@ -146,11 +139,10 @@ def classify(
     All 240 cells run one after the other, up to three minutes each: several hours. With
     --contestants policysieve it takes about 7 minutes.
     """
-    from policysieve.bench.classify import ClassifySettings
-    from policysieve.bench.classify import classify as measure
-    from policysieve.bench.classify_tasks import CLASSIFY_TASKS
-    from policysieve.bench.contestants import CONTESTANTS
-    from policysieve.cli.classify import print_classify
+    from policysieve.bench.classify.contestants import CONTESTANTS
+    from policysieve.bench.classify.measuring import ClassifySettings
+    from policysieve.bench.classify.measuring import classify as measure
+    from policysieve.bench.classify.tasks import CLASSIFY_TASKS
 
     with _cells_bar(as_json) as progress:
         result = measure(
@@ -160,41 +152,7 @@ def classify(
             folder=out,
             progress=progress,
         )
-    output_result("classify", result, print_classify, as_json=as_json, out=out, report=report)
-
-
-def _print_speed(result: dict[str, Any]) -> None:
-    from policysieve.report.speed_report import speed_rows
-
-    print_table("Speed", ["what", "measured", "against"], speed_rows(result))
-
-
-def _print_certificates(result: dict[str, Any]) -> None:
-    print_table(
-        "False certificates, looked at after every batch",
-        ["method, exploration", "false", "of runs", "allowed by delta"],
-        [
-            (
-                f"{row['method']}, {row['explorer']}",
-                str(row["false"]),
-                str(row["runs"]),
-                str(row["limit"]),
-            )
-            for row in result["false"]
-        ],
-    )
-    methods = list(result["power"][0]["rounds"])
-    print_table(
-        "Median rounds to certify epsilon = 0.05 among 50 policies of close value",
-        ["actions, exploration", *methods],
-        [
-            (
-                f"{row['n_actions']:,}, {row['source']}",
-                *(_rounds(row["rounds"][method], row["max_rounds"]) for method in methods),
-            )
-            for row in result["power"]
-        ],
-    )
+    output_result("classify", result, as_json=as_json, out=out, report=report)
 
 
 def _names(option: str | None) -> tuple[str, ...]:
@@ -217,10 +175,6 @@ def _cells_bar(quiet: bool) -> Iterator[Callable[[int, int, str], None]]:
         yield lambda done, total, name: bar.update(
             task, completed=done, total=total, description=name
         )
-
-
-def _rounds(value: float | None, most: int) -> str:
-    return f"over {most:,}" if value is None else f"{value:,.0f}"
 
 
 def _progress(quiet: bool) -> Callable[[str], None]:

@@ -71,7 +71,9 @@ def check(
     if report is not None:
         health.report(report, figures=figures, command=command_line())
     if plot is not None:
-        health.plot().savefig(plot, dpi=150)
+        from policysieve.report import mean_weights
+
+        mean_weights(health).savefig(plot, dpi=150)
     if as_json:
         print_json(health.to_dict())
     else:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -13,9 +13,6 @@ from policysieve.evidence.health_sums import Batch, LogSums
 from policysieve.evidence.health_tests import WeightTests
 from policysieve.log import Log, LogFile
 from policysieve.reported import Reported
-
-if TYPE_CHECKING:
-    from policysieve.report import Page
 
 __all__ = ["LogHealth", "check_log"]
 
@@ -78,17 +75,6 @@ class LogHealth(Reported):
     def legend(self) -> str:
         """How to read the values of the findings."""
         return _LEGEND
-
-    def plot(self) -> Any:
-        """Draw mean importance weights with their limits, as a matplotlib figure."""
-        from policysieve.report import mean_weights
-
-        return mean_weights(self)
-
-    def _page(self, title: str | None, command: str | None) -> "Page":
-        from policysieve.report import health_page
-
-        return health_page(self, title, command)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from math import log as ln
 from math import log1p
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -22,9 +22,6 @@ from policysieve.log import Log, LogFile
 from policysieve.policies import AnyPolicies, Policy
 from policysieve.problem import Problem
 from policysieve.reported import Reported
-
-if TYPE_CHECKING:
-    from policysieve.report import Page
 
 __all__ = ["Selection", "select"]
 
@@ -119,11 +116,6 @@ class Selection(Reported):
     def leaders(self, count: int = 10) -> list[dict[str, Any]]:
         """The policies with the largest estimates, with their limits."""
         return self.intervals.leaders(count)
-
-    def _page(self, title: str | None, command: str | None) -> "Page":
-        from policysieve.report import selection_page
-
-        return selection_page(self, title, command)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""

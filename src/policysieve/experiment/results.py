@@ -4,15 +4,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from policysieve.exploration import Recommendation
 from policysieve.problem import Problem
 from policysieve.reported import Reported
 from policysieve.simulate import RunResult
-
-if TYPE_CHECKING:
-    from policysieve.report import Page
 
 __all__ = ["ExperimentResult", "LearnerResult", "Proof", "SeedResult"]
 
@@ -174,11 +171,6 @@ class ExperimentResult(Reported):
             {**row, "description": None if words is None else words[row["policy"]]}
             for row in learner.seeds[0].result.leaders(count)
         ]
-
-    def _page(self, title: str | None, command: str | None) -> "Page":
-        from policysieve.report import experiment_page
-
-        return experiment_page(self, title, command)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""

@@ -6,6 +6,7 @@ from policysieve.report.experiment_plots import bound_by_learner, suboptimality_
 from policysieve.report.formats import Cell, shown_text
 from policysieve.report.page import Page
 from policysieve.report.plots import value_intervals
+from policysieve.report.table import Table
 
 if TYPE_CHECKING:
     from policysieve.experiment import ExperimentResult, LearnerResult
@@ -75,28 +76,30 @@ def _add_proofs(page: Page, result: "ExperimentResult") -> None:
         page.text(_SIEVE)
     known = result.learners[0].median_suboptimality is not None
     page.table(
-        ["learner", "proved after"]
-        + ["by seeds"] * many
-        + ["bound at end"]
-        + ["distance"] * known
-        + ["worst"] * (known and many)
-        + ["recommends"],
-        [
+        Table(
+            "Side by side: the rounds after which epsilon was proved, what was proved at the end"
+            + (", and how far the recommended policy truly is from the best one" if known else ""),
+            ["learner", "proved after"]
+            + ["by seeds"] * many
+            + ["bound at end"]
+            + ["distance"] * known
+            + ["worst"] * (known and many)
+            + ["recommends"],
             [
-                learner.name,
-                None if learner.certified_rounds is None else round(learner.certified_rounds),
-                *([f"{learner.n_certified} of {len(learner.seeds)}"] * many),
-                learner.median_bound,
-                *([learner.median_suboptimality] * known),
-                *([learner.worst_suboptimality] * (known and many)),
-                learner.recommendation.policy_name,
-            ]
-            for learner in result.learners
-        ],
-        "Side by side: the rounds after which epsilon was proved, what was proved at the end"
-        + (", and how far the recommended policy truly is from the best one" if known else "")
-        + (". Medians over seeds; the recommendation is that of the first." if many else ".")
-        + " Some learners stop once epsilon is proved, others play on.",
+                [
+                    learner.name,
+                    None if learner.certified_rounds is None else round(learner.certified_rounds),
+                    *([f"{learner.n_certified} of {len(learner.seeds)}"] * many),
+                    learner.median_bound,
+                    *([learner.median_suboptimality] * known),
+                    *([learner.worst_suboptimality] * (known and many)),
+                    learner.recommendation.policy_name,
+                ]
+                for learner in result.learners
+            ],
+            ("Medians over seeds; the recommendation is that of the first. " if many else "")
+            + "Some learners stop once epsilon is proved, others play on.",
+        )
     )
 
 
@@ -129,10 +132,12 @@ def _add_leaders(page: Page, result: "ExperimentResult") -> None:
         columns["true_value"] = "true value"
     leaders = result.leaders(learner, _LEADERS)
     page.table(
-        ["policy", *columns.values()],
-        [[str(leader["policy"]), *(leader[name] for name in columns)] for leader in leaders],
-        f"The {len(leaders)} policies with the largest estimates"
-        + (f", with seed {result.seeds[0]}." if len(result.seeds) > 1 else "."),
+        Table(
+            f"The {len(leaders)} policies with the largest estimates"
+            + (f", with seed {result.seeds[0]}" if len(result.seeds) > 1 else ""),
+            ["policy", *columns.values()],
+            [[str(leader["policy"]), *(leader[name] for name in columns)] for leader in leaders],
+        )
     )
 
 
@@ -153,21 +158,14 @@ def _add_runs(page: Page, result: "ExperimentResult") -> None:
         for learner in result.learners
         for one in learner.seeds
     ]
+    columns = ["learner", "seed", "rounds", "finished", "proved after", "bound at end"]
     page.table(
-        [
-            "learner",
-            "seed",
-            "rounds",
-            "finished",
-            "proved after",
-            "bound at end",
-            "distance",
-            "recommends",
-            "policies left",
-        ],
-        rows,
-        "Learners with the same seed meet the same world.",
-        fold=f"All {len(rows)} runs" if len(rows) != 1 else "The one run",
+        Table(
+            "Learners with the same seed meet the same world",
+            [*columns, "distance", "recommends", "policies left"],
+            rows,
+            fold=f"All {len(rows)} runs" if len(rows) != 1 else "The one run",
+        )
     )
 
 

@@ -1,22 +1,31 @@
-"""The report of a log's health."""
+"""The health of a log: its figure and its page."""
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+
 from policysieve.report.formats import value_text
-from policysieve.report.health_plots import mean_weights
 from policysieve.report.page import Page
+from policysieve.report.style import BLUE, INK, VERMILION, legend, look, name_rows, new_figure
+from policysieve.report.table import Table
 
 if TYPE_CHECKING:
     from policysieve.evidence import LogHealth
+    from policysieve.evidence.weights import MeanWeights
 
-__all__ = ["health_page"]
+__all__ = ["health_page", "mean_weights"]
 
 _HEADLINES = {
     "ok": "Nothing speaks against this log",
     "warning": "A log to look at",
     "broken": "This log is broken",
 }
-_ACTIONS = 20
+_ACTIONS = 20  # in the table
+_DRAWN_ACTIONS = 15
+_MOST = 3.0  # how far right the axis goes for the sake of limits alone
+_EDGE = 10.0  # and at all; what is larger is drawn there
 
 
 def health_page(health: "LogHealth", title: str | None, command: str | None) -> Page:
@@ -54,10 +63,13 @@ def health_page(health: "LogHealth", title: str | None, command: str | None) -> 
         if one.verdict != "ok":
             page.text(one.sentence)
     page.table(
-        ["what", "value", "verdict"],
-        [[one.name, one.value, one.verdict] for one in health.findings],
-        f"What was looked at. {health.legend} A healthy log is called broken because of its "
-        f"propensities with probability at most {value_text(health.delta)}.",
+        Table(
+            "What was looked at",
+            ["what", "value", "verdict"],
+            [[one.name, one.value, one.verdict] for one in health.findings],
+            f"{health.legend} A healthy log is called broken because of its propensities with "
+            f"probability at most {value_text(health.delta)}.",
+        )
     )
     page.section("Importance weights")
     page.figure(
@@ -68,17 +80,76 @@ def health_page(health: "LogHealth", title: str | None, command: str | None) -> 
     )
     suspects = tests.by_action.suspects[:_ACTIONS]
     page.table(
-        ["action", "shown", "mean weight", "lower", "upper"],
-        [
+        Table(
+            f"The {len(suspects)} actions that are furthest off",
+            ["action", "shown", "mean weight", "lower", "upper"],
             [
-                str(action),
-                int(tests.shown[action]),
-                float(tests.by_action.mean[action]),
-                max(0.0, float(tests.by_action.lower[action])),
-                float(tests.by_action.upper[action]),
-            ]
-            for action in suspects
-        ],
-        f"The {len(suspects)} actions that are furthest off.",
+                [
+                    str(action),
+                    int(tests.shown[action]),
+                    float(tests.by_action.mean[action]),
+                    max(0.0, float(tests.by_action.lower[action])),
+                    float(tests.by_action.upper[action]),
+                ]
+                for action in suspects
+            ],
+        )
     )
     return page
+
+
+def mean_weights(health: "LogHealth") -> Figure:
+    """Draw the mean importance weights of a log, of its stretches and of its actions.
+
+    Parameters
+    ----------
+    health : LogHealth
+
+    Returns
+    -------
+    Figure
+        A dot for each mean with its simultaneous limits, which should reach the line at 1; of the
+        actions those that are the furthest off.
+    """
+    tests = health.tests
+    names, rows = _rows(health)
+    mean, lower, upper = np.array(rows).T
+    wrong = (lower > 1) | (upper < 1)
+    at = np.arange(len(names)) + (np.arange(len(names)) > 0)
+    at[1 + len(tests.over_time.mean) :] += 1
+    right = 1.05 * min(_EDGE, max(1.2, mean.max(), min(_MOST, upper.max())))
+    with look():
+        figure, axes = new_figure(1.1 + 0.2 * (at[-1] + 1))
+        axes.axvline(1, color=INK, lw=1, ls="--")
+        for bad, colour, label in [(False, BLUE, "may be 1"), (True, VERMILION, "is not 1")]:
+            part = wrong == bad
+            if part.any():
+                limits = np.clip(lower[part], 0, right), np.clip(upper[part], 0, right)
+                axes.hlines(at[part], *limits, colour, lw=1.6, alpha=0.75)
+                dots = np.minimum(mean[part], right)
+                axes.plot(dots, at[part], "o", color=colour, ms=5, mew=0, label=label)
+        name_rows(axes, names, at=at.tolist(), lines=False)
+        axes.set_xlim(0, right)
+        axes.xaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10]))
+        axes.set_xlabel("mean importance weight, with limits")
+        legend(figure, axes)
+    return figure
+
+
+def _rows(health: "LogHealth") -> tuple[list[str], list[tuple[float, float, float]]]:
+    """Names and (mean, lower, upper) of what is drawn, from top to bottom."""
+    tests, width = health.tests, health.tests.sums.width
+    names, rows = ["whole log"], _limits(tests.whole, np.zeros(1, int))
+    stretches = range(len(tests.over_time.mean))
+    names += [
+        f"rounds {i * width:,} to {min((i + 1) * width, health.rounds) - 1:,}" for i in stretches
+    ]
+    rows += _limits(tests.over_time, np.array(stretches))
+    actions = np.sort(tests.by_action.suspects[:_DRAWN_ACTIONS])
+    names += [f"action {action}" for action in actions]
+    return names, rows + _limits(tests.by_action, actions)
+
+
+def _limits(weights: "MeanWeights", which: np.ndarray) -> list[tuple[float, float, float]]:
+    columns = weights.mean[which], weights.lower[which], weights.upper[which]
+    return list(zip(*(column.tolist() for column in columns), strict=True))

@@ -4,7 +4,7 @@ import base64
 import hashlib
 import io
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from html import escape
 from importlib.resources import files
 from pathlib import Path
@@ -14,16 +14,11 @@ from matplotlib import rc_context
 from matplotlib.figure import Figure
 
 from policysieve.errors import InvalidArgumentError
-from policysieve.report.formats import (
-    Cell,
-    column_texts,
-    is_number,
-    sort_key,
-    value_text,
-)
+from policysieve.report.formats import Cell, sort_key, value_text
 from policysieve.report.provenance import provenance
 from policysieve.report.style import look
 from policysieve.report.svg import inline_svg
+from policysieve.report.table import Table
 
 __all__ = ["Page"]
 
@@ -83,7 +78,8 @@ class Page:
     Examples
     --------
     >>> page = Page("Two policies", "Which of them is better?")
-    >>> _ = page.table(["policy", "value"], [["old", 0.31], ["new", 0.42]], "The new one.")
+    >>> rows = [["old", 0.31], ["new", 0.42]]
+    >>> _ = page.table(Table("The new one is better", ["policy", "value"], rows))
     >>> page.html().startswith("<!DOCTYPE html>")
     True
     """
@@ -125,58 +121,32 @@ class Page:
             )
         return self._add('<dl class="facts">\n' + "\n".join(tiles) + "\n</dl>")
 
-    def table(
-        self,
-        columns: Sequence[str],
-        rows: Iterable[Sequence[Cell]],
-        caption: str,
-        *,
-        fold: str | None = None,
-    ) -> Self:
-        """Add a table that a click on a header sorts.
-
-        Parameters
-        ----------
-        columns : sequence of str
-        rows : iterable of sequences
-            One value for each column; the first one names the row.
-        caption : str
-            What there is to see.
-        fold : str, optional
-            Hide the table behind these words until they are clicked.
-        """
-        cells = [list(row) for row in rows]
-        for number, row in enumerate(cells):
-            if len(row) != len(columns):
-                raise InvalidArgumentError(
-                    f"rows must have {len(columns)} values like the columns, got {len(row)} in "
-                    f"row {number}"
-                )
-        values = [[row[column] for row in cells] for column in range(len(columns))]
-        kinds = ["number" if all(map(is_number, column)) else "" for column in values]
-        texts = [column_texts(column) for column in values]
+    def table(self, table: Table) -> Self:
+        """Add a table that a click on a header sorts."""
+        kinds = ["number" if numeric else "" for numeric in table.numeric]
         head = "".join(
             f'<th scope="col"{_class(kind)}>{escape(name)}</th>'
-            for name, kind in zip(columns, kinds, strict=True)
+            for name, kind in zip(table.columns, kinds, strict=True)
         )
         body = "\n".join(
             "<tr>"
             + "".join(
-                _cell(column == 0, kinds[column], texts[column][row], value)
-                for column, value in enumerate(cells[row])
+                _cell(column == 0, kinds[column], texts[column], value)
+                for column, value in enumerate(row)
             )
             + "</tr>"
-            for row in range(len(cells))
+            for row, texts in zip(table.rows, table.texts, strict=True)
         )
         name = self._new_id("table")
+        caption = f"{table.title}. {table.note}".strip()
         block = (
             f'<figure>\n<figcaption id="{name}">{escape(caption)}</figcaption>\n'
             f'<div class="scroll" role="region" aria-labelledby="{name}" tabindex="0">\n'
             f"<table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody>\n</table>\n"
             "</div>\n</figure>"
         )
-        if fold is not None:
-            block = f"<details>\n<summary>{escape(fold)}</summary>\n{block}\n</details>"
+        if table.fold is not None:
+            block = f"<details>\n<summary>{escape(table.fold)}</summary>\n{block}\n</details>"
         return self._add(block)
 
     def figure(self, figure: Figure, caption: str, *, name: str) -> Self:

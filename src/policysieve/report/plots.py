@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from math import isfinite
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -18,6 +18,7 @@ from policysieve.report.style import (
     legend,
     line_looks,
     look,
+    name_rows,
     new_figure,
     rounds_axis,
     say,
@@ -76,11 +77,7 @@ def value_intervals(result: "RunResult | Selection", count: int = 15) -> Figure:
             axes.plot(
                 truth[shown], rows, "D", ms=5, mfc=PAPER, mec=INK, mew=1.1, label="true value"
             )
-        axes.set_yticks(rows, [f"policy {policy}" for policy in shown])
-        axes.set_ylim(len(shown) - 0.4, -0.6)
-        axes.grid(visible=False, axis="y")
-        axes.tick_params(axis="y", length=0)
-        axes.spines["left"].set_visible(False)
+        name_rows(axes, [f"policy {policy}" for policy in shown], lines=False)
         axes.xaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10]))
         axes.set_xlabel("expected reward per round")
         legend(figure, axes)
@@ -142,8 +139,9 @@ def suboptimality_over_rounds(results: "RunResult | Iterable[RunResult]") -> Fig
             rounds = [proved.rounds for proved, _ in looks]
             true = [distance for _, distance in looks]
             bound = [proved.suboptimality_bound for proved, _ in looks]
-            drawn += _line(axes, rounds, true, f"{marker}-", colour, colour, f"{whose}true")
-            drawn += _line(axes, rounds, bound, f"{marker}--", colour, PAPER, f"{whose}bound")
+            style = {"color": colour, "marker": marker}
+            drawn += _line(axes, rounds, true, ls="-", label=f"{whose}true", **style)
+            drawn += _line(axes, rounds, bound, ls="--", mfc=PAPER, label=f"{whose}bound", **style)
         if not drawn:
             say(figure, axes, "No rounds were played.")
             return figure
@@ -158,29 +156,14 @@ def suboptimality_over_rounds(results: "RunResult | Iterable[RunResult]") -> Fig
 
 
 def _line(
-    axes: Axes,
-    rounds: Sequence[int],
-    distances: Sequence[float | None],
-    style: str,
-    colour: str,
-    filling: str,
-    label: str,
+    axes: Axes, rounds: Sequence[int], distances: Sequence[float | None], **style: Any
 ) -> list[float]:
     """Draw what is known and finite; return the rounds at which something was."""
     x, y = np.array(rounds, dtype=float), np.array(distances, dtype=float)  # None becomes NaN
     kept = (x > 0) & np.isfinite(y)
     if kept.any():
         # Not clipped: a distance of zero is good news and must not hide half behind the axis.
-        axes.plot(
-            x[kept],
-            y[kept],
-            style,
-            color=colour,
-            mfc=filling,
-            label=label,
-            clip_on=False,
-            zorder=3,
-        )
+        axes.plot(x[kept], y[kept], clip_on=False, zorder=3, **style)
     return [float(at) for at in x[kept]]
 
 

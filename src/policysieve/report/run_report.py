@@ -9,6 +9,7 @@ from policysieve.report.plots import (
     suboptimality_over_rounds,
     value_intervals,
 )
+from policysieve.report.table import Table
 
 if TYPE_CHECKING:
     from policysieve.simulate import RunResult
@@ -76,9 +77,11 @@ def _add_leaders(page: Page, result: "RunResult") -> None:
     columns = ["policy", "estimate", "lower", "upper"] + ["true value"] * known
     fields = ["value", "lower", "upper"] + ["true_value"] * known
     page.table(
-        columns,
-        [[str(leader["policy"]), *(leader[field] for field in fields)] for leader in leaders],
-        f"The {len(leaders)} policies with the largest estimates of expected reward per round.",
+        Table(
+            f"The {len(leaders)} policies with the largest estimates of expected reward per round",
+            columns,
+            [[str(leader["policy"]), *(leader[field] for field in fields)] for leader in leaders],
+        )
     )
 
 
@@ -117,10 +120,12 @@ def _add_progress(page: Page, result: "RunResult") -> None:
         row += [look.suboptimality_bound, look.certified]
         rows.append(row + [checkpoint.suboptimality] * known)
     page.table(
-        columns + ["true distance"] * known,
-        rows,
-        "What the learner would have recommended on the way.",
-        fold=f"All {len(rows)} checkpoints" if len(rows) != 1 else "The one checkpoint",
+        Table(
+            "What the learner would have recommended on the way",
+            columns + ["true distance"] * known,
+            rows,
+            fold=f"All {len(rows)} checkpoints" if len(rows) != 1 else "The one checkpoint",
+        )
     )
 
 

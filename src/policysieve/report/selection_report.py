@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from policysieve.report.formats import value_text
 from policysieve.report.page import Page
 from policysieve.report.plots import value_intervals
+from policysieve.report.table import Table
 
 if TYPE_CHECKING:
     from policysieve.evidence import Selection
@@ -66,15 +67,17 @@ def selection_page(selection: "Selection", title: str | None, command: str | Non
     )
     fields = ("value", "lower", "upper")
     page.table(
-        ["policy", "estimate", "lower", "upper", "eliminated"],
-        [
+        Table(
+            f"The {min(_LEADERS, len(selection.values))} policies with the largest estimates",
+            ["policy", "estimate", "lower", "upper", "eliminated"],
             [
-                str(row["policy"]),
-                *(row[name] for name in fields),
-                row["policy"] in eliminated,
-            ]
-            for row in selection.leaders(_LEADERS)
-        ],
-        f"The {min(_LEADERS, len(selection.values))} policies with the largest estimates.",
+                [
+                    str(row["policy"]),
+                    *(row[name] for name in fields),
+                    row["policy"] in eliminated,
+                ]
+                for row in selection.leaders(_LEADERS)
+            ],
+        )
     )
     return page

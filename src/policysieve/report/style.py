@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
+from math import ceil
 from typing import Any, NamedTuple
 
 import matplotlib.style
@@ -23,7 +24,9 @@ __all__ = [
     "line_looks",
     "log_axes",
     "look",
+    "name_rows",
     "new_figure",
+    "new_panels",
     "plain_number",
     "rounds_axis",
     "say",
@@ -97,6 +100,21 @@ def new_figure(height: float) -> tuple[Figure, Axes]:
     return figure, axes
 
 
+def new_panels(count: int, *, columns: int, height: float) -> tuple[Figure, list[Axes]]:
+    """A figure with `count` panels in rows of `columns`, each `height` inches. Call it in `look`.
+
+    A legend of all panels has room above them.
+    """
+    rows = ceil(count / columns)
+    figure = Figure(figsize=(WIDTH, 0.7 + height * rows), layout="constrained")
+    panels = list(figure.subplots(rows, columns, squeeze=False).ravel())
+    for spare in panels[count:]:
+        spare.set_visible(False)
+    for axes in panels[:count]:
+        dress(axes, size=8)
+    return figure, panels[:count]
+
+
 def dress(axes: Axes, *, size: float = _SMALL) -> None:
     """Give axes their ticks, with numbers of `size` points, and their grid."""
     # Said here as well as in the look: ticks are made late, perhaps after the look has ended.
@@ -142,6 +160,22 @@ def line_looks(count: int) -> list[LineLook]:
 def colours(count: int) -> list[str]:
     """That many colours for as many things to compare, repeated after eight."""
     return [look.colour for look in line_looks(count)]
+
+
+def name_rows(
+    axes: Axes, names: Sequence[str], *, at: Sequence[float] | None = None, lines: bool = True
+) -> None:
+    """Name what lies at the heights `at`, from top to bottom; 0, 1, 2, ... by default.
+
+    Without `lines` there is no grid along the rows and no axis beside them.
+    """
+    heights = range(len(names)) if at is None else at
+    axes.set_yticks(heights, names)
+    axes.set_ylim(heights[-1] + 0.6, -0.6)
+    axes.tick_params(axis="y", length=0)
+    if not lines:
+        axes.grid(visible=False, axis="y")
+        axes.spines["left"].set_visible(False)
 
 
 def legend(figure: Figure, axes: Axes, columns: int = 4) -> None:

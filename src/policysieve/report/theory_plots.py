@@ -1,5 +1,6 @@
 """Figures of what theory allows, and of what is proved."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from math import log10
 
@@ -8,12 +9,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter, FuncFormatter, LogLocator, NullFormatter
 
+from policysieve.planning import Plan
 from policysieve.problem import Problem
-from policysieve.report.panels import new_panels
-from policysieve.report.style import INK, colours, legend, log_axes, look, new_figure
+from policysieve.report.style import INK, colours, legend, log_axes, look, new_figure, new_panels
 from policysieve.theory import BOUNDS, closed_form_bound, dec, dec_bound
 
-__all__ = ["bounds_figure", "dec_figure"]
+__all__ = ["bounds_figure", "dec_figure", "rounds_against_epsilon"]
 
 _ACTIONS = 10
 _SPARSITY = 1.0
@@ -73,6 +74,32 @@ def _draw_bounds(
 def _power_of_ten(value: float, _position: object = None) -> str:
     """A number beside an axis that goes beyond millions: 10⁶."""
     return "10" + str(round(log10(value))).translate(_SUPERSCRIPTS)
+
+
+def rounds_against_epsilon(plans: Sequence[Plan]) -> Figure:
+    """Draw the rounds that each method needs against epsilon, from plans that differ in it.
+
+    The lower bound is dashed: no method can be below it on every problem.
+    """
+    methods: dict[str, list[int | None]] = {
+        "uniform exploration": [plan.uniform_rounds for plan in plans],
+        "low-variance exploration": [plan.total_rounds for plan in plans],
+        "exploration by optimization": [plan.by_optimization_rounds for plan in plans],
+    }
+    epsilons = [plan.problem.epsilon for plan in plans]
+    with look():
+        figure, axes = new_figure(3.8)
+        for (label, rounds), colour in zip(methods.items(), colours(3), strict=True):
+            known = [value for value in rounds if value is not None]
+            if len(known) == len(rounds):
+                axes.plot(epsilons, known, color=colour, label=label)
+        bound = [plan.lower_bound_rounds for plan in plans]
+        axes.plot(epsilons, bound, color=INK, linestyle="--", linewidth=1, label="lower bound")
+        log_axes(axes, "epsilon: distance to the best policy")
+        axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axes.set_ylabel("rounds")
+        legend(figure, axes)
+    return figure
 
 
 def dec_figure() -> Figure:

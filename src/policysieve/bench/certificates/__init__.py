@@ -1,0 +1,1 @@
+"""Whether certificates are true, and how soon they come."""

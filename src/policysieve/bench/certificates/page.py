@@ -1,0 +1,119 @@
+"""The benchmark of certificates in tables, and its page."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from matplotlib.figure import Figure
+
+from policysieve.report import Page, Table
+from policysieve.report.formats import Beyond
+from policysieve.report.style import legend, line_looks, look, name_rows, new_figure, rounds_axis
+
+__all__ = ["page", "rounds_to_certify", "tables"]
+
+
+def tables(result: dict[str, Any]) -> dict[str, Table]:
+    """Rounds to a certificate, and how many were wrong."""
+    false, power = result["false"], result["power"]
+    return {
+        "power": Table(
+            "Median rounds to certify epsilon = 0.05 among 50 policies of close value",
+            ["exploration", "actions", *(_words(method) for method in power[0]["rounds"])],
+            [
+                [_words(row["source"]), row["n_actions"]]
+                + [
+                    Beyond(row["max_rounds"]) if rounds is None else round(rounds)
+                    for rounds in row["rounds"].values()
+                ]
+                for row in power
+            ],
+            f"Over {power[0]['seeds']} seeds.",
+        ),
+        "false": Table(
+            "Runs with false certificates, looked at after every batch",
+            ["method", "exploration", "false", "runs", "allowed by delta"],
+            [
+                [_words(row["method"]), row["explorer"], row["false"], row["runs"], row["limit"]]
+                for row in false
+            ],
+            "The best of four arms is ahead by a little more than epsilon; greedy exploration "
+            "misleads on purpose.",
+        ),
+    }
+
+
+def page(result: dict[str, Any]) -> Page:
+    """A page about how often certificates are wrong, and how soon they come."""
+    false, power = result["false"], result["power"]
+    shown = tables(result)
+    runs, delta, limit = (false[0][key] for key in ("runs", "delta", "limit"))
+    most = max(row["false"] for row in false)
+    page = Page(
+        "Are certificates true, and how soon do they come?",
+        "False certificates counted on worlds where they are most likely, and the methods raced "
+        "to a true one on the same data.",
+        configuration={
+            "runs": runs,
+            "delta of the runs": delta,
+            "seeds": power[0]["seeds"],
+            "max_rounds": power[0]["max_rounds"],
+            "n_actions": list(dict.fromkeys(row["n_actions"] for row in power)),
+        },
+    )
+    page.facts(
+        {
+            "Most false certificates": (most, f"in {runs:,} runs, of any method"),
+            "Allowed": (limit, f"by delta {delta:g}, at level 0.999"),
+        }
+    )
+    page.text(
+        f"No method may be wrong in more than {limit:,} of {runs:,} runs. "
+        + ("None was." if most <= limit else "At least one was: its certificates are not true."),
+        statement=True,
+    )
+    page.section("How soon")
+    page.figure(
+        rounds_to_certify(power),
+        "Median rounds until each method certifies epsilon 0.05 among 50 policies of close value, "
+        "on a log scale: further left is better. A hollow mark had no certificate when it was "
+        "given up there.",
+        name="certificates",
+    )
+    page.table(shown["power"])
+    page.section("How often wrong").table(shown["false"])
+    return page
+
+
+def rounds_to_certify(power: Sequence[dict[str, Any]]) -> Figure:
+    """Draw the median rounds that each method needs to certify, a line for each source of data.
+
+    A method that did not get there is hollow, at the limit of the race.
+    """
+    methods = list(power[0]["rounds"])
+    with look():
+        figure, axes = new_figure(1.2 + 0.42 * len(power))
+        for k, (method, style) in enumerate(zip(methods, line_looks(len(methods)), strict=True)):
+            for place, row in enumerate(power):
+                rounds = row["rounds"][method]
+                axes.plot(
+                    row["max_rounds"] if rounds is None else rounds,
+                    place + 0.14 * (k - (len(methods) - 1) / 2),
+                    style.marker,
+                    ms=6,
+                    mfc="none" if rounds is None else style.colour,
+                    mec=style.colour,
+                    label=_words(method) if place == 0 else None,
+                )
+        name_rows(
+            axes,
+            [f"{row['n_actions']:,} actions, {row['source'].replace('_', '-')}" for row in power],
+        )
+        drawn = [rounds or row["max_rounds"] for row in power for rounds in row["rounds"].values()]
+        rounds_axis(axes, min(drawn) * 0.8, max(drawn) * 1.25)
+        axes.set_xlabel("rounds to certify")
+        legend(figure, axes)
+    return figure
+
+
+def _words(name: str) -> str:
+    return name.replace("_", " ")

@@ -1,0 +1,1 @@
+"""Bandit classifiers of ours and of others, which only hear right or wrong."""

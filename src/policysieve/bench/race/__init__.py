@@ -1,0 +1,1 @@
+"""The rounds that each learner needs to be right, and to prove it."""

@@ -1,0 +1,212 @@
+"""Run the race: cells on all cores, each kept when it is done, and what they add up to."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from importlib.util import find_spec
+from math import exp, log
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from policysieve.bench import cells as keeping
+from policysieve.bench.code import code_version
+from policysieve.bench.race.tasks import TASKS
+from policysieve.bench.racers import ONE_ACTION_ONLY, PROVERS, RACERS
+from policysieve.bench.rounds import Made, picking, proving, rounds_needed
+from policysieve.errors import DatasetUnavailableError, MissingExtraError
+
+__all__ = ["RaceSettings", "race", "summary"]
+
+_SLATES = ("yeast", "tags_100")
+_BAND = (0.1, 0.9)  # quantiles over seeds
+
+
+class RaceSettings(NamedTuple):
+    """How long the race is.
+
+    Attributes
+    ----------
+    seeds, proof_seeds : int
+        Runs behind each number of rounds to be right, and to a certificate.
+    most, most_to_prove : int
+        Rounds after which a learner is given up.
+    """
+
+    seeds: int = 20
+    proof_seeds: int = 5
+    most: int = 10_000
+    most_to_prove: int = 500_000
+
+
+class _Cell(NamedTuple):
+    kind: str
+    task: str
+    learner: str
+
+    @property
+    def name(self) -> str:
+        return f"{self.kind}-{self.task}-{self.learner}"
+
+
+def race(
+    tasks: Sequence[str] = tuple(TASKS),
+    learners: Sequence[str] = tuple(RACERS),
+    *,
+    settings: RaceSettings | None = None,
+    folder: Path | None = None,
+    progress: keeping.Progress = lambda _done, _all, _name: None,
+) -> dict[str, Any]:
+    """Measure every task and learner; cells that `folder` holds already are not run again.
+
+    Returns
+    -------
+    dict
+        ``code`` that measured; ``settings``; ``skipped``, reasons by task or learner; ``picking``
+        and ``proving``, a row for each cell; ``summary``.
+    """
+    settings = settings or RaceSettings()
+    keeping.check_names("tasks", tasks, TASKS)
+    keeping.check_names("learners", learners, RACERS)
+    skipped: dict[str, str] = {}
+    if "VowpalWabbit" in learners and find_spec("vowpalwabbit") is None:
+        skipped["VowpalWabbit"] = str(MissingExtraError("VowpalWabbit", "vowpalwabbit", "peers"))
+        learners = [name for name in learners if name != "VowpalWabbit"]
+    cells = list(_cells(tasks, learners))
+    used = settings._asdict()
+    missing = [cell for cell in cells if keeping.kept_cell(folder, cell.name, used) is None]
+    made: dict[str, Made | None] = {}
+    for task in dict.fromkeys(cell.task for cell in missing):
+        try:
+            made[task] = TASKS[task].build(0) if TASKS[task].fixed else None
+        except DatasetUnavailableError as error:
+            skipped[task] = str(error)
+    jobs = [
+        keeping.Cell(cell.name, used, _measure, (cell, made.get(cell.task), settings))
+        for cell in cells
+        if cell not in missing or cell.task in made
+    ]
+    done = keeping.run_cells(jobs, folder=folder, progress=progress)
+    rows: dict[str, list[dict[str, Any]]] = {"picking": [], "proving": []}
+    for cell in cells:
+        if cell.name in done:
+            found = {"task": cell.task, "learner": cell.learner, **done[cell.name]}
+            if cell.kind == "picking":
+                found["needed"] = rounds_needed(found["budgets"], found["right"])
+            rows[cell.kind].append(found)
+    return {
+        "code": code_version(),
+        "settings": settings._asdict(),
+        "skipped": skipped,
+        **rows,
+        "summary": summary(rows["picking"], rows["proving"], settings),
+    }
+
+
+def summary(
+    picking: list[dict[str, Any]], proving: list[dict[str, Any]], settings: RaceSettings
+) -> dict[str, Any]:
+    """Ratios of the Sieve's rounds to those of others, and their geometric means.
+
+    A learner that was given up counts with the rounds at which it was, its last budget: a ratio to
+    it is at most the one shown. Where the Sieve was given up itself there is no ratio.
+    """
+    right = _by_task(picking, "needed")
+    tried = {
+        (row["task"], row["learner"]): row.get("budgets", [settings.most])[-1] for row in picking
+    }
+    others = {
+        task: {name: n for name, n in rounds.items() if name not in ("Sieve", "VowpalWabbit")}
+        for task, rounds in right.items()
+    }
+    best: dict[str, dict[str, Any]] = {}
+    for task, rounds in others.items():
+        if rounds and "Sieve" in right[task]:
+            name = min(rounds, key=lambda one: rounds[one] or np.inf)
+            best[task] = {
+                "best_other": name,
+                "ratio": _ratio(right[task]["Sieve"], rounds[name], tried[task, name]),
+            }
+    rivals = dict.fromkeys(row["learner"] for row in picking if row["learner"] != "Sieve")
+    against = {
+        name: _geometric(
+            [
+                _ratio(rounds["Sieve"], rounds[name], tried[task, name])
+                for task, rounds in right.items()
+                if "Sieve" in rounds and name in rounds
+            ]
+        )
+        for name in rivals
+    }
+    proofs = _by_task(proving, "median")
+    planned = {row["task"]: row["planned"] for row in proving}
+    ratios: dict[str, dict[str, float | None]] = {}
+    for task, rounds in proofs.items():
+        if "Sieve" in rounds:
+            ratios[task] = {
+                name: _ratio(rounds["Sieve"], n, settings.most_to_prove)
+                for name, n in rounds.items()
+                if name != "Sieve"
+            }
+            ratios[task]["plan"] = _ratio(rounds["Sieve"], planned[task], 0)
+    names = dict.fromkeys(name for row in ratios.values() for name in row)
+    return {
+        "right": best,
+        "right_mean": _geometric([row["ratio"] for row in best.values()]),
+        "right_means": against,
+        "proved": ratios,
+        "proved_mean": {
+            name: _geometric([row[name] for row in ratios.values() if name in row])
+            for name in names
+        },
+    }
+
+
+def _cells(tasks: Sequence[str], learners: Sequence[str]) -> Iterator[_Cell]:
+    """The longest first, so that no core idles at the end."""
+    for task in tasks:
+        for learner in learners:
+            if learner in PROVERS:
+                yield _Cell("proving", task, learner)
+    for task in tasks:
+        for learner in learners:
+            if task not in _SLATES or learner not in ONE_ACTION_ONLY:
+                yield _Cell("picking", task, learner)
+
+
+def _measure(cell: _Cell, made: Made | None, settings: RaceSettings) -> dict[str, Any]:
+    task = TASKS[cell.task]
+    if made is not None:
+        task = replace(task, build=lambda _seed: made)
+    if cell.kind == "proving":
+        seeds, most = settings.proof_seeds, settings.most_to_prove
+        return proving(task, cell.learner, seeds=seeds, most=most)
+    found = picking(task, cell.learner, seeds=settings.seeds, most=settings.most)
+    gaps = np.array(found["suboptimality"])
+    low, high = np.quantile(gaps, _BAND, axis=1)
+    return {
+        "budgets": found["budgets"],
+        "mean": gaps.mean(axis=1).tolist(),
+        "low": low.tolist(),
+        "high": high.tolist(),
+        "right": found["right"],
+    }
+
+
+def _by_task(rows: list[dict[str, Any]], key: str) -> dict[str, dict[str, float | None]]:
+    found: dict[str, dict[str, float | None]] = {}
+    for row in rows:
+        found.setdefault(row["task"], {})[row["learner"]] = row[key]
+    return found
+
+
+def _ratio(ours: float | None, theirs: float | None, most: int) -> float | None:
+    return None if ours is None else ours / (most if theirs is None else theirs)
+
+
+def _geometric(ratios: list[float | None]) -> float | None:
+    """Geometric mean; None if there is nothing to average, or a ratio is missing."""
+    known = [ratio for ratio in ratios if ratio is not None]
+    if not known or len(known) < len(ratios):
+        return None
+    return exp(sum(map(log, known)) / len(known))

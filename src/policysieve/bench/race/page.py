@@ -1,0 +1,121 @@
+"""The race in tables, and its page."""
+
+from typing import Any
+
+from policysieve.bench.race.plots import rounds_by_task, suboptimality_by_task
+from policysieve.report import Page, Table
+from policysieve.report.formats import Beyond, Cell, value_text
+
+__all__ = ["page", "tables"]
+
+_NOTE = "ratio of rounds, geometric mean; below 1 the Sieve is ahead"
+
+
+def tables(result: dict[str, Any]) -> dict[str, Table]:
+    """Rounds to be right and to a certificate, and ratios of them."""
+    settings, summary = result["settings"], result["summary"]
+    right, best, mean = result["picking"], summary["right"], summary["right_mean"]
+    certified = result["proving"]
+    planned = {row["task"]: row["planned"] for row in certified}
+    learners, rows = _grid(certified, "median", settings["most_to_prove"])
+    others = dict.fromkeys([*summary["right_means"], *summary["proved_mean"]])
+    found = {
+        "right": Table(
+            "Rounds until 95% of the seeds are right within epsilon",
+            *_grid(right, "needed", settings["most"]),
+            "A dash: this learner cannot play this task.",
+        ),
+        "best": Table(
+            "The Sieve's rounds to be right by those of the best other learner of ours",
+            ["task", "best other", "ratio"],
+            [[task, row["best_other"], row["ratio"]] for task, row in best.items()],
+            "Above 1 the Sieve loses."
+            + ("" if mean is None else f" The geometric mean is {value_text(mean)}."),
+        ),
+        "certified": Table(
+            "Median rounds until epsilon is certified, and those that the plan asks for in advance",
+            [*learners, "plan"],
+            [[*row, planned[str(row[0])]] for row in rows],
+            f"Wrong certificates among all of them: {sum(row['false'] for row in certified)}.",
+        ),
+        "means": Table(
+            "The Sieve's rounds by those of others, in the geometric mean over tasks",
+            ["against", "to be right", "to prove it"],
+            [
+                [name, summary["right_means"].get(name), summary["proved_mean"].get(name)]
+                for name in others
+            ],
+            "A dash: not measured, or the Sieve was given up itself.",
+        ),
+    }
+    return {name: table for name, table in found.items() if table.rows}
+
+
+def page(result: dict[str, Any]) -> Page:
+    """A page about the rounds that learners need to be right, and to prove it."""
+    settings, right, certified = result["settings"], result["picking"], result["proving"]
+    shown = tables(result)
+    n_learners, n_tasks = (
+        len({row[key] for row in right + certified}) for key in ("learner", "task")
+    )
+    page = Page(
+        "The race",
+        f"The rounds that {n_learners} learners need on {n_tasks} tasks to be right, with "
+        f"{settings['seeds']} seeds, and to prove it, with {settings['proof_seeds']}.",
+        configuration=settings,
+    )
+    if shown:
+        page.facts(_headlines(result["summary"]))
+    if right:
+        page.section("Until they are right")
+        page.figure(
+            rounds_by_task(right, "needed", settings["most"]),
+            "Rounds until 95% of the seeds are right within epsilon, a line for each task: further "
+            "left is better. A hollow mark was not right yet when it was given up there.",
+            name="right",
+        )
+        for name in ("right", "best"):
+            if name in shown:
+                page.table(shown[name])
+        page.section("On the way")
+        page.figure(
+            suboptimality_by_task(right),
+            "Mean suboptimality of the recommended policy against rounds, both on log scales: "
+            "lower is better. The band holds eight of ten seeds of the Sieve. Zero is drawn as "
+            "0.001.",
+            name="curves",
+        )
+    if certified:
+        page.section("Until they can prove it")
+        page.figure(
+            rounds_by_task(certified, "median", settings["most_to_prove"]),
+            "Median rounds until epsilon is certified, by the same certificate for all: further "
+            "left is better. A hollow mark had no certificate when it was given up there.",
+            name="certified",
+        )
+        page.table(shown["certified"])
+    if "means" in shown:
+        page.section("All in all").table(shown["means"])
+    return page
+
+
+def _headlines(summary: dict[str, Any]) -> dict[str, tuple[Cell, str]]:
+    headlines = {"To be right, Sieve / best other": (summary["right_mean"], _NOTE)}
+    for name, mean in summary["proved_mean"].items():
+        headlines[f"To prove it, Sieve / {name}"] = (mean, _NOTE)
+    return headlines
+
+
+def _grid(rows: list[dict[str, Any]], key: str, most: int) -> tuple[list[str], list[list[Cell]]]:
+    """Columns and rows of a table with a row for each task and a column for each learner."""
+    learners = list(dict.fromkeys(row["learner"] for row in rows))
+    found = {(row["task"], row["learner"]): _rounds(row, key, most) for row in rows}
+    tasks = dict.fromkeys(row["task"] for row in rows)
+    return ["task", *learners], [
+        [task, *(found.get((task, learner)) for learner in learners)] for task in tasks
+    ]
+
+
+def _rounds(row: dict[str, Any], key: str, most: int) -> Cell:
+    """The rounds under a key, or more than were tried: than the last budget, if there are any."""
+    return Beyond(row.get("budgets", [most])[-1]) if row[key] is None else round(row[key])

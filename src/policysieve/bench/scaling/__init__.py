@@ -1,0 +1,1 @@
+"""Whether rounds grow as the theorems say."""

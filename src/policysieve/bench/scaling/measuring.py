@@ -1,0 +1,183 @@
+"""Does the software behave as the theorems say? Rounds against what they should depend on."""
+
+from collections.abc import Iterator, Sequence
+from math import ceil
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from policysieve.bench.cells import Cell, Progress, check_names, run_cells
+from policysieve.bench.code import code_version
+from policysieve.bench.rounds import DELTA, picking, proving, rounds_needed
+from policysieve.bench.scaling.slopes import fit_slope
+from policysieve.bench.scaling.sweeps import RATES, SWEEPS, Point, Rate, Sweep
+from policysieve.bench.scaling.worlds import arms_among_many
+from policysieve.exploration.learners import LowVarianceExploration
+from policysieve.theory import rate_variance, variance_bound
+
+__all__ = ["ScalingSettings", "scaling"]
+
+_PROVERS = ("Uniform", "Sieve")
+_MOST = {"right": 2, "certified": 4}  # rates after which a learner is given up
+_FEWEST = 200  # rounds that every learner gets
+_DESIGN: dict[str, Any] = {"n_actions": 64, "sparsity": 4, "epsilon": 0.1}
+_EXPLORE = (250, 1000, 4000, 16_000)
+_EXPLORE_FULL = (250, 500, 1000, 2000, 4000, 8000, 16_000, 32_000, 64_000)
+
+
+class ScalingSettings(NamedTuple):
+    """How much is measured.
+
+    Attributes
+    ----------
+    seeds : int
+        Runs behind each number of rounds, and designs behind each variance.
+    full : bool
+        All points of the sweeps, or few.
+    """
+
+    seeds: int = 10
+    full: bool = False
+
+
+class _Measurement(NamedTuple):
+    """Where a cell belongs: a point of a sweep, measured for one learner."""
+
+    kind: str
+    sweep: Sweep
+    learner: str
+    point: Point
+    most: int
+
+    @property
+    def cell(self) -> str:
+        return f"{self.kind}-{self.sweep.name}-{self.learner}-{self.point.x:.4g}"
+
+
+def scaling(
+    sweeps: Sequence[str] = tuple(SWEEPS),
+    *,
+    settings: ScalingSettings | None = None,
+    folder: Path | None = None,
+    progress: Progress = lambda _done, _all, _name: None,
+) -> dict[str, Any]:
+    """Measure every sweep and the variance of designs; cells in `folder` are not run again.
+
+    Returns
+    -------
+    dict
+        ``code`` that measured; ``settings``; ``sweeps``, a row for each sweep, kind ("right" or
+        "certified") and learner, with its points and slopes; ``variance``, a row for each size of
+        phase 1.
+    """
+    settings = settings or ScalingSettings()
+    check_names("sweeps", sweeps, SWEEPS)
+    wanted = [one for name in sweeps for one in _measurements(SWEEPS[name], settings.full)]
+    sizes = _EXPLORE_FULL if settings.full else _EXPLORE
+    seeds = settings.seeds
+    cells = [
+        Cell(
+            one.cell,
+            {"seeds": seeds, "most": one.most, **one.point.settings},
+            _rounds,
+            (one, seeds),
+        )
+        for one in wanted
+    ]
+    cells += [
+        Cell(f"variance-{n}", {"seeds": seeds, **_DESIGN}, _variance, (n, seeds)) for n in sizes
+    ]
+    found = run_cells(cells, folder=folder, progress=progress)
+    lines: dict[tuple[str, str, str], list[_Measurement]] = {}
+    for one in wanted:
+        lines.setdefault((one.sweep.name, one.kind, one.learner), []).append(one)
+    return {
+        "code": code_version(),
+        "settings": settings._asdict(),
+        "sweeps": [_line(line, [found[one.cell] for one in line]) for line in lines.values()],
+        "variance": [found[f"variance-{n}"] for n in sizes],
+    }
+
+
+def _measurements(sweep: Sweep, full: bool) -> Iterator[_Measurement]:
+    points = sweep.points(full=full)
+    for kind, rates in _MOST.items():
+        for learner in sweep.learners:
+            if kind == "right" or learner in _PROVERS:
+                for point in points:
+                    most = max(_FEWEST, ceil(rates * _at(RATES[learner], point)))
+                    yield _Measurement(kind, sweep, learner, point, most)
+
+
+def _at(rate: Rate, point: Point) -> float:
+    rounds = rate(point.problem, point.log_n_policies)
+    assert rounds is not None  # every point of a sweep is within reach of its rates
+    return rounds
+
+
+def _rounds(one: _Measurement, seeds: int) -> dict[str, Any]:
+    task = one.point.task
+    if one.kind == "certified":
+        found = proving(task, one.learner, seeds=seeds, most=one.most)
+        return {"rounds": found["median"], "false": found["false"]}
+    found = picking(task, one.learner, seeds=seeds, most=one.most)
+    return {"rounds": rounds_needed(found["budgets"], found["right"])}
+
+
+def _line(line: list[_Measurement], found: list[dict[str, Any]]) -> dict[str, Any]:
+    """What was measured for one learner in one sweep, and its slope."""
+    first = line[0]
+    bound = first.sweep.lower_bound
+    points = [
+        {
+            "x": one.point.x,
+            "rate": _at(one.sweep.rates[one.learner], one.point),
+            "lower_bound": bound and _at(bound, one.point),
+            "most": one.most,
+            **result,
+        }
+        for one, result in zip(line, found, strict=True)
+    ]
+    return {
+        "sweep": first.sweep.name,
+        "summary": first.sweep.summary,
+        "axis": first.sweep.axis,
+        "kind": first.kind,
+        "learner": first.learner,
+        "points": points,
+        **fit_slope(*([point[key] for point in points] for key in ("x", "rounds", "rate"))),
+    }
+
+
+def _variance(explore_rounds: int, seeds: int) -> dict[str, Any]:
+    """The largest variance term of a design, exactly, and what bounds it: means over seeds."""
+    true, observed, uniform, over = [], [], 0.0, 0
+    for seed in range(seeds):
+        world, policies = arms_among_many(seed, **_DESIGN)
+        problem = world.problem(epsilon=_DESIGN["epsilon"], delta=DELTA)
+        learner = LowVarianceExploration(
+            policies, problem, explore_rounds=explore_rounds, estimate_rounds=1, rng=seed
+        )
+        rng = np.random.default_rng(1000 + seed)
+        draw = world.draw(explore_rounds, rng)
+        decisions = learner.ask(draw.contexts)
+        learner.tell(decisions, draw.rewards(decisions.actions))
+        design = learner.design
+        assert design is not None
+        true.append(float(world.variances(policies, design.propensities(world.contexts)).max()))
+        observed.append(design.variance_bound)
+        over += true[-1] > observed[-1]
+        uniform = float(world.values(policies).max() * problem.n_actions)
+    log_size = float(np.log(policies.n_policies))
+    shared: dict[str, Any] = {"explore_rounds": explore_rounds, "mixing": learner.mixing}
+    return {
+        "explore_rounds": explore_rounds,
+        "true": float(np.mean(true)),
+        "largest": max(true),
+        "observable": float(np.mean(observed)),
+        "over_observable": over,
+        "bound": variance_bound(problem, log_size, **shared, learning_rate=learner.learning_rate),
+        "rate": rate_variance(problem, log_size, **shared),
+        "uniform": uniform,
+    }

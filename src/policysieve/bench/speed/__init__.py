@@ -1,0 +1,1 @@
+"""Speed, always against something that is measured in the same run."""

@@ -1,0 +1,25 @@
+from policysieve.bench.certificates.page import rounds_to_certify, tables
+from tests.bench.results import BENCHES
+
+
+def test_rounds_to_certify():
+    """Hollow at the limit where there was no certificate."""
+    figure = rounds_to_certify(BENCHES["certificates"]["power"])
+    axes = figure.axes[0]
+    labels = [label.get_text() for label in axes.get_yticklabels()]
+    assert labels == ["10 actions, low-variance", "30 actions, low-variance"]
+    points = [(*line.get_xydata()[0], line.get_markerfacecolor() == "none") for line in axes.lines]
+    assert sorted((rounds, round(place), hollow) for rounds, place, hollow in points) == [
+        (1000, 0, False),
+        (3000, 1, False),
+        (9000, 0, True),
+        (9000, 1, True),
+    ]
+    names = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert names == ["betting", "empirical bernstein"]
+
+
+def test_tables():
+    shown = tables(BENCHES["certificates"])
+    assert shown["power"].texts[0] == ("low variance", "10", "1,000", ">9,000")
+    assert shown["false"].texts[1] == ("empirical bernstein", "greedy", "7", "300", "80")

@@ -1,0 +1,398 @@
+"""Cells of the race: measured once, kept, summed up, and told by the command."""
+
+import io
+import json
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from math import sqrt
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+import policysieve as ps
+from policysieve.bench import cells
+from policysieve.bench.code import code_version
+from policysieve.bench.race import measuring
+from policysieve.bench.race.measuring import RaceSettings, race, summary
+from policysieve.bench.race.tasks import TASKS
+from policysieve.bench.racers import ONE_ACTION_ONLY, PROVERS, RACERS
+from policysieve.bench.rounds import Task, picking, proving, rounds_needed
+from policysieve.cli import main
+from policysieve.cli.bench import samples
+
+HIDE, SHOW = "\x1b[?25l", "\x1b[?25h"  # the cursor
+SHORT = RaceSettings(seeds=2, proof_seeds=2, most=60, most_to_prove=400)
+
+
+def tiny(seed):
+    world = ps.worlds.SparseSynthetic(
+        n_actions=4, n_contexts=20, n_policies=6, profile="one_good", rng=seed
+    )
+    return world, ps.PolicyTable(world.pool, n_actions=4)
+
+
+def missing(seed):
+    raise ps.DatasetUnavailableError("gone could not be downloaded: no network")
+
+
+@pytest.fixture
+def measured(monkeypatch):
+    """Tiny tasks, measured in this process one after the other; names of the cells that were."""
+    names = []
+
+    def counted(measure):
+        def measure_and_count(task, learner, **arguments):
+            names.append((measure.__name__, task.name, learner))
+            return measure(task, learner, **arguments)
+
+        return measure_and_count
+
+    monkeypatch.setattr(cells, "ProcessPoolExecutor", lambda _workers, **_: ThreadPoolExecutor(1))
+    monkeypatch.setattr(cells, "as_completed", list)
+    monkeypatch.setattr(measuring, "picking", counted(picking))
+    monkeypatch.setattr(measuring, "proving", counted(proving))
+    monkeypatch.setitem(TASKS, "tiny", Task("tiny", "six policies", tiny, epsilon=0.2))
+    monkeypatch.setitem(TASKS, "same", Task("same", "fixed", tiny, fixed=True, epsilon=0.2))
+    monkeypatch.setitem(TASKS, "gone", Task("gone", "cannot be had", missing, fixed=True))
+    return names
+
+
+class TestRace:
+    def test_a_row_for_each_cell(self, measured):
+        result = race(["tiny", "same"], ["Sieve", "Exp4", "Uniform"], settings=SHORT)
+        assert result["code"] == code_version()
+        assert result["settings"] == SHORT._asdict()
+        assert result["skipped"] == {}
+        tasks = ("tiny", "same")
+        assert [(row["task"], row["learner"]) for row in result["picking"]] == [
+            (task, name) for task in tasks for name in ("Sieve", "Exp4", "Uniform")
+        ]
+        assert [(row["task"], row["learner"]) for row in result["proving"]] == [
+            (task, name) for task in tasks for name in ("Sieve", "Uniform")
+        ]
+        assert measured[:4] == [("proving", t, n) for t in tasks for n in ("Sieve", "Uniform")]
+        for row in result["picking"]:
+            assert len(row["budgets"]) == len(row["mean"]) == len(row["right"])
+            assert all(a <= b for a, b in zip(row["low"], row["high"], strict=True))
+            assert all(share in (0, 0.5, 1) for share in row["right"])
+        assert result["summary"] == summary(result["picking"], result["proving"], SHORT)
+        json.dumps(result, allow_nan=False)
+
+    def test_numbers_are_those_of_the_cells(self, measured):
+        result = race(["tiny"], ["Uniform"], settings=SHORT)
+        found = picking(TASKS["tiny"], "Uniform", seeds=2, most=60)
+        row = result["picking"][0]
+        assert row["budgets"] == found["budgets"] == [20, 30, 45]
+        assert row["needed"] == rounds_needed(row["budgets"], row["right"])
+        for mean, low, high, right, gaps in zip(
+            row["mean"], row["low"], row["high"], row["right"], found["suboptimality"], strict=True
+        ):
+            width = max(gaps) - min(gaps)
+            assert mean == pytest.approx(sum(gaps) / 2)
+            assert low == pytest.approx(min(gaps) + 0.1 * width)
+            assert high == pytest.approx(max(gaps) - 0.1 * width)
+            assert right == sum(gap <= 0.2 for gap in gaps) / 2
+        proved = proving(TASKS["tiny"], "Uniform", seeds=2, most=400)
+        assert result["proving"] == [{"task": "tiny", "learner": "Uniform", **proved}]
+
+    def test_a_fixed_world_is_built_once(self, measured, monkeypatch):
+        built = []
+
+        def build(seed):
+            built.append(seed)
+            return tiny(seed)
+
+        monkeypatch.setitem(TASKS, "same", Task("same", "", build, fixed=True, epsilon=0.2))
+        race(["same"], ["Sieve", "Uniform"], settings=SHORT)
+        assert built == [0]
+        monkeypatch.setitem(TASKS, "tiny", Task("tiny", "", build, epsilon=0.2))
+        race(["tiny"], ["Exp4"], settings=SHORT._replace(most=20))
+        assert built == [0, 0, 1]
+
+    def test_progress(self, measured):
+        seen = []
+        race(["tiny"], ["Uniform"], settings=SHORT, progress=lambda *step: seen.append(step))
+        assert seen == [(1, 2, "proving-tiny-Uniform"), (2, 2, "picking-tiny-Uniform")]
+
+    def test_learners_of_one_action_do_not_race_with_slates(self):
+        slates = {
+            name
+            for name, task in TASKS.items()
+            if getattr(task.build, "keywords", {}).get("slate_size", 1) > 1
+        }
+        cells = list(measuring._cells(list(TASKS), list(RACERS)))
+        assert len(slates) == 2
+        for task in TASKS:
+            picks = {cell.learner for cell in cells if cell[:2] == ("picking", task)}
+            proofs = {cell.learner for cell in cells if cell[:2] == ("proving", task)}
+            assert picks == set(RACERS) - (set(ONE_ACTION_ONLY) if task in slates else set())
+            assert proofs == set(PROVERS)
+
+    @pytest.mark.parametrize(
+        ("arguments", "message"),
+        [
+            ((["nowhere"], ["Sieve"]), r"tasks must be among one_good_10, .*, got 'nowhere'"),
+            ((["tiny"], ["Sieve", "sieve"]), r"learners must be among Sieve, .*, got 'sieve'"),
+        ],
+    )
+    def test_unknown_names(self, measured, arguments, message):
+        with pytest.raises(ps.InvalidArgumentError, match=message):
+            race(*arguments, settings=SHORT)
+        assert measured == []
+
+    def test_a_data_set_that_cannot_be_had_is_left_out(self, measured):
+        result = race(["gone", "tiny"], ["Uniform"], settings=SHORT)
+        assert result["skipped"] == {"gone": "gone could not be downloaded: no network"}
+        assert {row["task"] for row in result["picking"] + result["proving"]} == {"tiny"}
+
+    def test_a_peer_that_is_not_installed_is_left_out(self, measured, monkeypatch):
+        monkeypatch.setattr(measuring, "find_spec", lambda name: None)
+        result = race(["tiny"], ["Uniform", "VowpalWabbit"], settings=SHORT)
+        assert "policysieve[peers]" in result["skipped"]["VowpalWabbit"]
+        assert [row["learner"] for row in result["picking"]] == ["Uniform"]
+
+    def test_in_processes_of_its_own(self, tmp_path):
+        settings = RaceSettings(seeds=1, proof_seeds=1, most=20, most_to_prove=20)
+        result = race(["hidden_arm"], ["Uniform"], settings=settings, folder=tmp_path)
+        found = picking(TASKS["hidden_arm"], "Uniform", seeds=1, most=20)
+        assert result["picking"][0]["mean"] == [found["suboptimality"][0][0]]
+        assert len(list((tmp_path / "cells").iterdir())) == 2
+
+
+class TestKeeping:
+    CELL = "picking-tiny-Uniform.json"
+
+    def run(self, folder, settings=SHORT, learners=("Uniform",)):
+        return race(["tiny"], learners, settings=settings, folder=folder)
+
+    def test_finished_cells_are_not_run_again(self, measured, tmp_path):
+        first = self.run(tmp_path)
+        assert len(measured) == 2
+        assert self.run(tmp_path) == first
+        assert len(measured) == 2
+        more = self.run(tmp_path, learners=("Uniform", "Exp4"))
+        assert measured[2:] == [("picking", "tiny", "Exp4")]
+        assert [row for row in more["picking"] if row["learner"] == "Uniform"] == first["picking"]
+
+    def test_finished_cells_do_not_need_their_data(self, measured, tmp_path, monkeypatch):
+        first = race(["same"], ["Uniform"], settings=SHORT, folder=tmp_path)
+        monkeypatch.setitem(TASKS, "same", Task("same", "", missing, fixed=True, epsilon=0.2))
+        assert race(["same"], ["Uniform"], settings=SHORT, folder=tmp_path) == first
+
+    def test_other_settings_are_run_anew(self, measured, tmp_path):
+        self.run(tmp_path)
+        other = self.run(tmp_path, SHORT._replace(seeds=3))
+        assert len(measured) == 4
+        assert other["settings"]["seeds"] == 3
+        assert self.run(tmp_path, SHORT._replace(seeds=3)) == other
+        assert len(measured) == 4
+
+    @pytest.mark.parametrize("damage", [lambda text: text[:40], lambda text: ""])
+    def test_a_truncated_cell_is_run_anew(self, measured, tmp_path, damage):
+        first = self.run(tmp_path)
+        path = tmp_path / "cells" / self.CELL
+        path.write_text(damage(path.read_text()))
+        assert self.run(tmp_path) == first
+        assert measured[2:] == [("picking", "tiny", "Uniform")]
+        assert json.loads(path.read_text())["settings"] == SHORT._asdict()
+
+    def test_what_is_done_when_another_fails_is_kept(self, measured, tmp_path, monkeypatch):
+        def fails(*_arguments, **_settings):
+            raise MemoryError
+
+        monkeypatch.setattr(measuring, "picking", fails)
+        with pytest.raises(MemoryError):
+            self.run(tmp_path)
+        assert [path.name for path in (tmp_path / "cells").iterdir()] == [
+            "proving-tiny-Uniform.json"
+        ]
+
+    def test_nothing_is_kept_without_a_folder(self, measured, tmp_path, monkeypatch):
+        monkeypatch.chdir(tmp_path)
+        self.run(None)
+        assert list(tmp_path.iterdir()) == []
+
+
+def right(task, **needed):
+    return [{"task": task, "learner": name, "needed": n} for name, n in needed.items()]
+
+
+def proved(task, planned, **medians):
+    return [
+        {"task": task, "learner": name, "median": n, "planned": planned}
+        for name, n in medians.items()
+    ]
+
+
+class TestSummary:
+    SETTINGS = RaceSettings(most=1000, most_to_prove=8000)
+
+    def test_ratios_to_the_best_other(self):
+        rows = right("a", Sieve=100, Exp4=400, Uniform=200) + right("b", Uniform=300, Sieve=600)
+        found = summary(rows, [], self.SETTINGS)
+        assert found["right"] == {
+            "a": {"best_other": "Uniform", "ratio": 0.5},
+            "b": {"best_other": "Uniform", "ratio": 2.0},
+        }
+        assert found["right_mean"] == pytest.approx(1.0)
+        assert found["right_means"] == pytest.approx({"Exp4": 0.25, "Uniform": 1.0})
+        assert (found["proved"], found["proved_mean"]) == ({}, {})
+
+    def test_peers_from_outside_do_not_count(self):
+        rows = right("a", Sieve=100, VowpalWabbit=10, Uniform=200)
+        assert summary(rows, [], self.SETTINGS)["right"]["a"]["best_other"] == "Uniform"
+        rows = right("a", Sieve=100, VowpalWabbit=10)
+        assert summary(rows, [], self.SETTINGS)["right"] == {}
+
+    def test_others_that_were_given_up_count_with_the_most(self):
+        found = summary(right("a", Sieve=100, Exp4=None, Uniform=None), [], self.SETTINGS)
+        assert found["right"]["a"]["ratio"] == 0.1
+        found = summary(right("a", Sieve=100, Exp4=None, Uniform=900), [], self.SETTINGS)
+        assert found["right"]["a"] == {"best_other": "Uniform", "ratio": pytest.approx(1 / 9)}
+
+    def test_given_up_at_the_last_budget(self):
+        """What lies between it and the most was never looked at."""
+        rows = right("a", Sieve=100, Uniform=None, VowpalWabbit=None)
+        for row, last in zip(rows, (800, 800, 400), strict=True):
+            row["budgets"] = [20, last]
+        found = summary(rows, [], self.SETTINGS)
+        assert found["right"]["a"]["ratio"] == 0.125
+        assert found["right_means"] == pytest.approx({"Uniform": 0.125, "VowpalWabbit": 0.25})
+
+    def test_no_mean_without_the_sieve(self):
+        """Where it was given up itself there is no ratio, and so no mean of them all."""
+        rows = right("a", Sieve=None, Uniform=200) + right("b", Sieve=100, Uniform=200)
+        found = summary(rows, [], self.SETTINGS)
+        assert found["right"]["a"] == {"best_other": "Uniform", "ratio": None}
+        assert found["right"]["b"]["ratio"] == 0.5
+        assert found["right_mean"] is None
+        assert summary(right("a", Uniform=200), [], self.SETTINGS)["right"] == {}
+
+    def test_certificates(self):
+        rows = proved("a", 40_000, Sieve=1000, Uniform=4000, PolicyElimination=None)
+        rows += proved("b", 10_000, Sieve=2000, Uniform=4000)
+        found = summary([], rows, self.SETTINGS)
+        assert found["proved"] == {
+            "a": {"Uniform": 0.25, "PolicyElimination": 0.125, "plan": 0.025},
+            "b": {"Uniform": 0.5, "plan": 0.2},
+        }
+        assert found["proved_mean"] == pytest.approx(
+            {"Uniform": sqrt(0.125), "PolicyElimination": 0.125, "plan": sqrt(0.005)}
+        )
+        assert (found["right"], found["right_mean"]) == ({}, None)
+
+    def test_certificates_that_the_sieve_did_not_reach(self):
+        rows = proved("a", 40_000, Sieve=None, Uniform=4000)
+        assert summary([], rows, self.SETTINGS)["proved"]["a"] == {"Uniform": None, "plan": None}
+        assert summary([], rows, self.SETTINGS)["proved_mean"] == {"Uniform": None, "plan": None}
+        assert summary([], proved("a", 9, Uniform=1), self.SETTINGS)["proved"] == {}
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+@pytest.fixture
+def quick(measured, monkeypatch):
+    """The command with short settings; names of the cells that were measured."""
+    monkeypatch.setattr(measuring, "RaceSettings", lambda seeds: SHORT._replace(seeds=seeds))
+    return measured
+
+
+class TestCommand:
+    ARGUMENTS = ("bench", "samples", "--tasks", "tiny, gone", "--learners", "Sieve,Exp4,Uniform")
+
+    def invoke(self, *arguments):
+        return CliRunner().invoke(main, [*self.ARGUMENTS, "--seeds", "2", *arguments])
+
+    def test_tables_json_and_figures(self, quick, tmp_path):
+        printed = self.invoke("--out", str(tmp_path / "new"))
+        assert printed.exit_code == 0, printed.output
+        text = " ".join(printed.output.split())
+        for words in (
+            "Rounds until 95% of the seeds are right",
+            "Median rounds until epsilon is certified",
+            "The Sieve's rounds to be right by those of the best other learner",
+            "The Sieve's rounds by those of others, in the geometric mean over tasks",
+            "│ gone │ gone could not be downloaded: no network │",
+        ):
+            assert words in text
+        saved = json.loads((tmp_path / "new" / "samples.json").read_text())
+        assert saved["settings"]["seeds"] == 2
+        for name in ("right.svg", "curves.svg", "certified.svg"):
+            assert (tmp_path / "new" / name).read_text().startswith("<?xml")
+        cells = len(quick)
+        report = tmp_path / "report.html"
+        machine = self.invoke("--json", "--out", str(tmp_path / "new"), "--report", str(report))
+        assert "gone could not be downloaded" in report.read_text(encoding="utf-8")
+        assert json.loads(machine.stdout) == saved
+        assert len(quick) == cells == 5
+
+    def test_nothing_is_written_unless_asked(self, quick, tmp_path, monkeypatch):
+        monkeypatch.chdir(tmp_path)
+        machine = self.invoke("--json")
+        assert {row["task"] for row in json.loads(machine.stdout)["picking"]} == {"tiny"}
+        assert list(tmp_path.iterdir()) == []
+
+    def test_nothing_to_measure(self, quick, tmp_path):
+        """The folder is made all the same, and the reason is told."""
+        arguments = ["bench", "samples", "--tasks", "gone", "--learners", "Uniform"]
+        printed = CliRunner().invoke(main, [*arguments, "--out", str(tmp_path / "new")])
+        assert printed.exit_code == 0, printed.output
+        assert "gone could not be downloaded" in printed.output
+        assert json.loads((tmp_path / "new" / "samples.json").read_text())["picking"] == []
+
+    @pytest.mark.parametrize("tasks", ["tiny", "nowhere"])
+    def test_the_bar_ends_with_the_race(self, quick, tmp_path, monkeypatch, tasks):
+        """When all cells were kept, and when there is no race, too."""
+        terminal = Terminal()
+        monkeypatch.setattr(sys, "stderr", terminal)
+        monkeypatch.setenv("TERM", "xterm")
+        arguments = ["--tasks", tasks, "--learners", "Exp4", "--seeds", "2", "--out", str(tmp_path)]
+        for _ in range(2):
+            with suppress(ps.InvalidArgumentError):
+                samples.main(arguments, standalone_mode=False)
+            text = terminal.getvalue()
+            assert text.count(HIDE) == text.count(SHOW) > 0
+            assert text.rindex(SHOW) > text.rindex(HIDE)
+
+    @pytest.mark.parametrize(
+        ("option", "message"),
+        [("--tasks", "tasks must be among"), ("--learners", "learners must be among")],
+    )
+    def test_unknown_names(self, quick, option, message):
+        result = CliRunner().invoke(main, ["bench", "samples", option, "nobody"])
+        assert result.exit_code != 0
+        assert message in result.output
+        assert "'nobody'" in result.output
+        assert "Traceback" not in result.output
+        assert quick == []
+
+
+class TestDocumentation:
+    """The page shows what was measured."""
+
+    ROOT = Path(__file__).parents[3]
+    PAGE = (ROOT / "docs" / "race.md").read_text()
+    RESULT = json.loads((ROOT / "benchmarks" / "samples" / "samples.json").read_text())
+
+    @pytest.mark.parametrize("kind", ["picking", "proving"])
+    def test_tables(self, kind):
+        key = "needed" if kind == "picking" else "median"
+        lines = self.PAGE.splitlines()
+        for row in self.RESULT[kind]:
+            shown = [line for line in lines if line.startswith(f"| {row['task']} |")]
+            number = "over" if row[key] is None else f" {row[key]:,.0f} "
+            assert any(number in line for line in shown), (row["task"], row["learner"])
+
+    def test_means(self):
+        summary = self.RESULT["summary"]
+        assert f"The geometric mean is {summary['right_mean']:.2f}:" in self.PAGE
+        for name, mean in summary["right_means"].items():
+            if name != "VowpalWabbit":
+                assert f"| {name} | {mean:.2f} |\n" in self.PAGE
+        for name in ("Uniform", "PolicyElimination"):
+            assert f" {summary['proved_mean'][name]:.2f} of " in self.PAGE

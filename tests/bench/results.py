@@ -1,0 +1,145 @@
+"""Made-up results of benchmarks, by kind, for tests of what is shown of them."""
+
+from typing import Any
+
+from policysieve.bench.race.measuring import RaceSettings, summary
+
+SETTINGS = RaceSettings(seeds=2, proof_seeds=1, most=1000, most_to_prove=9000)
+
+
+def picked(task: str, learner: str, needed: float | None) -> dict[str, Any]:
+    return {
+        "task": task,
+        "learner": learner,
+        "needed": needed,
+        "budgets": [20, 30, 45],
+        "mean": [0.3, 0.1, 0.0],
+        "low": [0.2, 0.05, 0.0],
+        "high": [0.4, 0.2, 0.1],
+        "right": [0.0, 0.5, 1.0],
+    }
+
+
+def proved(task: str, learner: str, median: float | None) -> dict[str, Any]:
+    return {"task": task, "learner": learner, "median": median, "false": 0, "planned": 7000}
+
+
+def grown(sweep: str, learner: str, rounds: tuple[int | None, ...], kind: str) -> dict[str, Any]:
+    known = None not in rounds
+    return {
+        "sweep": sweep,
+        "summary": f"about {sweep}",
+        "axis": "actions K",
+        "kind": kind,
+        "learner": learner,
+        "points": [
+            {"x": x, "rate": 10.0 * x, "rounds": n, "most": 999, "lower_bound": 2.0 * x}
+            for x, n in zip((2, 4, 8), rounds, strict=True)
+        ],
+        **{
+            key: value if known else None
+            for key, value in {"slope": 1.0, "low": 0.8, "high": 1.2, "predicted": 1.1}.items()
+        },
+        "verdict": "as predicted" if known else "unknown",
+    }
+
+
+def classified(task: str, contestant: str, *mean: float) -> dict[str, Any]:
+    return {
+        "task": task,
+        "contestant": contestant,
+        "checkpoints": [1000, 2000, 5000][: len(mean)],
+        "mean": list(mean),
+        "low": [value / 2 for value in mean],
+        "high": list(mean),
+        "rounds_per_second": 1234.5,
+        "options": {"rate": 0.123456789},
+    }
+
+
+PICKING = [
+    picked("one", "Uniform", 400.0),
+    picked("one", "Sieve", 80.0),
+    picked("two", "Sieve", None),
+]
+PROVING = [proved("one", "Uniform", None), proved("one", "Sieve", 4000.0)]
+
+BENCHES: dict[str, dict[str, Any]] = {
+    "speed": {
+        "low_variance_against_naive": {"rounds_per_second": 1e6, "ratio": 99.0},
+        "memory_bandwidth": {"event_seconds": 1e-4, "share": 0.6},
+        "growth": {
+            "n_policies": [100, 1000],
+            "rewarded_seconds": [1e-6, 1e-5],
+            "unrewarded_seconds": [1e-8, 1e-8],
+            "rewarded_slope": 1.0,
+            "unrewarded_slope": 0.0,
+        },
+        "exploration_by_optimization": {
+            "closed_form_microseconds": {"10": 0.1, "100": 0.5},
+            "rounds_per_second": 3e5,
+            "ratio": 1.25,
+        },
+        "certificate": {"seconds": 0.5, "share": 0.25},
+        "peak_memory": {"table_megabytes": 16.0, "megabytes_beyond_the_table": 133.0},
+    },
+    "certificates": {
+        "false": [
+            {
+                "method": method,
+                "explorer": "greedy",
+                "runs": 300,
+                "false": false,
+                "delta": 0.2,
+                "limit": 80,
+            }
+            for method, false in (("betting", 4), ("empirical_bernstein", 7))
+        ],
+        "power": [
+            {
+                "n_actions": n_actions,
+                "source": "low_variance",
+                "seeds": 5,
+                "max_rounds": 9000,
+                "rounds": {"betting": 100.0 * n_actions, "empirical_bernstein": None},
+            }
+            for n_actions in (10, 30)
+        ],
+    },
+    "samples": {
+        "settings": SETTINGS._asdict(),
+        "skipped": {"letter": "letter could not be downloaded"},
+        "picking": PICKING,
+        "proving": PROVING,
+        "summary": summary(PICKING, PROVING, SETTINGS),
+    },
+    "scaling": {
+        "settings": {"seeds": 2, "full": False},
+        "sweeps": [
+            grown("few", "Uniform", (100, 200, 400), "right"),
+            grown("few", "Sieve", (20, 40, None), "right"),
+            grown("few", "Sieve", (50, 99, 201), "certified"),
+        ],
+        "variance": [
+            {
+                "explore_rounds": n,
+                "true": 5000 / n,
+                "observable": 20_000 / n,
+                "bound": 50_000 / n,
+                "rate": 30_000 / n,
+                "uniform": 40.0,
+            }
+            for n in (100, 1000)
+        ],
+    },
+    "classify": {
+        "settings": {"seeds": 2, "rounds": 5000, "batch": 50, "most_seconds": 180.0},
+        "skipped": {"peer": "peer needs another package"},
+        "rows": [
+            classified("digits", "policysieve", 0.25, 0.5, 0.75),
+            classified("digits", "peer_slow", 0.2, 0.3),
+            classified("digits", "peer_fast", 0.2, 0.3, 0.6),
+            classified("digits", "supervised", 0.8, 0.9, 0.95),
+        ],
+    },
+}

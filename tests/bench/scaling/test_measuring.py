@@ -1,0 +1,225 @@
+"""How rounds grow: sweeps, cells, slopes, and what the command says."""
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from math import log
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+import policysieve as ps
+from policysieve import theory
+from policysieve.bench import cells
+from policysieve.bench.code import code_version
+from policysieve.bench.racers import RACERS
+from policysieve.bench.scaling import measuring, worlds
+from policysieve.bench.scaling.measuring import ScalingSettings, scaling
+from policysieve.bench.scaling.sweeps import RATES, SWEEPS, Sweep
+from policysieve.cli import main
+
+TINY = Sweep(
+    "tiny",
+    "both terms, small",
+    "actions K",
+    worlds.both_terms,
+    "n_actions",
+    {"epsilon": 0.2, "sparsity": 2},
+    small=(2, 3, 4),
+    full=(2, 3, 4, 5),
+    learners=("Uniform", "Sieve"),
+    lower_bound=theory.lower_bound_rare_context,
+)
+
+
+@pytest.fixture
+def quick(monkeypatch):
+    """A small sweep, small designs, in this process."""
+    monkeypatch.setattr(cells, "ProcessPoolExecutor", lambda _workers, **_: ThreadPoolExecutor(1))
+    monkeypatch.setattr(cells, "as_completed", list)
+    monkeypatch.setitem(SWEEPS, "tiny", TINY)
+    monkeypatch.setattr(measuring, "_EXPLORE", (100, 400))
+    monkeypatch.setattr(measuring, "_DESIGN", {"n_actions": 8, "sparsity": 2, "epsilon": 0.1})
+
+
+class TestSweeps:
+    @pytest.mark.parametrize("sweep", SWEEPS.values(), ids=list(SWEEPS))
+    def test_points_are_worlds_with_few_right_answers(self, sweep):
+        points = sweep.points(full=False)
+        xs = [point.x for point in points]
+        assert xs == sorted(xs)
+        assert len(set(xs)) == len(xs) >= 4
+        assert set(sweep.small) & set(sweep.full)
+        for point in (points[0], points[-1]):
+            world, policies = point.task.build(1)
+            values = world.values(policies)
+            assert 0 < (values >= values.max() - point.task.epsilon).sum() < len(values)
+            assert point.log_n_policies == pytest.approx(log(policies.n_policies))
+            assert point.problem.epsilon == point.task.epsilon == point.settings["epsilon"]
+            assert policies.check_fits(point.problem) is None
+
+    @pytest.mark.parametrize("sweep", SWEEPS.values(), ids=list(SWEEPS))
+    @pytest.mark.parametrize("full", [False, True])
+    def test_theory_has_something_to_say_everywhere(self, sweep, full):
+        for point in sweep.points(full=full):
+            for learner in sweep.learners:
+                assert learner in RACERS
+                for rate in (sweep.rates[learner], RATES[learner], sweep.lower_bound):
+                    if rate is not None:
+                        assert rate(point.problem, point.log_n_policies) > 0
+
+    def test_epsilon_is_drawn_as_its_inverse(self):
+        assert [point.x for point in SWEEPS["hidden_arm"].points(full=False)] == pytest.approx(
+            [5, 1 / 0.14, 10, 1 / 0.07]
+        )
+
+    def test_both_sides_of_the_crossover(self):
+        """epsilon = s/K lies between the sweeps of few and of many actions."""
+        few, many = SWEEPS["actions_few"], SWEEPS["actions_many"]
+        assert max(few.full) < few.fixed["sparsity"] / few.fixed["epsilon"]
+        assert min(many.full) > many.fixed["sparsity"] / many.fixed["epsilon"]
+
+
+class TestScaling:
+    def test_a_row_for_each_line(self, quick):
+        result = scaling(["tiny"], settings=ScalingSettings(seeds=3))
+        assert result["code"] == code_version()
+        assert [(row["kind"], row["learner"]) for row in result["sweeps"]] == [
+            ("right", "Uniform"),
+            ("right", "Sieve"),
+            ("certified", "Uniform"),
+            ("certified", "Sieve"),
+        ]
+        for row in result["sweeps"]:
+            assert (row["sweep"], row["axis"]) == ("tiny", "actions K")
+            assert [point["x"] for point in row["points"]] == [2, 3, 4]
+            for point, at in zip(row["points"], TINY.points(full=False), strict=True):
+                rate = RATES[row["learner"]](at.problem, at.log_n_policies)
+                assert point["rate"] == rate
+                assert point["most"] >= (2 if row["kind"] == "right" else 4) * rate
+                assert point["lower_bound"] == theory.lower_bound_rare_context(
+                    at.problem, at.log_n_policies
+                )
+                assert 20 <= point["rounds"] <= point["most"]
+            assert row["low"] <= row["slope"] <= row["high"]
+        assert [row["explore_rounds"] for row in result["variance"]] == [100, 400]
+        assert json.loads(json.dumps(result, allow_nan=False)) == result
+
+    def test_full_has_more_points(self, quick, monkeypatch):
+        monkeypatch.setattr(measuring, "_EXPLORE_FULL", (100,))
+        result = scaling(["tiny"], settings=ScalingSettings(seeds=1, full=True))
+        assert [len(row["points"]) for row in result["sweeps"]] == [4] * 4
+        assert len(result["variance"]) == 1
+
+    def test_finished_cells_are_not_run_again(self, quick, tmp_path, monkeypatch):
+        first = scaling(["tiny"], settings=ScalingSettings(seeds=2), folder=tmp_path)
+        monkeypatch.setattr(measuring, "_rounds", None)
+        monkeypatch.setattr(measuring, "_variance", None)
+        assert scaling(["tiny"], settings=ScalingSettings(seeds=2), folder=tmp_path) == first
+
+    def test_changed_worlds_are_run_anew(self, quick, tmp_path, monkeypatch):
+        first = scaling(["tiny"], settings=ScalingSettings(seeds=2), folder=tmp_path)
+        changed = replace(TINY, fixed={"epsilon": 0.1, "sparsity": 2})
+        monkeypatch.setitem(SWEEPS, "tiny", changed)
+        other = scaling(["tiny"], settings=ScalingSettings(seeds=2), folder=tmp_path)
+        assert other["variance"] == first["variance"]
+        assert other["sweeps"][0]["points"] != first["sweeps"][0]["points"]
+
+    def test_unknown_sweeps(self):
+        with pytest.raises(ps.InvalidArgumentError, match=r"sweeps must be among .*, got 'no'"):
+            scaling(["no"])
+
+
+class TestVariance:
+    def test_bounds_hold_and_fall(self, quick):
+        rows = [measuring._variance(n, 5) for n in (100, 1000, 10_000)]
+        for row in rows:
+            assert row["over_observable"] == 0
+            assert row["true"] <= row["largest"] <= row["bound"]
+            assert row["true"] < row["observable"] < row["bound"]
+            assert row["uniform"] == pytest.approx(8 * 0.7)
+        for key in ("observable", "bound"):
+            assert rows[0][key] > rows[1][key] > rows[2][key]
+        assert rows[0]["true"] > rows[2]["true"]
+
+
+class TestCommand:
+    def invoke(self, *arguments):
+        return CliRunner().invoke(main, ["bench", "scaling", "--sweeps", "tiny", *arguments])
+
+    def test_tables_json_and_figures(self, quick, tmp_path):
+        printed = self.invoke("--seeds", "2", "--out", str(tmp_path / "new"))
+        assert printed.exit_code == 0, printed.output
+        text = " ".join(printed.output.split())
+        for words in (
+            "Slope of log rounds",
+            "Rounds until right on the lower bounds' own instances",
+            "Largest variance term of a design",
+        ):
+            assert words in text
+        saved = json.loads((tmp_path / "new" / "scaling.json").read_text())
+        assert saved["settings"] == {"seeds": 2, "full": False}
+        for name in ("right.svg", "certified.svg", "slopes.svg", "variance.svg"):
+            assert (tmp_path / "new" / name).read_text().startswith("<?xml")
+        report = tmp_path / "report.html"
+        again = ("--seeds", "2", "--json", "--out", str(tmp_path / "new"), "--report", str(report))
+        machine = self.invoke(*again)
+        assert "How rounds grow" in report.read_text(encoding="utf-8")
+        assert json.loads(machine.stdout) == saved
+
+    @pytest.mark.parametrize(("options", "seeds"), [((), 10), (("--full",), 40)])
+    def test_sizes(self, quick, monkeypatch, options, seeds):
+        seen = []
+
+        def measure(sweeps, *, settings, folder, progress):
+            seen.append(settings)
+            return {"sweeps": [], "variance": [], "settings": settings._asdict()}
+
+        monkeypatch.setattr(measuring, "scaling", measure)
+        assert self.invoke("--json", *options).exit_code == 0
+        assert seen == [ScalingSettings(seeds=seeds, full=bool(options))]
+
+    def test_unknown_names(self):
+        result = CliRunner().invoke(main, ["bench", "scaling", "--sweeps", "nobody"])
+        assert result.exit_code == 1
+        assert "sweeps must be among" in result.output
+
+
+class TestDocumentation:
+    """The page shows what was measured."""
+
+    ROOT = Path(__file__).parents[3]
+    PAGE = (ROOT / "docs" / "scaling.md").read_text()
+    RESULT = json.loads((ROOT / "benchmarks" / "scaling" / "scaling.json").read_text())
+
+    def test_slopes(self):
+        shown = [line for line in self.PAGE.splitlines() if line.startswith("| ")]
+        for row in self.RESULT["sweeps"]:
+            start = f"| {row['sweep']} | {row['kind']} | {row['learner']} |"
+            (line,) = [line for line in shown if line.startswith(start)]
+            if row["slope"] is None:
+                assert "| - |" in line
+                continue
+            interval = f"{row['low']:.2f} to {row['high']:.2f}"
+            numbers = f" {row['slope']:.2f} | {interval} | {row['predicted']:.2f} "
+            assert line == f"{start}{numbers}| {row['verdict']} |"
+
+    def test_variance(self):
+        for row in self.RESULT["variance"]:
+            numbers = [f"{row[key]:.3g}" for key in ("true", "observable", "bound", "rate")]
+            assert f"| {row['explore_rounds']:,} | {' | '.join(numbers)} |" in self.PAGE
+
+    def test_lower_bounds(self):
+        for row in self.RESULT["sweeps"]:
+            last = row["points"][-1]
+            if row["kind"] == "right" and last["lower_bound"] and last["rounds"]:
+                ratio = last["rounds"] / last["lower_bound"]
+                line = (
+                    f"| {row['sweep']} | {row['learner']} | {last['rounds']:,.0f} | "
+                    f"{last['lower_bound']:,.0f} | {ratio:.1f} |"
+                )
+                assert line in self.PAGE
+
+    def test_how_much_was_measured(self):
+        assert f"{self.RESULT['settings']['seeds']} seeds" in self.PAGE
