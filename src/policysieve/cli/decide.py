@@ -12,7 +12,7 @@ from policysieve.cli.output import print_json, print_text
 
 if TYPE_CHECKING:
     from policysieve.exploration import Exploration
-    from policysieve.formats import Rounds
+    from policysieve.log import Rounds
 
 __all__ = ["decide"]
 
@@ -54,12 +54,12 @@ def decide(
     Rows are in the order of the contexts, with their ids and times, if these have any. Contexts are
     read in pieces, so there may be more than fit into memory.
     """
-    from policysieve.cli.loading import load_policies
+    from policysieve.cli.loading import listed, load_policies
     from policysieve.exploration import Exploration
     from policysieve.exploration.design_file import DesignFile
 
     problem = DesignFile.read(design).problem
-    candidates = load_policies(policies, problem.n_actions, problem.slate_size)
+    candidates = listed(load_policies(policies, problem.n_actions, problem.slate_size))
     exploration = Exploration.load(design, candidates, rng=seed)
     rounds, smallest = _write(exploration, contexts, out)
     floor = exploration.floor
@@ -83,10 +83,8 @@ def decide(
 
 def _write(exploration: "Exploration", contexts: str, out: Path) -> tuple[int, float]:
     """Write the decisions; returns how many there are, and their smallest propensity."""
-    from policysieve.cache import whole_or_nothing
     from policysieve.errors import InvalidArgumentError
     from policysieve.formats.registry import find_format
-    from policysieve.formats.rounds import Layout
 
     format = find_format(out, None)
     if format.name not in _FORMATS:
@@ -109,25 +107,15 @@ def _write(exploration: "Exploration", contexts: str, out: Path) -> tuple[int, f
     first = next(batches, None)
     if first is None:
         raise InvalidArgumentError(f"--contexts must hold at least one, {contexts} is empty")
-    shown = first.contexts
-    layout = Layout(
-        shown.shape[1:],
-        shown.dtype,
-        first.actions.shape[1],
-        first.ids is not None,
-        first.times is not None,
-    )
-    format.not_held(layout)
-    with whole_or_nothing(out) as partial:
-        every = counted(chain([first], batches))
-        format.write(partial, layout, every, exploration.problem.n_actions, False)
+    format.not_held(first.layout)
+    format.save(out, counted(chain([first], batches)), first.layout)
     return count, smallest
 
 
 def _decisions(exploration: "Exploration", source: str) -> Iterator["Rounds"]:
     import numpy as np
 
-    from policysieve.formats import Rounds
+    from policysieve.log import Rounds
 
     for contexts, ids, times in _contexts(source):
         made = exploration.ask(contexts)
@@ -137,10 +125,10 @@ def _decisions(exploration: "Exploration", source: str) -> Iterator["Rounds"]:
 
 def _contexts(source: str) -> Iterator[tuple[Any, Any, Any]]:
     """Contexts of a .npy array or of another file, in pieces, with the ids and times of that."""
-    from policysieve.formats import open_rounds
+    from policysieve.formats import open_contexts
 
     if not source.endswith(".npy"):
-        for rounds in open_rounds(source, contexts_only=True):
+        for rounds in open_contexts(source):
             yield rounds.contexts, rounds.ids, rounds.times
         return
     array = _array(source)

@@ -4,7 +4,6 @@ from policysieve.evidence.accuracy import Accuracy, accuracy_from
 from policysieve.evidence.certificate import Certificate, Evidence
 from policysieve.evidence.estimates import Estimates
 from policysieve.evidence.events import ContextEvents, Events, rewarded_events
-from policysieve.evidence.health import LogHealth, check_log
 from policysieve.evidence.implicit import ImplicitEstimates, LeaderIntervals, estimates_of
 from policysieve.evidence.implicit_evidence import ImplicitEvidence
 from policysieve.evidence.intervals import ValueIntervals, empirical_bernstein
@@ -20,11 +19,9 @@ __all__ = [
     "ImplicitEstimates",
     "ImplicitEvidence",
     "LeaderIntervals",
-    "LogHealth",
     "Selection",
     "ValueIntervals",
     "accuracy_from",
-    "check_log",
     "empirical_bernstein",
     "estimates_of",
     "rewarded_events",

@@ -11,8 +11,8 @@ from zipfile import BadZipFile
 import numpy as np
 import numpy.typing as npt
 
-from policysieve.cache import read_archive, whole_or_nothing
 from policysieve.errors import FileFormatError, InvalidArgumentError
+from policysieve.files import read_archive, whole_or_nothing
 from policysieve.policies import Policies
 from policysieve.problem import Problem
 
@@ -55,7 +55,7 @@ class DesignFile:
             "mixing": self.mixing,
             "variance_bound": self.variance_bound,
         }
-        with whole_or_nothing(Path(path)) as partial, open(partial, "wb") as file:
+        with whole_or_nothing(path) as partial, open(partial, "wb") as file:
             np.savez_compressed(
                 file, header=json.dumps(header), support=self.support, shares=self.shares
             )

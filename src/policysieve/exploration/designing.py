@@ -15,7 +15,7 @@ from policysieve.exploration.hedge import AveragedHedge, Hedge, HedgeSettings, S
 from policysieve.exploration.implicit_hedge import ImplicitHedge
 from policysieve.exploration.marginal_mixture import MarginalExploration
 from policysieve.exploration.mixture import Exploration, MixedExploration
-from policysieve.log import Log
+from policysieve.log import AnyLog, Log
 from policysieve.planning import estimation_rounds, plan
 from policysieve.policies import AnyPolicies, ImplicitPolicies, Policies
 from policysieve.problem import Problem
@@ -37,7 +37,7 @@ _BLOCK_BYTES = 1 << 28  # of actions evaluated at once
 
 @overload
 def design(
-    log: Log,
+    log: AnyLog,
     policies: Policies,
     problem: Problem,
     *,
@@ -47,7 +47,7 @@ def design(
 ) -> Exploration: ...
 @overload
 def design(
-    log: Log,
+    log: AnyLog,
     policies: ImplicitPolicies,
     problem: Problem,
     *,
@@ -57,7 +57,7 @@ def design(
 
 
 def design(
-    log: Log,
+    log: AnyLog,
     policies: AnyPolicies,
     problem: Problem,
     *,
@@ -69,9 +69,9 @@ def design(
 
     Parameters
     ----------
-    log : Log
+    log : Log, LogFile, path or paths
         Rounds in the order of their decisions, explored uniformly or not; more of them make a
-        better design.
+        better design. Files may be of any format.
     policies, problem
         They must fit the log.
     mixing : float, optional
@@ -87,6 +87,7 @@ def design(
         If the log is empty or does not fit; rows are named.
     """
     policies.check_fits(problem)
+    log = Log.load(log)
     if not len(log):
         raise InvalidArgumentError("log must have at least one round, got none")
     as_rewards(log.rewards, len(log), log.slate_size, problem.sparsity)

@@ -9,8 +9,8 @@ from matplotlib.ticker import MaxNLocator
 from policysieve.report.style import BLUE, INK, VERMILION, legend, look, new_figure
 
 if TYPE_CHECKING:
-    from policysieve.evidence import LogHealth
     from policysieve.evidence.weights import MeanWeights
+    from policysieve.health import LogHealth
 
 __all__ = ["mean_weights"]
 

