@@ -33,7 +33,8 @@ Command = Callable[..., Any]
 
 _POLICIES_HELP = (
     "A .npy table of actions, of shape (n_contexts, n_policies); a .npz with linear weights, of "
-    "shape (n_policies, n_actions, n_features); or module:attribute."
+    "shape (n_policies, n_actions, n_features); or module:attribute, a class of policies or a "
+    "function that returns one."
 )
 
 

@@ -17,7 +17,7 @@ __all__ = ["MISSING", "BadRow", "Report", "Rules", "check_rounds", "nothing_read
 
 MISSING = (
     "the reward is missing; if its deadline has passed, count it as 0 (--missing-reward 0, or "
-    "missing_reward=0)"
+    "missing_reward=0 of LogFile and convert)"
 )
 _FIRST_SECOND, _LAST_SECOND = -62_135_596_800.0, 253_402_300_799.0  # years 1 and 9999
 
@@ -163,8 +163,8 @@ def _out_of_range(reward: float, rules: Rules) -> str:
     if rules.reward_range is None:
         return (
             f"the reward {reward:g} is outside [0, 1]; declare the range of the rewards "
-            "(--reward-range LOW HIGH, or reward_range=(low, high)), where costs count as minus "
-            "rewards"
+            "(--reward-range LOW HIGH, or reward_range=(low, high) of LogFile and convert), where "
+            "costs count as minus rewards"
         )
     low, high = rules.reward_range
     return f"the reward {reward:g} is outside the declared range [{low:g}, {high:g}]"
