@@ -13,7 +13,7 @@ import pytest
 import policysieve as ps
 from policysieve.log import LogFile
 from policysieve.worlds import datasets, readers
-from policysieve.worlds.catalogue import CATALOGUE, LOGS, Entry
+from policysieve.worlds.catalogue import CATALOGUE, LOGS, DatasetEntry
 from policysieve.worlds.datasets import dataset_files, fetch_log, is_cached, load_dataset
 from tests.datasets import needs_dataset, needs_log
 
@@ -178,7 +178,7 @@ def shop(tmp_path, monkeypatch):
     monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path))
 
     def entry(name, content, n_rows, n_features):
-        return Entry(
+        return DatasetEntry(
             name=name,
             n_rows=n_rows,
             n_features=n_features,
