@@ -1,17 +1,30 @@
-"""Files that are whole or not there, and archives of arrays."""
+"""Paths, files that are whole or not there, and archives of arrays."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-__all__ = ["read_archive", "whole_or_nothing", "write_whole"]
+from policysieve.errors import InvalidArgumentError
+
+__all__ = ["AnyPath", "Paths", "as_paths", "read_archive", "whole_or_nothing", "write_whole"]
+
+AnyPath = str | os.PathLike[str]
+Paths = AnyPath | Sequence[AnyPath]
+
+
+def as_paths(paths: Paths) -> list[Path]:
+    """One path or several as a list."""
+    every = [paths] if isinstance(paths, str | os.PathLike) else paths
+    if not every:
+        raise InvalidArgumentError("paths must name at least one file, got none")
+    return [Path(path) for path in every]
 
 
 @contextmanager
-def whole_or_nothing(path: str | os.PathLike[str]) -> Iterator[Path]:
+def whole_or_nothing(path: AnyPath) -> Iterator[Path]:
     """A new name in the same folder to write to, which becomes `path` when all went well.
 
     If anything goes wrong, what was written is removed, and `path` is what it was before.
@@ -27,13 +40,13 @@ def whole_or_nothing(path: str | os.PathLike[str]) -> Iterator[Path]:
         partial.unlink(missing_ok=True)
 
 
-def write_whole(path: str | os.PathLike[str], data: bytes) -> None:
+def write_whole(path: AnyPath, data: bytes) -> None:
     """Write a file so that readers see all of it or what was there before."""
     with whole_or_nothing(path) as partial:
         partial.write_bytes(data)
 
 
-def read_archive(path: str | os.PathLike[str], *names: str) -> list[Any]:
+def read_archive(path: AnyPath, *names: str) -> list[Any]:
     """Arrays of a ``.npz`` file by name; `KeyError` if one is missing, `TypeError` for ``.npy``."""
     import numpy as np
 

@@ -8,6 +8,8 @@ import pytest
 
 import policysieve as ps
 from policysieve.formats import FORMATS, convert
+from policysieve.formats.table import ScalarCells
+from policysieve.formats.text import TextRow, plain_lines, text_format
 from policysieve.log import Rounds, open_log
 from tests.formats.rounds import write
 
@@ -237,6 +239,42 @@ class TestErrorsNameTheFile:
 FORMATS_BY_SUFFIX = {
     suffix: one.name for one in reversed(FORMATS.values()) for suffix in one.suffixes
 }
+
+
+def test_a_new_format_needs_its_line_in_the_table_alone(tmp_path, monkeypatch):
+    """Two numbers a line: the action, and the reward in percent."""
+
+    class Reader:
+        def __init__(self, _rules):
+            self.contexts = ScalarCells()
+
+        def raw_rows(self, path):
+            return plain_lines(path)
+
+        def row(self, raw):
+            action, percent = raw.text.split()
+            return TextRow("0", [int(action)], [0.25], [int(percent) / 100])
+
+    def text(batches, _layout, _n_actions):
+        for rounds in batches:
+            for action, reward in zip(rounds.actions[:, 0], rounds.rewards[:, 0], strict=True):
+                yield f"{action} {reward * 100:.0f}\n"
+
+    mine = text_format(
+        name="mine",
+        title="pairs of numbers",
+        suffixes=(".mine",),
+        reader=Reader,
+        text=text,
+        not_held=lambda _layout: ("contexts",),
+    )
+    monkeypatch.setitem(FORMATS, "mine", mine)
+    LOG.save(tmp_path / "log.parquet")
+    assert convert(tmp_path / "log.parquet", tmp_path / "log.mine").not_held == ("contexts",)
+    log = ps.Log.load(tmp_path / "log.mine")
+    np.testing.assert_array_equal(log.actions, LOG.actions)
+    np.testing.assert_array_equal(log.rewards, LOG.rewards)
+    assert ps.check_log([tmp_path / "log.mine"] * 2, n_actions=4).rounds == 1800
 
 
 def test_a_log_file_says_what_it_is(tmp_path):

@@ -1,7 +1,6 @@
 """From one format to another, in pieces: all of a file or nothing."""
 
 import json
-import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
@@ -10,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from policysieve.files import whole_or_nothing
-from policysieve.formats.registry import Paths, as_paths, find_format, open_source
+from policysieve.files import AnyPath, Paths, as_paths, whole_or_nothing
+from policysieve.formats.registry import find_format, open_source
 from policysieve.formats.rules import BadRow, Rules, nothing_read
 from policysieve.log import Rounds
 
@@ -64,7 +63,7 @@ class Conversion:
 
 def convert(
     source: Paths,
-    target: str | os.PathLike[str],
+    target: AnyPath,
     *,
     from_format: str | None = None,
     to_format: str | None = None,
@@ -109,7 +108,7 @@ def convert(
     rules = Rules(
         reward_range=reward_range,
         n_actions=n_actions,
-        missing_rewards=False,
+        allow_missing=False,
         missing_reward=missing_reward,
     )
     skipped = 0

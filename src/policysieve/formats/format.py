@@ -1,13 +1,12 @@
 """What a format is: how its files are opened, written, and what they cannot hold."""
 
-import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from policysieve.errors import InvalidArgumentError
-from policysieve.files import whole_or_nothing
+from policysieve.files import AnyPath, whole_or_nothing
 from policysieve.formats.rules import Report, Rules
 from policysieve.log import Layout, Rounds
 
@@ -69,7 +68,7 @@ class Format:
 
     def save(
         self,
-        path: str | os.PathLike[str],
+        path: AnyPath,
         batches: Iterable[Rounds],
         layout: Layout,
         n_actions: int = 0,

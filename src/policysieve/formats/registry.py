@@ -1,16 +1,16 @@
 """The table of formats, and how files of any of them are opened."""
 
-import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 from policysieve.errors import InvalidArgumentError
+from policysieve.files import Paths, as_paths
 from policysieve.formats import csv_file, dsjson, json_lines, open_bandit_csv, parquet, vowpal
 from policysieve.formats.format import Format, Source
 from policysieve.formats.rules import Report, Rules
 from policysieve.log import Rounds
 
-__all__ = ["FORMATS", "as_paths", "find_format", "open_contexts", "open_source"]
+__all__ = ["FORMATS", "find_format", "open_contexts", "open_source"]
 
 FORMATS: dict[str, Format] = {
     format.name: format
@@ -24,8 +24,6 @@ FORMATS: dict[str, Format] = {
         open_bandit_csv.FORMAT,
     )
 }
-
-Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
 
 def open_contexts(paths: Paths, format: str | None = None) -> Iterator[Rounds]:
@@ -70,14 +68,6 @@ def open_source(
                 f"{path} is {other.name}; convert one of them first"
             )
     return first.open(every, rules, report)
-
-
-def as_paths(paths: Paths) -> list[Path]:
-    """One path or several as a list."""
-    every = [paths] if isinstance(paths, str | os.PathLike) else paths
-    if not every:
-        raise InvalidArgumentError("paths must name at least one file, got none")
-    return [Path(path) for path in every]
 
 
 def find_format(path: Path, format: str | None) -> Format:

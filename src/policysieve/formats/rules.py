@@ -32,7 +32,7 @@ class Rules:
         Declared range of the rewards as they are in the file, mapped to [0, 1].
     n_actions : int, optional
         Number of actions; by default any number from 0 is one.
-    missing_rewards : bool
+    allow_missing : bool
         Whether a reward may be missing.
     missing_reward : float, optional
         What a missing reward counts as, in units of the file.
@@ -43,7 +43,7 @@ class Rules:
 
     reward_range: tuple[float, float] | None = None
     n_actions: int | None = None
-    missing_rewards: bool = True
+    allow_missing: bool = True
     missing_reward: float | None = None
     contexts_only: bool = False
 
@@ -132,7 +132,7 @@ def check_rounds(rounds: Rounds, rules: Rules) -> tuple[Rounds, dict[int, str]]:
         ),
         (outside.any(axis=1), lambda i: _out_of_range(raw[i][outside[i]][0], rules)),
     ]
-    if not rules.missing_rewards:
+    if not rules.allow_missing:
         found.append((np.isnan(raw).any(axis=1), lambda _: MISSING))
     if rounds.times is not None:
         in_time = (rounds.times >= _FIRST_SECOND) & (rounds.times <= _LAST_SECOND)

@@ -3,16 +3,16 @@
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import NoReturn
 
 import numpy as np
 
-from policysieve.errors import InvalidArgumentError
+from policysieve.errors import FileFormatError, InvalidArgumentError
+from policysieve.files import Paths
 from policysieve.log.log import Log
 from policysieve.log.rounds import Layout, Rounds
 
 __all__ = ["AnyLog", "LogFile", "open_log"]
-
-Path = str | os.PathLike[str]
 
 
 class LogFile:
@@ -54,7 +54,7 @@ class LogFile:
 
     def __init__(
         self,
-        paths: Path | Sequence[Path],
+        paths: Paths,
         format: str | None = None,
         *,
         reward_range: tuple[float, float] | None = None,
@@ -94,16 +94,17 @@ class LogFile:
         """The same with ids and times, and with NaN for missing rewards."""
         return self._source.batches()
 
-    def _refuse_missing_rewards(self) -> None:
+    def _refuse_missing_rewards(self) -> NoReturn:
         """Raise an error that names the first row without a reward, found in one more reading."""
         from policysieve.formats.registry import open_source
 
-        rules = replace(self._rules, missing_rewards=False)
+        rules = replace(self._rules, allow_missing=False)
         for _ in open_source(self._paths, self._format, rules).batches():
             pass
+        raise FileFormatError(f"{self._paths} changed while it was read; read it again")
 
 
-AnyLog = Log | LogFile | Path | Sequence[Path]
+AnyLog = Log | LogFile | Paths
 """Rounds in memory or on disk: everything that can be opened as a log."""
 
 
