@@ -3,30 +3,28 @@
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sized
 from contextlib import contextmanager
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
-__all__ = ["Move", "progress_bar", "tracked"]
+__all__ = ["progress_bar", "tracked"]
 
 Item = TypeVar("Item")
 
 
-class Move(Protocol):
-    """What moves a bar."""
-
-    def __call__(
-        self, done: float, *, total: float | None = None, title: str | None = None
-    ) -> None:
-        """Say how much is done, and if need be of how much and under which title."""
-
-
 @contextmanager
-def progress_bar(title: str, total: float | None = None, *, quiet: bool = False) -> Iterator[Move]:
-    """A bar that is moved by what this yields, and gone at the end.
+def progress_bar(
+    title: str, total: float | None = None, *, quiet: bool = False
+) -> Iterator[Callable[..., None]]:
+    """A bar that is gone at the end.
 
     Nothing is shown if `quiet`, or if standard error is not a terminal.
+
+    Yields
+    ------
+    move : function (done, *, total=None, title=None)
+        Says how much is done, and if need be of how much and under which title.
     """
     if quiet or not sys.stderr.isatty():
-        yield _nobody_looks
+        yield lambda done, *, total=None, title=None: None
         return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
@@ -35,14 +33,9 @@ def progress_bar(title: str, total: float | None = None, *, quiet: bool = False)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), Remaining())
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(title, total=total)
-
-        def move(done: float, *, total: float | None = None, title: str | None = None) -> None:
-            bar.update(task, completed=done, total=total, description=title)
-
-        yield move
-
-
-def _nobody_looks(done: float, *, total: float | None = None, title: str | None = None) -> None: ...
+        yield lambda done, *, total=None, title=None: bar.update(
+            task, completed=done, total=total, description=title
+        )
 
 
 def tracked(

@@ -1,7 +1,7 @@
 """Options that several commands share."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from decimal import ROUND_FLOOR, Decimal
 from functools import wraps
 from pathlib import Path
@@ -67,6 +67,25 @@ def as_floor(smallest: float) -> str:
     return f"{float(exact.quantize(step, ROUND_FLOOR)):.4g}"
 
 
+def _grouped(
+    name: str, record: type, *options: Callable[[Command], Command]
+) -> Callable[[Command], Command]:
+    """Options that a command gets as one record, whose fields they are, under one name."""
+
+    def add(command: Command) -> Command:
+        @wraps(command)
+        def with_record(**arguments: Any) -> Any:
+            own = {field.name: arguments.pop(field.name) for field in fields(record)}
+            return command(**{name: record(**own)}, **arguments)
+
+        made: Command = with_record
+        for option in reversed(options):
+            made = option(made)
+        return made
+
+    return add
+
+
 class FormatOption(click.Option):
     """An option for the name of a format, whose help lists all formats."""
 
@@ -105,45 +124,27 @@ class LogArgument:
 
 def log_argument(metavar: str = "LOG...") -> Callable[[Command], Command]:
     """The argument and the options of a command that reads a log: it gets them as `log`."""
-
-    def add(command: Command) -> Command:
-        @click.argument(
+    return _grouped(
+        "log",
+        LogArgument,
+        click.argument(
             "paths", metavar=metavar, nargs=-1, required=True, type=click.Path(dir_okay=False)
-        )
-        @click.option("--from", "format", cls=FormatOption, help="Format of the log")
-        @click.option(
+        ),
+        click.option("--from", "format", cls=FormatOption, help="Format of the log"),
+        click.option(
             "--reward-range",
             nargs=2,
             type=float,
             metavar="LOW HIGH",
             help="Range of the log's rewards if it is not 0 to 1; costs count as minus rewards.",
-        )
-        @click.option(
+        ),
+        click.option(
             "--missing-reward",
             type=float,
             metavar="REWARD",
             help="What a missing reward counts as.",
-        )
-        @wraps(command)
-        def with_log(
-            *,
-            paths: tuple[str, ...],
-            format: str | None,
-            reward_range: tuple[float, float] | None,
-            missing_reward: float | None,
-            **others: Any,
-        ) -> Any:
-            log = LogArgument(
-                paths=paths,
-                format=format,
-                reward_range=reward_range,
-                missing_reward=missing_reward,
-            )
-            return command(log=log, **others)
-
-        return with_log
-
-    return add
+        ),
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -172,43 +173,21 @@ class Candidates:
         return policies, problem
 
 
-def candidates_options(command: Command) -> Command:
-    """The options that name the candidates and what is asked of them: it gets `candidates`."""
-
-    @wraps(command)
-    def with_candidates(
-        *,
-        policies: str,
-        actions: int | None,
-        sparsity: Any,
-        epsilon: float,
-        delta: float,
-        **others: Any,
-    ) -> Any:
-        candidates = Candidates(
-            policies=policies, actions=actions, sparsity=sparsity, epsilon=epsilon, delta=delta
-        )
-        return command(candidates=candidates, **others)
-
-    for option in (
-        click.option(
-            "--sparsity",
-            default=1.0,
-            show_default=True,
-            type=SPARSITY,
-            help="Bound on the sum of a context's rewards.",
-        ),
-        click.option(
-            "--actions", type=click.IntRange(1), help="Number of actions, for a .npy table."
-        ),
-        click.option("--delta", required=True, type=float, help="Probability of failure."),
-        click.option("--epsilon", required=True, type=float, help="Distance to the best policy."),
-        click.option("--policies", required=True, help=_POLICIES_HELP),
-    ):
-        with_candidates = option(with_candidates)
-    return with_candidates
-
-
+candidates_options = _grouped(
+    "candidates",
+    Candidates,
+    click.option("--policies", required=True, help=_POLICIES_HELP),
+    click.option("--epsilon", required=True, type=float, help="Distance to the best policy."),
+    click.option("--delta", required=True, type=float, help="Probability of failure."),
+    click.option("--actions", type=click.IntRange(1), help="Number of actions, for a .npy table."),
+    click.option(
+        "--sparsity",
+        default=1.0,
+        show_default=True,
+        type=SPARSITY,
+        help="Bound on the sum of a context's rewards.",
+    ),
+)
 report_option = click.option(
     "--report", type=click.Path(dir_okay=False, path_type=Path), help="Write an HTML report here."
 )

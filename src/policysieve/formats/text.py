@@ -139,16 +139,14 @@ class RowReader(Protocol):
 
 def text_format(
     *,
-    name: str,
-    title: str,
-    suffixes: tuple[str, ...] = (),
-    recognises: Callable[[Path], bool] | None = None,
     reader: Callable[[Rules], RowReader],
     text: Callable[[Iterable[Rounds], Layout, int], Iterable[str]],
-    not_held: Callable[[Layout], tuple[str, ...]],
-    needs_actions: bool = False,
+    **others: Any,
 ) -> Format:
-    """A format of text files: what reads their rows, and the text of batches of rounds."""
+    """A format of text files: what reads their rows, and the text of batches of rounds.
+
+    The other attributes are those of `Format`.
+    """
 
     def open_files(paths: Sequence[Path], rules: Rules, report: Report | None) -> _TextSource:
         return _TextSource(paths, reader(rules), rules, report)
@@ -158,16 +156,7 @@ def text_format(
     ) -> None:
         _write_text(path, text(batches, layout, n_actions), compressed=compressed)
 
-    return Format(
-        name=name,
-        title=title,
-        suffixes=suffixes,
-        recognises=recognises,
-        open=open_files,
-        write=write,
-        not_held=not_held,
-        needs_actions=needs_actions,
-    )
+    return Format(open=open_files, write=write, **others)
 
 
 class _TextSource:
