@@ -2,6 +2,7 @@
 
 import datetime
 import json
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -285,6 +286,15 @@ class TestOwnHeader:
         for read_it in (Log.load, lambda path: list(LogFile(path).rounds())):
             with pytest.raises(FileFormatError, match=f"column {name} must not hold"):
                 read_it(tmp_path / "a.parquet")
+
+    def test_contexts_are_what_the_column_holds(self, tmp_path):
+        """Whatever kind of numbers the header says."""
+        rounds = replace(self.ROUNDS, contexts=np.array([0.5, 2.5]))
+        table = as_table(rounds)
+        (header,) = table.schema.metadata.values()
+        table = table.replace_schema_metadata({"policysieve.log": header.replace(b"<f8", b"<i8")})
+        pq.write_table(table, tmp_path / "a.parquet")
+        assert Log.load(tmp_path / "a.parquet").contexts.tolist() == [0.5, 2.5]
 
     def test_contexts_that_are_neither_numbers_nor_strings(self, tmp_path):
         table = as_table(self.ROUNDS).set_column(0, "context", pa.array([b"a", b"b"]))

@@ -1,6 +1,8 @@
 """How rounds lie in our own Parquet files, with the header that says so or without it."""
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +15,7 @@ from policysieve.log import Layout, Rounds
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["ListColumns", "OwnColumns", "as_table", "has_lists", "is_log"]
+__all__ = ["ListColumns", "OwnColumns", "as_table", "has_lists", "is_log", "opened"]
 
 _KEY = b"policysieve.log"
 _VERSION = 1
@@ -49,6 +51,23 @@ def as_table(rounds: Rounds) -> "pa.Table":
         "slate_size": m,
     }
     return pa.table(table).replace_schema_metadata({_KEY: json.dumps(header)})
+
+
+@contextmanager
+def opened(path: Path) -> "Iterator[pa.parquet.ParquetFile]":
+    """A Parquet file; what goes wrong while it is read is a `FileFormatError`."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        with pq.ParquetFile(path) as file:
+            yield file
+    except FileFormatError:
+        raise
+    except (pa.ArrowException, OSError, KeyError, ValueError) as error:
+        raise FileFormatError(
+            f"{path} is not a readable log ({error}); it may be truncated"
+        ) from error
 
 
 def is_log(schema: "pa.Schema") -> bool:
@@ -88,14 +107,15 @@ class OwnColumns:
                     f"{path} is a log of version {header['version']!r}, this release reads version "
                     f"{_VERSION}"
                 )
+            np.dtype(str(header["context_dtype"]))  # if it is none, the header is damaged
             return Layout(
                 tuple(_length(entry, 0) for entry in header["context_shape"]),
-                np.dtype(str(header["context_dtype"])),
+                _dtype(schema.field("context").type),
                 _length(header["slate_size"], 1),
             )
         except FileFormatError:
             raise
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, NotImplementedError) as error:
             raise FileFormatError(
                 f"{path} has a damaged header ({error}); write the log again with Log.save or "
                 "policysieve convert"
@@ -132,20 +152,14 @@ class ListColumns(OwnColumns):
 
     def _described(self, path: Path, schema: "pa.Schema") -> Layout:
         """What our header would say."""
-        import pyarrow.parquet as pq
-
-        with pq.ParquetFile(path) as file:
+        with opened(path) as file:
             first = next(file.iter_batches(batch_size=1, columns=["context", "actions"]))
         row = first.to_pylist()[0]
         if row["context"] in (None, []) or not row["actions"]:
             raise FileFormatError(f"{path}, row 1: context and actions must not be null or empty")
-        listed = _is_list(schema.field("context").type)
-        values = first["context"].flatten() if listed else first["context"]
-        return Layout(
-            (len(values),) if listed else (),
-            values.to_numpy(zero_copy_only=False).dtype,
-            len(row["actions"]),
-        )
+        kind = schema.field("context").type
+        shape = (len(row["context"]),) if _is_list(kind) else ()
+        return Layout(shape, _dtype(kind), len(row["actions"]))
 
     def prepared(self, batch: "pa.RecordBatch") -> "pa.RecordBatch":
         """Rows with lists of a fixed size, and a single reward as a list of one."""
@@ -157,6 +171,16 @@ class ListColumns(OwnColumns):
         for name, type in _ITEMS.items():
             columns[name] = _fixed(columns[name], self._file.slate_size, type)
         return pa.RecordBatch.from_pydict(columns)
+
+
+def _dtype(type: "pa.DataType") -> np.dtype[Any]:
+    """Of the numbers or strings in a column, or in its lists."""
+    from pyarrow import types
+
+    while _is_list(type) or types.is_dictionary(type):
+        type = type.value_type
+    kind: np.dtype[Any] = np.dtype(type.to_pandas_dtype())
+    return kind
 
 
 def _length(value: Any, least: int) -> int:

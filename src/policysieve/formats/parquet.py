@@ -11,7 +11,14 @@ import numpy.typing as npt
 
 from policysieve.errors import FileFormatError
 from policysieve.formats.format import BATCH, Format
-from policysieve.formats.own_parquet import ListColumns, OwnColumns, as_table, has_lists, is_log
+from policysieve.formats.own_parquet import (
+    ListColumns,
+    OwnColumns,
+    as_table,
+    has_lists,
+    is_log,
+    opened,
+)
 from policysieve.formats.plain_parquet import PlainColumns
 from policysieve.formats.rules import BadRow, Report, Rules, check_rounds, nothing_read, raising
 from policysieve.log import Layout, Rounds
@@ -49,24 +56,14 @@ class _ParquetFile:
 
     def parts(self) -> "Iterator[tuple[pa.RecordBatch, npt.NDArray[np.object_], Rounds]]":
         """Rows, the first column with a null of each or "", and the rounds of those without."""
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
-        try:
-            with pq.ParquetFile(self.path) as file:
-                for rows in file.iter_batches(batch_size=BATCH, columns=self._columns.names):
-                    batch = self._columns.prepared(rows)
-                    nulls = np.full(batch.num_rows, "", dtype=object)
-                    for name in reversed(self._columns.needed):
-                        nulls[_has_null(batch[name])] = name
-                    whole = batch.filter(nulls == "") if nulls.any() else batch
-                    yield batch, nulls, self._columns.rounds(whole)
-        except (pa.ArrowException, OSError, KeyError, ValueError) as error:
-            if isinstance(error, FileFormatError):
-                raise
-            raise FileFormatError(
-                f"{self.path} is not a readable log ({error}); it may be truncated"
-            ) from error
+        with opened(self.path) as file:
+            for rows in file.iter_batches(batch_size=BATCH, columns=self._columns.names):
+                batch = self._columns.prepared(rows)
+                nulls = np.full(batch.num_rows, "", dtype=object)
+                for name in reversed(self._columns.needed):
+                    nulls[_has_null(batch[name])] = name
+                whole = batch.filter(nulls == "") if nulls.any() else batch
+                yield batch, nulls, self._columns.rounds(whole)
 
 
 class _ParquetSource:
