@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 import policysieve as ps
-from policysieve.formats import convert, open_rounds
+from policysieve.formats import convert
 from policysieve.report import mean_weights
 
 folder = Path(sys.argv[1] if len(sys.argv) > 1 else tempfile.mkdtemp())
@@ -61,7 +61,7 @@ print("made by", "Vowpal Wabbit" if learner else "a fixed rule", "-", lines[0])
 # %%
 done = convert(folder / "news.vw", folder / "news.parquet", reward_range=(-1, 0))
 print(f"{done.rounds:,} rounds, contexts are {done.contexts}, mean reward {done.mean_reward:.3f}")
-health = ps.check_log(open_rounds(folder / "news.parquet"), n_actions=4)
+health = ps.check_log(folder / "news.parquet", n_actions=4)
 print(health.verdict)
 mean_weights(health).savefig(folder / "weights.png", dpi=150)
 print("Plot:", folder / "weights.png")

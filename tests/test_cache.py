@@ -3,7 +3,7 @@ from tempfile import gettempdir
 
 import pytest
 
-from policysieve.cache import cache_folder, write_atomically
+from policysieve.cache import cache_folder
 
 
 @pytest.fixture
@@ -36,25 +36,3 @@ class TestFolder:
     def test_is_not_made_by_asking(self, bare, tmp_path):
         bare.setenv("POLICYSIEVE_CACHE", str(tmp_path / "new"))
         assert not cache_folder().exists()
-
-
-class TestWriting:
-    def test_makes_the_folder_and_replaces(self, tmp_path):
-        path = tmp_path / "a" / "b" / "file"
-        write_atomically(path, b"old")
-        write_atomically(path, b"new")
-        assert path.read_bytes() == b"new"
-        assert [entry.name for entry in path.parent.iterdir()] == ["file"]
-
-    def test_a_failure_leaves_what_was_there(self, tmp_path, monkeypatch):
-        path = tmp_path / "file"
-        write_atomically(path, b"old")
-
-        def fail(*_names):
-            raise OSError("disk full")
-
-        monkeypatch.setattr("os.replace", fail)
-        with pytest.raises(OSError, match="disk full"):
-            write_atomically(path, b"new")
-        assert [entry.name for entry in tmp_path.iterdir()] == ["file"]
-        assert path.read_bytes() == b"old"

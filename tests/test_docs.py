@@ -121,6 +121,11 @@ def test_parameters_in_a_list_have_their_own_types():
     assert separated(text) == text.replace(f"a, b\n{said}", f"a\n{said}b\n{said}")
 
 
+@pytest.mark.parametrize("name", formats.FORMATS)
+def test_every_format_is_documented(name):
+    assert f"\n| `{name}` | " in TEXT[DOCS / "logs.md"]
+
+
 @pytest.mark.parametrize("path", list(commands()), ids=" ".join)
 def test_every_command_is_documented(path):
     heading = f"# policysieve {' '.join(path)}\n"

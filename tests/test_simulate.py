@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 import policysieve as ps
+from tests.terminal import on_terminal
 
 
 @pytest.fixture
@@ -139,15 +140,7 @@ def test_no_bar_when_the_output_is_not_a_terminal(world, capsys):
     assert captured.out == captured.err == ""
 
 
-def test_a_bar_on_a_terminal(world, capsys, monkeypatch):
-    import io
-    import sys
-
-    class Terminal(io.StringIO):
-        def isatty(self):
-            return True
-
-    terminal = Terminal()
-    monkeypatch.setattr(sys, "stderr", terminal)
+def test_a_bar_on_a_terminal(world, monkeypatch):
+    terminal = on_terminal(monkeypatch)
     ps.run(learner(world), world, 300, progress=True)
     assert "Uniform" in terminal.getvalue()

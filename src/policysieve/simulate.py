@@ -1,8 +1,6 @@
 """The loop: a learner in a world, with progress and history."""
 
-import sys
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -16,6 +14,7 @@ from policysieve.evidence import ValueIntervals
 from policysieve.exploration import Explorer, Recommendation
 from policysieve.policies import Policies
 from policysieve.problem import Problem
+from policysieve.progress import progress_bar
 from policysieve.reported import Reported
 
 if TYPE_CHECKING:
@@ -171,7 +170,7 @@ def run(
                 on_checkpoint(history[-1])
 
     start = learner.rounds
-    with _progress_bar(progress, type(learner).__name__, max_rounds) as advance:
+    with progress_bar(type(learner).__name__, max_rounds, quiet=not progress) as move:
         while not learner.finished and learner.rounds - start < max_rounds:
             played = learner.rounds - start
             size = min(batch_size, max_rounds - played)
@@ -183,7 +182,7 @@ def run(
             if not len(draw):
                 break
             _play(learner, draw)
-            advance(learner.rounds - start - played)
+            move(learner.rounds - start)
             while stops and learner.rounds - start >= stops[0]:
                 stops.pop(0)
                 look()
@@ -265,18 +264,3 @@ def _stops(checkpoints: int | Iterable[int], max_rounds: int) -> list[int]:
         first = min(100, max_rounds)
         stops = sorted({round(stop) for stop in np.geomspace(first, max_rounds, count)})
     return [stop for stop in stops if stop < max_rounds]
-
-
-@contextmanager
-def _progress_bar(wanted: bool, title: str, total: int) -> "Iterator[Callable[[int], None]]":
-    if not (wanted and sys.stderr.isatty()):
-        yield lambda _rounds: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-    from rich.progress import TimeRemainingColumn as Remaining
-
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), Remaining())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(title, total=total)
-        yield lambda rounds: bar.advance(task, rounds)

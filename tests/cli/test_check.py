@@ -5,7 +5,7 @@ import pytest
 
 import policysieve as ps
 from tests.cli.test_cli import invoke
-from tests.evidence import logs
+from tests.health import logs
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ import pytest
 import policysieve as ps
 from policysieve.cli.options import as_floor
 from policysieve.exploration.designs.designing import rounds_needed
-from policysieve.formats import open_rounds
+from policysieve.log import LogFile
 from tests.cli.test_cli import invoke
 
 
@@ -181,7 +181,7 @@ def test_decisions_become_a_log(case, tmp_path):
     result = decide(folder, tmp_path / "contexts.npy", out, "--seed", 4)
     assert result.exit_code == 0, result.output
     assert "500 decisions" in result.output
-    (made,) = open_rounds(out)
+    (made,) = LogFile(out).rounds()
     np.testing.assert_array_equal(made.contexts, contexts)
     assert np.isnan(made.rewards).all()
     every = learner.design.propensities(contexts)
@@ -194,12 +194,12 @@ def test_decisions_become_a_log(case, tmp_path):
     assert "All rewards are missing" in invoke("check", out).output
 
     decide(folder, tmp_path / "log.parquet", tmp_path / "again.parquet", "--seed", 4)
-    (again,) = open_rounds(tmp_path / "again.parquet")
+    (again,) = LogFile(tmp_path / "again.parquet").rounds()
     np.testing.assert_array_equal(again.actions, made.actions)
     out = tmp_path / "other.parquet"
     other = decide(folder, tmp_path / "contexts.npy", out, "--seed", 5, "--json")
     assert json.loads(other.stdout)["rounds"] == 500
-    (others,) = open_rounds(out)
+    (others,) = LogFile(out).rounds()
     assert (others.actions != made.actions).any()
 
 
@@ -216,7 +216,7 @@ def test_ids_and_times_of_contexts_are_kept(case, tmp_path, ending):
     out = tmp_path / f"decisions.{ending}"
     result = decide(folder, tmp_path / "today.csv", out, "--seed", 4)
     assert result.exit_code == 0, result.output
-    (made,) = open_rounds(out)
+    (made,) = LogFile(out).rounds()
     np.testing.assert_array_equal(made.contexts, contexts)
     assert made.ids.tolist() == [f"r{i}" if i != 7 else "" for i in range(300)]
     np.testing.assert_array_equal(made.times, 1e9 + np.arange(300))
@@ -255,12 +255,12 @@ def test_contexts_need_no_actions(case, tmp_path):
     files, names = new_contexts(tmp_path, contexts)
     out = tmp_path / "decisions.parquet"
     decide(folder, tmp_path / "new.npy", out, "--seed", 4)
-    (expected,) = open_rounds(out)
+    (expected,) = LogFile(out).rounds()
     for file in files:
         out = tmp_path / f"{file}.decisions.parquet"
         result = decide(folder, tmp_path / file, out, "--seed", 4)
         assert result.exit_code == 0, result.output
-        (made,) = open_rounds(out)
+        (made,) = LogFile(out).rounds()
         assert made.ids.tolist() == names
         np.testing.assert_array_equal(made.contexts, contexts)
         np.testing.assert_array_equal(made.actions, expected.actions)
@@ -276,7 +276,7 @@ def test_what_a_log_showed_is_left_aside(case, tmp_path):
     out = tmp_path / "decisions.parquet"
     result = decide(folder, tmp_path / "costs.vw", out)
     assert result.exit_code == 0, result.output
-    (made,) = open_rounds(out)
+    (made,) = LogFile(out).rounds()
     assert made.contexts.tolist() == [3, 4]
 
 
@@ -289,7 +289,7 @@ def test_pieces_do_not_matter(case, tmp_path, monkeypatch):
         monkeypatch.setattr("policysieve.cli.decide._BATCH", batch)
         out = tmp_path / f"{batch}.parquet"
         decide(folder, tmp_path / "contexts.npy", out, "--seed", 0)
-        (made,) = open_rounds(out)
+        (made,) = LogFile(out).rounds()
         found.append(made)
     np.testing.assert_array_equal(found[0].actions, found[1].actions)
     np.testing.assert_array_equal(found[0].propensities, found[1].propensities)
@@ -320,7 +320,7 @@ def test_a_data_frame_can_be_filled_in(case, tmp_path, single):
     np.save(tmp_path / "contexts.npy", contexts)
     out = tmp_path / "decisions.parquet"
     assert decide(folder, tmp_path / "contexts.npy", out, "--seed", 4).exit_code == 0
-    (made,) = open_rounds(out)
+    (made,) = LogFile(out).rounds()
     earned = rewards[contexts[:, None], made.actions]
     frame = pq.read_table(out).to_pydict()
     frame["rewards"] = earned[:, 0].tolist() if single and m == 1 else earned.tolist()

@@ -2,7 +2,6 @@
 
 import io
 import re
-import sys
 
 import pytest
 from rich.console import Console
@@ -11,22 +10,7 @@ from policysieve.cli.chart import BoundChart
 from policysieve.cli.live import live_bounds, run_bar, training_bar
 from policysieve.experiment import Proof, make_experiment
 from tests.experiment.configurations import small
-
-
-class Terminal(io.StringIO):
-    encoding = "utf-8"
-
-    def isatty(self):
-        return True
-
-
-def on_terminal(monkeypatch):
-    """From now on in the test, all output goes to a terminal."""
-    monkeypatch.setenv("TERM", "xterm")
-    terminal = Terminal()
-    for stream in ("stdout", "stderr"):
-        monkeypatch.setattr(sys, stream, terminal)
-    return terminal
+from tests.terminal import on_terminal
 
 
 @pytest.fixture(scope="module")

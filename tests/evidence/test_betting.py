@@ -10,7 +10,7 @@ import pytest
 import policysieve as ps
 from policysieve.evidence.betting import _LEVEL, Betting, stakes_for
 from policysieve.evidence.record import Record
-from tests.evidence.logs import plus, wealth
+from tests.evidence.records import plus, wealth
 from tests.oracles import betting as oracle
 from tests.statistics import assert_at_most
 

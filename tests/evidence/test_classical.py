@@ -11,7 +11,7 @@ from scipy.special import zeta
 import policysieve as ps
 from policysieve.evidence import classical
 from policysieve.evidence.record import Record
-from tests.evidence.logs import plus
+from tests.evidence.records import plus
 from tests.oracles import classical as oracle
 from tests.oracles.naive import importance_weighted
 from tests.statistics import TINY, assert_at_most

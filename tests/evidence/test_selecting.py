@@ -70,8 +70,7 @@ def test_a_file_larger_than_a_piece(case, tmp_path, monkeypatch):
     _, policies, problem, log = case
     log.save(tmp_path / "log.parquet")
     file = ps.LogFile(tmp_path / "log.parquet")
-    pieces = ps.LogFile.pieces
-    monkeypatch.setattr(ps.LogFile, "pieces", lambda self, rows=700: pieces(self, rows))
+    monkeypatch.setattr("policysieve.formats.parquet.BATCH", 700)
     assert [len(piece) for piece in file.pieces()] == [700] * 5 + [500]
     one, two = ps.select(log, policies, problem), ps.select(file, policies, problem)
     assert one.policy == two.policy

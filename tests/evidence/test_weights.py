@@ -1,8 +1,7 @@
 import numpy as np
 import pytest
-from scipy import stats
 
-from policysieve.evidence.weights import Mass, exact_weights, inverse, mean_weights
+from policysieve.evidence.weights import Mass, inverse, mean_weights
 from tests.oracles import health as oracle
 from tests.statistics import assert_at_most
 
@@ -51,16 +50,6 @@ def test_they_shrink_to_the_truth():
     )
     assert found.wrong.tolist() == [True, False]
     assert found.upper[1] - found.lower[1] < 0.02
-
-
-def test_exact_limits_are_clopper_and_pearsons():
-    shown, propensities = np.array([0, 17, 80, 100]), np.array([0.1, 0.2, 0.7, 1.0])
-    found = exact_weights(100, shown, propensities, delta=0.04)
-    for i, count in enumerate(shown.tolist()):
-        level = stats.binomtest(count, 100).proportion_ci(1 - 0.01, method="exact")
-        assert found.lower[i] == pytest.approx(level.low / propensities[i])
-        assert found.upper[i] == pytest.approx(level.high / propensities[i])
-    np.testing.assert_allclose(found.mean, shown / 100 / propensities)
 
 
 def test_mass_is_the_same_in_pieces():

@@ -3,8 +3,8 @@
 import numpy as np
 from hypothesis import strategies as st
 
-from policysieve.formats import FORMATS, Rounds, open_rounds
-from policysieve.formats.rounds import Layout
+from policysieve.formats import FORMATS, open_contexts
+from policysieve.log import LogFile, Rounds
 
 PLAIN = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 MICROSECONDS = st.integers(-(10**15), 10**15).map(lambda count: count / 10**6)
@@ -43,25 +43,16 @@ def some_rounds(draw, *, kinds, slates=True, ids=True, times=True):
     )
 
 
-def layout_of(rounds):
-    return Layout(
-        rounds.contexts.shape[1:],
-        rounds.contexts.dtype,
-        rounds.actions.shape[1],
-        rounds.ids is not None,
-        rounds.times is not None,
-    )
-
-
 def write(path, format, *batches, n_actions=5):
-    FORMATS[format].write(
-        path, layout_of(batches[0]), iter(batches), n_actions, path.suffix == ".gz"
-    )
+    FORMATS[format].save(path, batches, batches[0].layout, n_actions)
 
 
-def read(path, format=None, **options):
+def read(path, format=None, *, contexts_only=False, **options):
     """All rounds of a small file."""
-    (rounds,) = open_rounds(path, format, **options)
+    if contexts_only:
+        (rounds,) = open_contexts(path, format)
+    else:
+        (rounds,) = LogFile(path, format, **options).rounds()
     return rounds
 
 

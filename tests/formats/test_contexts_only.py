@@ -9,7 +9,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from policysieve.errors import FileFormatError, InvalidArgumentError
-from policysieve.formats import FORMATS, Rounds, open_rounds
+from policysieve.formats import FORMATS, open_contexts
+from policysieve.log import LogFile, Rounds
 from tests.formats.rounds import assert_same, read, write
 
 NOON = "2024-05-01T12:00:00Z"
@@ -64,7 +65,7 @@ def test_files_that_have_nothing_else(tmp_path, name, content):
     with pytest.raises(InvalidArgumentError, match="actions must have shape"):
         got.to_log()
     with pytest.raises(FileFormatError, match=r"no (column|key) 'action"):
-        open_rounds(path)
+        LogFile(path).rounds()
 
 
 @pytest.mark.parametrize(
@@ -160,12 +161,12 @@ def test_only_some_of_a_log(tmp_path):
 def test_what_is_refused(tmp_path, name, content, message):
     path = save(tmp_path / name, content)
     with pytest.raises(FileFormatError, match=re.escape(f"{path}{message}")):
-        list(open_rounds(path, contexts_only=True))
+        list(open_contexts(path))
 
 
 @pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
 def test_comes_in_batches(tmp_path, monkeypatch, ending):
-    for module in ("text_source", "parquet"):
+    for module in ("text", "parquet"):
         monkeypatch.setattr(f"policysieve.formats.{module}.BATCH", 4)
     lines = {
         "csv": "context\n" + "\n".join(map(str, range(10))),
@@ -173,5 +174,5 @@ def test_comes_in_batches(tmp_path, monkeypatch, ending):
         "parquet": {"context": pa.array(range(10))},
     }
     path = save(tmp_path / f"a.{ending}", lines[ending])
-    pieces = [piece.contexts.tolist() for piece in open_rounds(path, contexts_only=True)]
+    pieces = [piece.contexts.tolist() for piece in open_contexts(path)]
     assert pieces == [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9]]

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from policysieve.errors import FileFormatError, InvalidArgumentError
-from policysieve.formats import FORMATS, Rounds, convert
-from policysieve.formats.checking import MISSING
-from policysieve.log import Log
+from policysieve.formats import FORMATS, convert
+from policysieve.formats.rules import MISSING
+from policysieve.log import Log, Rounds
 from tests.formats.rounds import read, write
 
 GOOD = "context,action,propensity,reward\n1,0,0.5,1\n2,3,0.25,0\n"
@@ -79,9 +79,9 @@ def test_bad_rows_can_be_skipped(tmp_path):
     assert files(tmp_path) == ["a.csv", "a.jsonl", "a.jsonl.skipped.jsonl"]
     skipped = (tmp_path / "a.jsonl.skipped.jsonl").read_text().splitlines()
     assert [tuple(json.loads(line).values()) for line in skipped] == [
-        (4, "a propensity must lie in (0, 1], got 0", "3,0,0,1"),
-        (5, "action must be a whole number, got 'x'", "4,x,0.5,1"),
-        (6, MISSING, "5,1,0.5,"),
+        (str(tmp_path / "a.csv"), 4, "a propensity must lie in (0, 1], got 0", "3,0,0,1"),
+        (str(tmp_path / "a.csv"), 5, "action must be a whole number, got 'x'", "4,x,0.5,1"),
+        (str(tmp_path / "a.csv"), 6, MISSING, "5,1,0.5,"),
     ]
     assert read(tmp_path / "a.jsonl").contexts.tolist() == [1, 2, 6]
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from policysieve.errors import FileFormatError, InvalidArgumentError
-from policysieve.formats import from_bandit_feedback, open_rounds, to_bandit_feedback
-from policysieve.log import Log
+from policysieve.formats import from_bandit_feedback, to_bandit_feedback
+from policysieve.log import Log, LogFile
 from tests.formats.rounds import read
 
 HEADER = (
@@ -121,9 +121,9 @@ class TestCsv:
         assert got.ids is None
 
     def test_codes_do_not_depend_on_order_or_batches(self, tmp_path, monkeypatch):
-        monkeypatch.setattr("policysieve.formats.text_source.BATCH", 1)
+        monkeypatch.setattr("policysieve.formats.text.BATCH", 1)
         (tmp_path / "all.csv").write_text(HEADER + "".join(reversed(ROWS)))
-        got = np.concatenate([piece.contexts for piece in open_rounds(tmp_path / "all.csv")])
+        got = np.concatenate([piece.contexts for piece in LogFile(tmp_path / "all.csv").rounds()])
         assert got[:, 0].tolist() == [1, 0, 2]
         assert got[:, -1].tolist() == [1, 0, 2]
 
@@ -149,9 +149,9 @@ class TestCsv:
         text = HEADER + ROWS[0] + ROWS[1].replace(old, new)
         (tmp_path / "all.csv").write_text(text)
         with pytest.raises(FileFormatError, match=f"line 3: {reason}"):
-            list(open_rounds(tmp_path / "all.csv"))
+            list(LogFile(tmp_path / "all.csv").rounds())
 
     def test_a_missing_column(self, tmp_path):
         (tmp_path / "a.csv").write_text("item_id,position,propensity_score\n1,1,0.5\n")
         with pytest.raises(FileFormatError, match="no column 'click'"):
-            open_rounds(tmp_path / "a.csv", "obp-csv")
+            LogFile(tmp_path / "a.csv", "obp-csv").rounds()

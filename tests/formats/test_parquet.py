@@ -2,6 +2,7 @@
 
 import datetime
 import json
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -9,10 +10,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from policysieve.errors import FileFormatError
-from policysieve.formats import Rounds, convert, open_rounds
-from policysieve.formats.checking import MISSING
-from policysieve.log import Log, LogFile
-from policysieve.log_file import as_table
+from policysieve.formats import convert
+from policysieve.formats.own_parquet import as_table
+from policysieve.formats.rules import MISSING
+from policysieve.log import Log, LogFile, Rounds
 from tests.formats.rounds import read
 
 PLAIN = {
@@ -83,7 +84,7 @@ class TestNulls:
             (10, improbable),
         ]
         assert done.rounds == n - 5
-        kept = np.concatenate([piece.contexts for piece in open_rounds(tmp_path / "b.jsonl")])
+        kept = np.concatenate([piece.contexts for piece in LogFile(tmp_path / "b.jsonl").rounds()])
         assert kept.tolist() == [0, 2, 4, 5, 7, 10]
 
     def test_nothing_but_nulls(self, tmp_path):
@@ -189,20 +190,15 @@ class TestPlainColumns:
         with pytest.raises(FileFormatError, match=message):
             read(path)
 
-    def test_are_not_a_log_yet(self, tmp_path):
+    def test_are_a_log(self, tmp_path):
         path = save(tmp_path / "a.parquet", **PLAIN)
-        for open_log in (Log.load, LogFile):
-            with pytest.raises(
-                FileFormatError, match=r"not a PolicySieve log; .* convert if it has"
-            ):
-                open_log(path)
+        log = Log.load(path)
+        assert (log.contexts.tolist(), log.actions.tolist()) == ([17, 4, 9], [[2], [0], [1]])
 
     def test_text_is_not_parquet(self, tmp_path):
-        (tmp_path / "a.csv").write_text("context,action,propensity,reward\n1,0,0.5,1\n")
-        with pytest.raises(
-            FileFormatError, match="of another format, policysieve convert turns it"
-        ):
-            LogFile(tmp_path / "a.csv")
+        (tmp_path / "a.parquet").write_text("context,action,propensity,reward\n1,0,0.5,1\n")
+        with pytest.raises(FileFormatError, match="of another format, name that"):
+            LogFile(tmp_path / "a.parquet")
 
 
 LISTS = {
@@ -274,7 +270,7 @@ class TestOwnHeader:
     def test_damaged(self, tmp_path, header):
         table = as_table(self.ROUNDS).replace_schema_metadata({"policysieve.log": header})
         pq.write_table(table, tmp_path / "a.parquet")
-        for read_it in (Log.load, LogFile, open_rounds):
+        for read_it in (Log.load, LogFile):
             with pytest.raises(FileFormatError, match=r"a\.parquet has a damaged header"):
                 read_it(tmp_path / "a.parquet")
 
@@ -287,12 +283,21 @@ class TestOwnHeader:
         other = pa.FixedSizeListArray.from_arrays(pa.array(values), 1)
         at = table.column_names.index(name)
         pq.write_table(table.set_column(at, name, other), tmp_path / "a.parquet")
-        for read_it in (Log.load, lambda path: list(open_rounds(path))):
+        for read_it in (Log.load, lambda path: list(LogFile(path).rounds())):
             with pytest.raises(FileFormatError, match=f"column {name} must not hold"):
                 read_it(tmp_path / "a.parquet")
+
+    def test_contexts_are_what_the_column_holds(self, tmp_path):
+        """Whatever kind of numbers the header says."""
+        rounds = replace(self.ROUNDS, contexts=np.array([0.5, 2.5]))
+        table = as_table(rounds)
+        (header,) = table.schema.metadata.values()
+        table = table.replace_schema_metadata({"policysieve.log": header.replace(b"<f8", b"<i8")})
+        pq.write_table(table, tmp_path / "a.parquet")
+        assert Log.load(tmp_path / "a.parquet").contexts.tolist() == [0.5, 2.5]
 
     def test_contexts_that_are_neither_numbers_nor_strings(self, tmp_path):
         table = as_table(self.ROUNDS).set_column(0, "context", pa.array([b"a", b"b"]))
         pq.write_table(table, tmp_path / "a.parquet")
         with pytest.raises(FileFormatError, match="column context must not hold binary"):
-            list(open_rounds(tmp_path / "a.parquet"))
+            list(LogFile(tmp_path / "a.parquet").rounds())

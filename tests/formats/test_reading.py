@@ -10,9 +10,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from policysieve.errors import FileFormatError, InvalidArgumentError
-from policysieve.formats import FORMATS, Rounds, open_rounds
-from policysieve.log import Log, LogFile
-from policysieve.log_file import as_table
+from policysieve.formats import FORMATS, convert
+from policysieve.formats.own_parquet import as_table
+from policysieve.log import Log, LogFile, Rounds
 from tests.formats.rounds import read, write
 
 HEADER = "context,action,propensity,reward\n"
@@ -88,7 +88,7 @@ class TestCsv:
     def test_headers(self, tmp_path, header, message):
         (tmp_path / "a.csv").write_text(header)
         with pytest.raises(FileFormatError, match=f"a.csv .*{message}"):
-            open_rounds(tmp_path / "a.csv")
+            LogFile(tmp_path / "a.csv").rounds()
 
     @pytest.mark.parametrize(
         ("row", "reason"),
@@ -125,13 +125,13 @@ class TestCsv:
     def test_rows(self, tmp_path, row, reason):
         (tmp_path / "a.csv").write_text(f"{HEADER}1,0,0.5,1\n{row}\n")
         with pytest.raises(FileFormatError, match=f"a.csv, line 3: .*{reason}"):
-            list(open_rounds(tmp_path / "a.csv"))
+            list(LogFile(tmp_path / "a.csv").rounds())
 
     def test_a_line_is_where_its_row_starts(self, tmp_path):
         text = f'{HEADER}"two\nlines",0,0.5,1\nbad,0,7,1\n'
         (tmp_path / "a.csv").write_text(text)
         with pytest.raises(FileFormatError, match="line 4: "):
-            list(open_rounds(tmp_path / "a.csv"))
+            list(LogFile(tmp_path / "a.csv").rounds())
 
     def test_items_of_a_slate_are_different(self, tmp_path):
         (tmp_path / "a.csv").write_text(
@@ -139,7 +139,7 @@ class TestCsv:
             "1,2,2,0.5,0.5,0,0\n"
         )
         with pytest.raises(FileFormatError, match=r"must be different, got \[2, 2\]"):
-            open_rounds(tmp_path / "a.csv")
+            LogFile(tmp_path / "a.csv").rounds()
 
 
 class TestNewlineJson:
@@ -172,7 +172,7 @@ class TestNewlineJson:
         lines = [json.dumps(ROW), json.dumps({**ROW, **change})]
         (tmp_path / "a.jsonl").write_text("\n".join(lines))
         with pytest.raises(FileFormatError, match=f"line 2: .*{reason}"):
-            list(open_rounds(tmp_path / "a.jsonl"))
+            list(LogFile(tmp_path / "a.jsonl").rounds())
 
     @pytest.mark.parametrize(
         ("line", "reason"),
@@ -190,7 +190,7 @@ class TestNewlineJson:
     def test_lines(self, tmp_path, line, reason):
         (tmp_path / "a.ndjson").write_text(f"{json.dumps(ROW)}\n\n{line}")
         with pytest.raises(FileFormatError, match=f"line 3: .*{reason}"):
-            list(open_rounds(tmp_path / "a.ndjson"))
+            list(LogFile(tmp_path / "a.ndjson").rounds())
 
     def test_missing_rewards_and_numbers_as_ids(self, tmp_path):
         lines = [{**ROW, "id": 7, "context": 2.5}, {**ROW, "rewards": [None]}]
@@ -247,8 +247,10 @@ class TestParquet:
         column = pa.array(rewards, type=table.schema.field("rewards").type)
         pq.write_table(table.set_column(3, "rewards", column), path)
         np.testing.assert_array_equal(read(path).rewards, [[0.25], [np.nan], [1.0]])
-        with pytest.raises(InvalidArgumentError, match=r"rewards .* got nan in row 1"):
+        with pytest.raises(FileFormatError, match=r"a\.parquet, row 2: the reward is missing"):
             Log.load(path)
+        log = Log.load(LogFile(path, missing_reward=0))
+        assert log.rewards.tolist() == [[0.25], [0], [1]]
 
     @pytest.mark.parametrize("name", ["context", "actions", "propensities"])
     def test_nothing_else_is_missing(self, tmp_path, name):
@@ -258,7 +260,7 @@ class TestParquet:
         pq.write_table(table.set_column(index, name, column), tmp_path / "a.parquet")
         with pytest.raises(FileFormatError, match=f"a.parquet, row 3: column {name} is null"):
             read(tmp_path / "a.parquet")
-        with pytest.raises(FileFormatError, match=f"column {name} has 1 nulls"):
+        with pytest.raises(FileFormatError, match=f"a.parquet, row 3: column {name} is null"):
             Log.load(tmp_path / "a.parquet")
 
     @pytest.mark.parametrize(
@@ -276,9 +278,12 @@ class TestParquet:
             read(tmp_path / "a.parquet")
 
     def test_an_empty_log(self, tmp_path):
-        Log.empty(contexts=np.arange(1), slate_size=1).save(tmp_path / "a.parquet")
+        empty = Log.empty(contexts=np.zeros((1, 3)), slate_size=2)
+        empty.save(tmp_path / "a.parquet")
+        assert Log.load(tmp_path / "a.parquet") == empty
+        assert len(LogFile(tmp_path / "a.parquet")) == 0
         with pytest.raises(FileFormatError, match="holds no rounds"):
-            open_rounds(tmp_path / "a.parquet")
+            convert(tmp_path / "a.parquet", tmp_path / "a.jsonl")
 
 
 class TestAnyFile:
@@ -287,7 +292,7 @@ class TestAnyFile:
     def test_empty_binary_and_truncated_files(self, tmp_path, format, content):
         (tmp_path / "a").write_bytes(content)
         with pytest.raises(FileFormatError, match=str(tmp_path / "a")):
-            list(open_rounds(tmp_path / "a", format))
+            list(LogFile(tmp_path / "a", format).rounds())
 
     @pytest.mark.parametrize("format", sorted(set(FORMATS) - {"parquet"}))
     def test_compressed_files(self, tmp_path, format):
@@ -297,46 +302,40 @@ class TestAnyFile:
         for broken in (whole[:-20], whole[: len(whole) // 2], gzip.decompress(whole), b""):
             path.write_bytes(broken)
             with pytest.raises(FileFormatError, match=str(path)):
-                list(open_rounds(path, format))
+                list(LogFile(path, format).rounds())
 
     @pytest.mark.parametrize("encoding", ["latin-1", "utf-16"])
     def test_other_encodings(self, tmp_path, encoding):
         (tmp_path / "a.csv").write_bytes(f"{HEADER}caf\u00e9,0,0.5,1\n".encode(encoding))
         with pytest.raises(FileFormatError, match=r"a\.csv is not UTF-8 .*; save it as UTF-8"):
-            open_rounds(tmp_path / "a.csv")
+            LogFile(tmp_path / "a.csv").rounds()
 
     def test_compression_and_its_suffix(self, tmp_path):
         text = f"{HEADER}1,0,0.5,1\n".encode()
         (tmp_path / "a.csv").write_bytes(gzip.compress(text))
         with pytest.raises(FileFormatError, match="is compressed by gzip; unpack it, or let its"):
-            open_rounds(tmp_path / "a.csv")
+            LogFile(tmp_path / "a.csv").rounds()
         (tmp_path / "b.csv.gz").write_bytes(text)
         with pytest.raises(FileFormatError, match="is not compressed by gzip, but its name ends"):
-            open_rounds(tmp_path / "b.csv.gz")
+            LogFile(tmp_path / "b.csv.gz").rounds()
 
     def test_what_a_suffix_means(self, tmp_path):
         suffixes = {suffix: one.name for one in FORMATS.values() for suffix in one.suffixes}
-        assert suffixes == {
-            ".parquet": "parquet",
-            ".csv": "csv",
-            ".jsonl": "jsonl",
-            ".ndjson": "jsonl",
-            ".vw": "vw",
-            ".dat": "vw",
-            ".dsjson": "dsjson",
-        }
         for suffix, name in suffixes.items():
             write(tmp_path / f"a{suffix}", name, some())
             assert len(read(tmp_path / f"a{suffix}")) == 2
+        assert set(suffixes) >= {".parquet", ".csv", ".jsonl", ".vw", ".dsjson"}
+        convert(tmp_path / "a.jsonl", tmp_path / "new.csv")  # of which the suffix means our own
+        assert (tmp_path / "new.csv").read_text().startswith(HEADER)
 
     def test_unknown_formats(self, tmp_path):
         (tmp_path / "a.txt").write_text("")
         with pytest.raises(InvalidArgumentError, match=r"known are \.parquet, .* vw-adf"):
-            open_rounds(tmp_path / "a.txt")
+            LogFile(tmp_path / "a.txt").rounds()
         with pytest.raises(InvalidArgumentError, match=r"one of parquet, csv.* got 'excel'"):
-            open_rounds(tmp_path / "a.txt", "excel")
+            LogFile(tmp_path / "a.txt", "excel").rounds()
         with pytest.raises(FileNotFoundError, match="no log at"):
-            open_rounds(tmp_path / "b.csv")
+            LogFile(tmp_path / "b.csv").rounds()
 
 
 class TestRewardRange:
@@ -348,7 +347,7 @@ class TestRewardRange:
     def test_is_a_promise(self, tmp_path):
         (tmp_path / "a.csv").write_text(f"{HEADER}1,0,1,2\n1,0,1,2.5\n")
         with pytest.raises(FileFormatError, match=r"line 3: .*2.5 .* declared range \[0, 2\]"):
-            open_rounds(tmp_path / "a.csv", reward_range=(0, 2))
+            LogFile(tmp_path / "a.csv", reward_range=(0, 2)).rounds()
 
     @pytest.mark.parametrize(
         "wrong",
@@ -356,4 +355,4 @@ class TestRewardRange:
     )
     def test_is_two_numbers_in_order(self, tmp_path, wrong):
         with pytest.raises(InvalidArgumentError, match="two finite numbers low < high"):
-            open_rounds(tmp_path / "a.csv", reward_range=wrong)
+            LogFile(tmp_path / "a.csv", reward_range=wrong).rounds()

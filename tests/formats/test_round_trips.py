@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from policysieve.formats import FORMATS, Rounds, open_rounds
-from policysieve.log import Log
+from policysieve.formats import FORMATS
+from policysieve.log import Log, LogFile, Rounds
 from tests.formats.rounds import assert_same, read, some_rounds, write
 
 few = settings(deadline=None, max_examples=25)
@@ -95,7 +95,7 @@ def test_several_batches_are_one_file(tmp_path, format):
 
 @pytest.mark.parametrize("format", sorted(set(FORMATS) - {"parquet"}))
 def test_long_text_is_read_in_several_batches(tmp_path, format, monkeypatch):
-    monkeypatch.setattr("policysieve.formats.text_source.BATCH", 3)
+    monkeypatch.setattr("policysieve.formats.text.BATCH", 3)
     rounds = Rounds(
         np.arange(20.0).reshape(10, 2) + 1,
         np.arange(10, dtype=np.int32)[:, None] % 5,
@@ -103,7 +103,7 @@ def test_long_text_is_read_in_several_batches(tmp_path, format, monkeypatch):
         np.zeros((10, 1)),
     )
     write(tmp_path / "log", format, rounds)
-    pieces = list(open_rounds(tmp_path / "log", format))
+    pieces = list(LogFile(tmp_path / "log", format).rounds())
     assert [len(piece) for piece in pieces] == [3, 3, 3, 1]
     np.testing.assert_array_equal(np.concatenate([p.contexts for p in pieces]), rounds.contexts)
 

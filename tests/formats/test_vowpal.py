@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from policysieve.errors import FileFormatError
-from policysieve.formats import Rounds, convert, open_rounds
+from policysieve.formats import convert
+from policysieve.log import LogFile, Rounds
 from tests.formats.rounds import read, write
 
 FOREIGN = "shared |user age:3 |time noon\n|item red\n0:-1.0:0.25 |item blue\n|item green"
@@ -147,7 +148,7 @@ def test_dsjson_says_when_and_who(tmp_path):
 def test_bad_rows(tmp_path, format, text, reason):
     (tmp_path / "a").write_text(f"\n{text}\n")
     with pytest.raises(FileFormatError, match=f"line 2: .*{reason}"):
-        list(open_rounds(tmp_path / "a", format))
+        list(LogFile(tmp_path / "a", format).rounds())
 
 
 def test_costs_between_0_and_1_become_rewards(tmp_path):

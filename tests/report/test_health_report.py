@@ -5,7 +5,7 @@ import pytest
 
 import policysieve as ps
 from policysieve.report import mean_weights
-from tests.evidence import logs
+from tests.health import logs
 from tests.report.documents import Document
 
 

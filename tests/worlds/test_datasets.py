@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import policysieve as ps
-from policysieve.formats import open_rounds
+from policysieve.log import LogFile
 from policysieve.worlds import datasets, readers
-from policysieve.worlds.catalogue import CATALOGUE, LOGS, Entry
+from policysieve.worlds.catalogue import CATALOGUE, LOGS, DatasetEntry
 from policysieve.worlds.datasets import dataset_files, fetch_log, is_cached, load_dataset
 from tests.datasets import needs_dataset, needs_log
 
@@ -77,7 +77,7 @@ class TestEachLog:
         path, entry = needs_log(name), LOGS[name]
         assert dataset_files(name) == [path]
         assert is_cached(name)
-        pieces = list(open_rounds(path))
+        pieces = list(LogFile(path).rounds())
         assert sum(map(len, pieces)) == entry.n_rows
         shown = np.concatenate([piece.actions for piece in pieces])
         assert np.array_equal(np.unique(shown), np.arange(entry.n_actions))
@@ -87,7 +87,7 @@ class TestEachLog:
         ("name", "clicks"), [("open-bandit-random", 38), ("open-bandit-bts", 42)]
     )
     def test_has_the_published_number_of_clicks(self, name, clicks):
-        assert sum(piece.rewards.sum() for piece in open_rounds(needs_log(name))) == clicks
+        assert sum(piece.rewards.sum() for piece in LogFile(needs_log(name)).rounds()) == clicks
 
     @pytest.mark.parametrize("name", ["digits", "random", None])
     def test_unknown_names(self, name):
@@ -178,7 +178,7 @@ def shop(tmp_path, monkeypatch):
     monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path))
 
     def entry(name, content, n_rows, n_features):
-        return Entry(
+        return DatasetEntry(
             name=name,
             n_rows=n_rows,
             n_features=n_features,

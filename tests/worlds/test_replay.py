@@ -189,7 +189,7 @@ EMPTY = Log.empty(contexts=np.zeros(1), slate_size=1)
     [
         (SLATES, {}, "slates of one action, got slate_size=2; rejection needs the joint"),
         (EMPTY, {}, "log must have at least one row"),
-        ([1, 2], {}, "log must be a Log, got list"),
+        ([1, 2], {}, "log must be a Log, a LogFile, a path or several paths, got list"),
         (small_log(), {"n_actions": 2}, r"actions of the log must lie in \[0, 1\], got 2 in row 2"),
         (small_log(), {"n_actions": 0}, "n_actions must be"),
         (small_log(), {"sparsity": 0.5}, "at most the sparsity 0.5, got 1 in row 0 .2 such rows"),

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from policysieve.bench.code import code_version
-from policysieve.cache import write_atomically
 from policysieve.errors import InvalidArgumentError
+from policysieve.files import write_whole
 
 __all__ = ["Cell", "Progress", "check_names", "keep_cell", "kept_cell", "run_cells"]
 
@@ -66,7 +66,9 @@ def keep_cell(
     """Write what a cell found, if there is a folder."""
     if folder is not None:
         text = json.dumps({"settings": settings, "code": _code(), "found": found})
-        write_atomically(_path(folder, name), text.encode())
+        place = _path(folder, name)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(place, text.encode())
 
 
 def run_cells(

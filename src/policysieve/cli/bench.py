@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from policysieve.cli.bench_options import names_option, output_options, output_result
+from policysieve.progress import progress_bar
 
 __all__ = ["bench"]
 
@@ -162,19 +163,8 @@ def _names(option: str | None) -> tuple[str, ...]:
 @contextmanager
 def _cells_bar(quiet: bool) -> Iterator[Callable[[int, int, str], None]]:
     """Say which cell is done on one line of a terminal, or nothing."""
-    if quiet or not sys.stderr.isatty():
-        yield lambda _done, _total, _name: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    console = Console(stderr=True)
-    with Progress(*columns, TimeElapsedColumn(), console=console, transient=True) as bar:
-        task = bar.add_task("racing", total=None)
-        yield lambda done, total, name: bar.update(
-            task, completed=done, total=total, description=name
-        )
+    with progress_bar("racing", quiet=quiet) as move:
+        yield lambda done, total, name: move(done, total=total, title=name)
 
 
 def _progress(quiet: bool) -> Callable[[str], None]:

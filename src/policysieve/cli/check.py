@@ -4,16 +4,21 @@ from pathlib import Path
 
 import click
 
-from policysieve.cli.options import check_figures, figures_option, report_option
-from policysieve.cli.output import command_line, print_json, print_table, print_text
-from policysieve.cli.progress import with_progress
+from policysieve.cli.options import (
+    LogArgument,
+    check_figures,
+    check_plot,
+    figures_option,
+    log_argument,
+    report_option,
+)
+from policysieve.cli.output import command_line, print_json, print_table, print_text, reading
 
 __all__ = ["check"]
 
 
 @click.command(short_help="Look for what is wrong with a log.")
-@click.argument("log", type=click.Path(dir_okay=False))
-@click.option("--from", "source", help="Format of the log; by default what its name says.")
+@log_argument()
 @click.option(
     "--actions",
     type=click.IntRange(1),
@@ -26,13 +31,6 @@ __all__ = ["check"]
     type=float,
     help="Probability of calling a healthy log broken.",
 )
-@click.option(
-    "--reward-range",
-    nargs=2,
-    type=float,
-    metavar="LOW HIGH",
-    help="Range of the rewards, if it is not 0 to 1.",
-)
 @report_option
 @figures_option
 @click.option(
@@ -42,32 +40,26 @@ __all__ = ["check"]
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
 def check(
-    log: str,
-    source: str | None,
+    log: LogArgument,
     actions: int | None,
     delta: float,
-    reward_range: tuple[float, float] | None,
     report: Path | None,
     figures: Path | None,
     plot: Path | None,
     as_json: bool,
 ) -> None:
-    """Look for what is wrong with LOG, a file of any format that can be converted.
+    """Look for what is wrong with LOG, one or several files of any format.
 
     Do actions come up as often as their propensities say, overall, over time, and in groups of
     contexts? Are there repeated ids, times out of order, missing rewards? The exit code is 1 if the
     log is broken.
     """
-    from policysieve.errors import InvalidArgumentError
-    from policysieve.evidence import check_log
-    from policysieve.formats import open_rounds
+    from policysieve.health import check_log
 
     check_figures(report, figures)
-    if plot is not None and plot.suffix not in (".png", ".svg", ".pdf"):
-        raise InvalidArgumentError(f"--plot must end in .png, .svg or .pdf, got {plot}")
-    rounds = open_rounds(log, source, reward_range=reward_range)
-    batches = with_progress(rounds, "Reading", quiet=as_json)
-    health = check_log(batches, n_actions=actions, delta=delta)
+    check_plot(plot)
+    opened = log.open()
+    health = check_log(opened, n_actions=actions, delta=delta, track=reading(opened, quiet=as_json))
     if report is not None:
         health.report(report, figures=figures, command=command_line())
     if plot is not None:

@@ -5,69 +5,53 @@ from typing import Any
 
 import click
 
+from policysieve.cli.options import FormatOption, LogArgument, log_argument
 from policysieve.cli.output import print_json, print_text
-from policysieve.cli.progress import with_progress
+from policysieve.progress import tracked
 
 __all__ = ["convert"]
 
 
 @click.command(short_help="Convert a log from one format to another.")
-@click.argument("source", metavar="IN", type=click.Path(dir_okay=False))
+@log_argument("IN...")
 @click.argument("target", metavar="OUT", type=click.Path(dir_okay=False))
-@click.option("--from", "from_format", metavar="FORMAT", help="Format of IN, if not by its suffix.")
-@click.option("--to", "to_format", metavar="FORMAT", help="Format of OUT, if not by its suffix.")
-@click.option(
-    "--reward-range",
-    nargs=2,
-    type=float,
-    metavar="LOW HIGH",
-    help="Range of the rewards in IN, mapped to [0, 1]; costs count as minus rewards.",
-)
+@click.option("--to", "to_format", cls=FormatOption, help="Format of OUT")
 @click.option(
     "--actions",
     type=click.IntRange(1),
     help="Number of actions; by default the largest seen plus one.",
 )
 @click.option(
-    "--missing-reward",
-    type=float,
-    metavar="REWARD",
-    help="What a missing reward counts as; by default its row is bad.",
-)
-@click.option(
     "--skip-bad", is_flag=True, help="Leave bad rows out, and write them to OUT.skipped.jsonl."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 def convert(
-    source: str,
+    log: LogArgument,
     target: str,
-    from_format: str | None,
     to_format: str | None,
-    reward_range: tuple[float, float] | None,
     actions: int | None,
-    missing_reward: float | None,
     skip_bad: bool,
     as_json: bool,
 ) -> None:
-    """Convert the log IN to OUT, and say what the new format cannot hold.
+    """Convert the log IN, one or several files, to OUT, and say what the new format cannot hold.
 
-    Formats are parquet, csv, jsonl, vw, vw-adf, dsjson and obp-csv. Files are read in pieces, so
-    they may be larger than memory; text is compressed if its name ends in .gz. OUT appears when all
-    is written; a bad row stops everything, unless it is to be skipped.
+    Files are read in pieces, so they may be larger than memory; text is compressed if its name ends
+    in .gz. OUT appears when all is written; a bad row or a missing reward stops everything, unless
+    it is to be skipped.
     """
     from policysieve.formats import convert as convert_file
 
     def track(batches: Iterable[Any], total: int) -> Iterable[Any]:
-        return with_progress(batches, "Converting", total=total, quiet=as_json)
+        return tracked(batches, "Converting", total, size=len, quiet=as_json)
 
     done = convert_file(
-        source,
+        log.paths,
         target,
-        from_format=from_format,
+        from_format=log.format,
         to_format=to_format,
-        reward_range=reward_range,
+        reward_range=log.reward_range,
         n_actions=actions,
-        missing_reward=missing_reward,
+        missing_reward=log.missing_reward,
         skip_bad=skip_bad,
         track=track,
     )

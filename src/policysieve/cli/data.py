@@ -7,7 +7,7 @@ import click
 from policysieve.cli.output import print_json, print_table, print_text
 
 if TYPE_CHECKING:
-    from policysieve.worlds.catalogue import Origin
+    from policysieve.worlds.catalogue import CatalogueEntry
 
 __all__ = ["data"]
 
@@ -29,11 +29,11 @@ def list_(as_json: bool) -> None:
     from policysieve.worlds.datasets import is_cached
 
     if as_json:
-        known: list[Origin] = [*CATALOGUE.values(), *LOGS.values()]
+        known: list[CatalogueEntry] = [*CATALOGUE.values(), *LOGS.values()]
         print_json([{**_described(one), "cached": is_cached(one.name)} for one in known])
         return
 
-    def common(entry: "Origin") -> tuple[str, str, str]:
+    def common(entry: "CatalogueEntry") -> tuple[str, str, str]:
         here = "yes" if is_cached(entry.name) else "no"
         return entry.package, entry.licence.split(":")[0], here
 
@@ -76,7 +76,7 @@ def get(names: tuple[str, ...], every: bool, as_json: bool) -> None:
 
     if bool(names) == every:
         raise click.UsageError("give names of data sets, or --all, but not both")
-    known: dict[str, Origin] = {**CATALOGUE, **LOGS}
+    known: dict[str, CatalogueEntry] = {**CATALOGUE, **LOGS}
     fetched = []
     for name in known if every else names:
         if not as_json and not is_cached(name):
@@ -99,14 +99,14 @@ def get(names: tuple[str, ...], every: bool, as_json: bool) -> None:
         print_json(fetched)
 
 
-def _described(entry: "Origin") -> dict[str, Any]:
+def _described(entry: "CatalogueEntry") -> dict[str, Any]:
     """What the catalogue says, for JSON."""
-    from policysieve.worlds.catalogue import Entry, LogEntry
+    from policysieve.worlds.catalogue import DatasetEntry, LogEntry
 
     described: dict[str, Any] = {"name": entry.name, "rows": entry.n_rows}
     if isinstance(entry, LogEntry):
         described.update(kind="log", actions=entry.n_actions)
-    if isinstance(entry, Entry):
+    if isinstance(entry, DatasetEntry):
         described.update(
             kind="data set",
             features=entry.n_features,

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from policysieve.exploration import Exploration
-    from policysieve.formats import Rounds
+    from policysieve.log import Rounds
 
 __all__ = ["decide"]
 
@@ -88,10 +88,8 @@ def _write(
     exploration: "Exploration", contexts: str, out: Path, rng: "np.random.Generator"
 ) -> tuple[int, float]:
     """Write the decisions; returns how many there are, and their smallest propensity."""
-    from policysieve.cache import whole_or_nothing
     from policysieve.errors import InvalidArgumentError
     from policysieve.formats.registry import find_format
-    from policysieve.formats.rounds import Layout
 
     format = find_format(out, None)
     if format.name not in _FORMATS:
@@ -114,18 +112,8 @@ def _write(
     first = next(batches, None)
     if first is None:
         raise InvalidArgumentError(f"--contexts must hold at least one, {contexts} is empty")
-    shown = first.contexts
-    layout = Layout(
-        shown.shape[1:],
-        shown.dtype,
-        first.actions.shape[1],
-        first.ids is not None,
-        first.times is not None,
-    )
-    format.not_held(layout)
-    with whole_or_nothing(out) as partial:
-        every = counted(chain([first], batches))
-        format.write(partial, layout, every, exploration.problem.n_actions, False)
+    format.not_held(first.layout)
+    format.save(out, counted(chain([first], batches)), first.layout)
     return count, smallest
 
 
@@ -134,7 +122,7 @@ def _decisions(
 ) -> Iterator["Rounds"]:
     import numpy as np
 
-    from policysieve.formats import Rounds
+    from policysieve.log import Rounds
 
     for contexts, ids, times in _contexts(source):
         made = exploration.ask(contexts, rng=rng)
@@ -144,10 +132,10 @@ def _decisions(
 
 def _contexts(source: str) -> Iterator[tuple[Any, Any, Any]]:
     """Contexts of a .npy array or of another file, in pieces, with the ids and times of that."""
-    from policysieve.formats import open_rounds
+    from policysieve.formats import open_contexts
 
     if not source.endswith(".npy"):
-        for rounds in open_rounds(source, contexts_only=True):
+        for rounds in open_contexts(source):
             yield rounds.contexts, rounds.ids, rounds.times
         return
     array = _array(source)

@@ -1,18 +1,23 @@
 """``policysieve design``: from a log to the exploration of the next rounds."""
 
 from pathlib import Path
-from typing import Any
 
 import click
 
-from policysieve.cli.options import as_floor, candidates_options
+from policysieve.cli.options import (
+    Candidates,
+    LogArgument,
+    as_floor,
+    candidates_options,
+    log_argument,
+)
 from policysieve.cli.output import print_json, print_text
 
 __all__ = ["design"]
 
 
 @click.command(short_help="Design the next exploration from a log.")
-@click.argument("log", type=click.Path(dir_okay=False))
+@log_argument()
 @candidates_options
 @click.option(
     "--mixing", type=float, help="Share of uniform exploration; by default what plan advises."
@@ -25,39 +30,33 @@ __all__ = ["design"]
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 def design(
-    log: str,
-    policies: str,
-    epsilon: float,
-    delta: float,
-    actions: int | None,
-    sparsity: Any,
+    log: LogArgument,
+    candidates: Candidates,
     mixing: float | None,
     out: Path,
     as_json: bool,
 ) -> None:
-    """Design an exploration of low variance from LOG, a Parquet file.
+    """Design an exploration of low variance from LOG, one or several files of any format.
 
     The design says which policies to follow, and how often, so that every policy of the class is
     estimated well. The log may be explored uniformly or not.
     """
-    from policysieve.cli.loading import in_words, load_problem
+    from policysieve.cli.loading import in_words
     from policysieve.exploration.designs.designing import design as make_design
     from policysieve.exploration.designs.designing import rounds_needed
-    from policysieve.log import Log
 
-    rounds = Log.load(log)
-    candidates, problem = load_problem(
-        policies, actions, rounds.slate_size, sparsity=sparsity, epsilon=epsilon, delta=delta
-    )
-    made = make_design(rounds, candidates, problem, mixing=mixing)
+    rounds = log.open()
+    policies, problem = candidates.load(rounds.slate_size)
+    made = make_design(rounds, policies, problem, mixing=mixing)
     made.save(out)
-    needed = rounds_needed(made, candidates)
+    needed = rounds_needed(made, policies)
+    followed = getattr(made, "support", None)  # of a class that can be listed
     if as_json:
         print_json(
             {
                 "rounds": len(rounds),
-                "n_policies": candidates.n_policies,
-                "support": len(made.support),
+                "n_policies": getattr(policies, "n_policies", None),
+                "support": None if followed is None else len(followed),
                 "mixing": made.mixing,
                 "smallest_propensity": made.floor,
                 "variance_bound": made.variance_bound,
@@ -67,13 +66,14 @@ def design(
         return
     uniform = "uniform slates" if rounds.slate_size > 1 else "uniformly drawn actions"
     print_text(
-        f"The design follows {len(made.support):,} of {in_words(candidates)}, and shows {uniform} "
-        f"in {made.mixing:.0%} of the rounds; no propensity is below {as_floor(made.floor)}."
+        f"The design follows {'' if followed is None else f'{len(followed):,} of '}"
+        f"{in_words(policies).rstrip(',')}, and shows {uniform} in "
+        f"{made.mixing:.0%} of the rounds; no propensity is below {as_floor(made.floor)}."
     )
     print_text(
         f"It estimates every policy with a variance term of at most {made.variance_bound:.3g}: "
-        f"{needed:,} rounds of it find a policy within {epsilon:g} of the best, with probability "
-        f"at least {1 - delta:g}."
+        f"{needed:,} rounds of it find a policy within {problem.epsilon:g} of the best, with "
+        f"probability at least {1 - problem.delta:g}."
     )
     print_text(f"Select from what it collects with --floor {as_floor(made.floor)}.")
     click.echo(f"Design: {out}")

@@ -1,13 +1,14 @@
 """What is shown while something takes its time: on a terminal only, or as plain lines."""
 
-import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 
 import click
 
 from policysieve.cli.chart import BoundChart
 from policysieve.experiment import Experiment, Progress, Proof
+from policysieve.progress import progress_bar, tracked
 
 __all__ = ["live_bounds", "run_bar", "training_bar"]
 
@@ -16,42 +17,18 @@ _NEWS = 0.7  # a line when a bound has fallen by this factor
 
 def training_bar(quiet: bool) -> Callable[[Iterable[int]], Iterable[int]]:
     """Wrap the loop over classifiers in a bar."""
-    if quiet or not sys.stderr.isatty():
-        return iter
-
-    def track(loop: Iterable[int]) -> Iterable[int]:
-        from rich.console import Console
-        from rich.progress import track as with_bar
-
-        bar = Console(stderr=True)
-        return with_bar(loop, description="Training", console=bar, transient=True)
-
-    return track
+    return partial(tracked, title="Training", quiet=quiet)
 
 
 @contextmanager
-def run_bar(experiment: Experiment, quiet: bool) -> Iterator[Progress | None]:
+def run_bar(experiment: Experiment, quiet: bool) -> Iterator[Progress]:
     """A bar for all runs of an experiment, filled by its checkpoints."""
-    if quiet or not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
-    from rich.progress import Progress as Bar
-
     names = [setting.name for setting in experiment.learners]
-    total = len(names) * len(experiment.seeds)
-    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
-    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("", total=total)
+    with progress_bar("", len(names) * len(experiment.seeds), quiet=quiet) as move:
 
         def tell(learner: str, seed: int, proof: Proof) -> None:
             before = names.index(learner) * len(experiment.seeds) + experiment.seeds.index(seed)
-            bar.update(
-                task,
-                completed=before + proof.rounds / experiment.rounds,
-                description=f"{learner}, seed {seed}",
-            )
+            move(before + proof.rounds / experiment.rounds, title=f"{learner}, seed {seed}")
 
         yield tell
 

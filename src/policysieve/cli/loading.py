@@ -1,27 +1,32 @@
 """Policies from files or from Python."""
 
 import importlib
+import math
 import sys
 from pathlib import Path
-from typing import Any
 
 import click
 import numpy as np
 
-from policysieve.cache import read_archive
-from policysieve.cli.options import known_sparsity
 from policysieve.errors import FileFormatError, InvalidArgumentError
-from policysieve.policies import LinearPolicies, Policies, PolicyTable
-from policysieve.problem import Problem
+from policysieve.files import read_archive
+from policysieve.policies import (
+    AnyPolicies,
+    ImplicitPolicies,
+    LinearPolicies,
+    Policies,
+    PolicyTable,
+)
 
-__all__ = ["in_words", "load_policies", "load_problem"]
+__all__ = ["in_words", "load_policies"]
 
 
-def load_policies(source: str, n_actions: int | None, slate_size: int) -> Policies:
+def load_policies(source: str, n_actions: int | None, slate_size: int) -> AnyPolicies:
     """Policies from ``table.npy``, ``weights.npz`` or ``module:attribute``.
 
     A ``.npy`` table needs the number of actions; a ``.npz`` archive holds linear weights under the
-    name ``weights``; an attribute is a `Policies` or a function that returns one.
+    name ``weights``; an attribute is a class of policies, listed or not, or a function that returns
+    one.
     """
     policies = _load(source, n_actions, slate_size)
     if n_actions is not None and n_actions != policies.n_actions:
@@ -31,35 +36,20 @@ def load_policies(source: str, n_actions: int | None, slate_size: int) -> Polici
     return policies
 
 
-def load_problem(
-    source: str,
-    n_actions: int | None,
-    slate_size: int,
-    *,
-    sparsity: Any,
-    epsilon: float,
-    delta: float,
-) -> tuple[Policies, Problem]:
-    """Policies as `load_policies` has them, and the problem of choosing among them."""
-    policies = load_policies(source, n_actions, slate_size)
-    problem = Problem(
-        n_actions=policies.n_actions,
-        slate_size=policies.slate_size,
-        sparsity=known_sparsity(sparsity),
-        epsilon=epsilon,
-        delta=delta,
-    )
-    return policies, problem
-
-
-def in_words(policies: Policies) -> str:
+def in_words(policies: AnyPolicies) -> str:
     """How many policies there are, and for how many contexts if these are listed."""
+    if not isinstance(policies, Policies):
+        if policies.log_size is None:
+            return repr(policies)
+        digits = policies.log_size / math.log(10)
+        size = f"{math.exp(policies.log_size):,.0f}" if digits < 9 else f"about 10^{digits:.0f}"
+        return f"{policies!r}, {size} policies,"
     contexts = policies.n_contexts
     listed = "" if contexts is None else f" for {contexts:,} contexts"
     return f"{policies.n_policies:,} policies{listed}"
 
 
-def _load(source: str, n_actions: int | None, slate_size: int) -> Policies:
+def _load(source: str, n_actions: int | None, slate_size: int) -> AnyPolicies:
     if source.endswith(".npy"):
         if n_actions is None:
             raise click.UsageError("--actions is needed with a table: how many actions are there?")
@@ -80,7 +70,7 @@ def _load(source: str, n_actions: int | None, slate_size: int) -> Policies:
     finally:
         sys.path.pop(0)
     policies = found() if callable(found) else found
-    if not isinstance(policies, Policies):
+    if not isinstance(policies, Policies | ImplicitPolicies):
         raise InvalidArgumentError(
             f"--policies {source} must be a policy class such as PolicyTable, or a function that "
             f"returns one, got {type(policies).__name__}"

@@ -1,25 +1,40 @@
 """Options that several commands share."""
 
 from collections.abc import Callable
+from dataclasses import dataclass, fields
 from decimal import ROUND_FLOOR, Decimal
+from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
+if TYPE_CHECKING:
+    from policysieve.log import LogFile
+    from policysieve.policies import AnyPolicies
+    from policysieve.problem import Problem
+
 __all__ = [
     "SPARSITY",
+    "Candidates",
+    "FormatOption",
+    "LogArgument",
     "as_floor",
     "candidates_options",
     "check_figures",
+    "check_plot",
     "figures_option",
     "known_sparsity",
+    "log_argument",
     "report_option",
 ]
 
+Command = Callable[..., Any]
+
 _POLICIES_HELP = (
     "A .npy table of actions, of shape (n_contexts, n_policies); a .npz with linear weights, of "
-    "shape (n_policies, n_actions, n_features); or module:attribute."
+    "shape (n_policies, n_actions, n_features); or module:attribute, a class of policies or a "
+    "function that returns one."
 )
 
 
@@ -52,27 +67,127 @@ def as_floor(smallest: float) -> str:
     return f"{float(exact.quantize(step, ROUND_FLOOR)):.4g}"
 
 
-def candidates_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The options that name the candidates and what is asked of them."""
-    for option in (
-        click.option(
-            "--sparsity",
-            default=1.0,
-            show_default=True,
-            type=SPARSITY,
-            help="Bound on the sum of a context's rewards.",
-        ),
-        click.option(
-            "--actions", type=click.IntRange(1), help="Number of actions, for a .npy table."
-        ),
-        click.option("--delta", required=True, type=float, help="Probability of failure."),
-        click.option("--epsilon", required=True, type=float, help="Distance to the best policy."),
-        click.option("--policies", required=True, help=_POLICIES_HELP),
-    ):
-        command = option(command)
-    return command
+def _grouped(
+    name: str, record: type, *options: Callable[[Command], Command]
+) -> Callable[[Command], Command]:
+    """Options that a command gets as one record, whose fields they are, under one name."""
+
+    def add(command: Command) -> Command:
+        @wraps(command)
+        def with_record(**arguments: Any) -> Any:
+            own = {field.name: arguments.pop(field.name) for field in fields(record)}
+            return command(**{name: record(**own)}, **arguments)
+
+        made: Command = with_record
+        for option in reversed(options):
+            made = option(made)
+        return made
+
+    return add
 
 
+class FormatOption(click.Option):
+    """An option for the name of a format, whose help lists all formats."""
+
+    def make_metavar(self, ctx: click.Context) -> str:
+        """What stands for the name."""
+        return "FORMAT"
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        """The option and its help."""
+        from policysieve.formats import FORMATS
+
+        option, title = super().get_help_record(ctx) or ("", "")
+        return option, f"{title}, if its name does not tell: {', '.join(FORMATS)}."
+
+
+@dataclass(frozen=True, kw_only=True)
+class LogArgument:
+    """The log that a command reads, as it was typed; see `LogFile`."""
+
+    paths: tuple[str, ...]
+    format: str | None
+    reward_range: tuple[float, float] | None
+    missing_reward: float | None
+
+    def open(self) -> "LogFile":
+        """Open its files."""
+        from policysieve.log import LogFile
+
+        return LogFile(
+            self.paths,
+            self.format,
+            reward_range=self.reward_range,
+            missing_reward=self.missing_reward,
+        )
+
+
+def log_argument(metavar: str = "LOG...") -> Callable[[Command], Command]:
+    """The argument and the options of a command that reads a log: it gets them as `log`."""
+    return _grouped(
+        "log",
+        LogArgument,
+        click.argument(
+            "paths", metavar=metavar, nargs=-1, required=True, type=click.Path(dir_okay=False)
+        ),
+        click.option("--from", "format", cls=FormatOption, help="Format of the log"),
+        click.option(
+            "--reward-range",
+            nargs=2,
+            type=float,
+            metavar="LOW HIGH",
+            help="Range of the log's rewards if it is not 0 to 1; costs count as minus rewards.",
+        ),
+        click.option(
+            "--missing-reward",
+            type=float,
+            metavar="REWARD",
+            help="What a missing reward counts as.",
+        ),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Candidates:
+    """The candidates and what is asked of them, as they were typed."""
+
+    policies: str
+    actions: int | None
+    sparsity: Any
+    epsilon: float
+    delta: float
+
+    def load(self, slate_size: int) -> "tuple[AnyPolicies, Problem]":
+        """The policies, and the problem of choosing among them."""
+        from policysieve.cli.loading import load_policies
+        from policysieve.problem import Problem
+
+        policies = load_policies(self.policies, self.actions, slate_size)
+        problem = Problem(
+            n_actions=policies.n_actions,
+            slate_size=policies.slate_size,
+            sparsity=known_sparsity(self.sparsity),
+            epsilon=self.epsilon,
+            delta=self.delta,
+        )
+        return policies, problem
+
+
+candidates_options = _grouped(
+    "candidates",
+    Candidates,
+    click.option("--policies", required=True, help=_POLICIES_HELP),
+    click.option("--epsilon", required=True, type=float, help="Distance to the best policy."),
+    click.option("--delta", required=True, type=float, help="Probability of failure."),
+    click.option("--actions", type=click.IntRange(1), help="Number of actions, for a .npy table."),
+    click.option(
+        "--sparsity",
+        default=1.0,
+        show_default=True,
+        type=SPARSITY,
+        help="Bound on the sum of a context's rewards.",
+    ),
+)
 report_option = click.option(
     "--report", type=click.Path(dir_okay=False, path_type=Path), help="Write an HTML report here."
 )
@@ -87,3 +202,11 @@ def check_figures(report: Path | None, figures: Path | None) -> None:
     """Figures are those of a report: refuse to write them without one."""
     if figures is not None and report is None:
         raise click.UsageError("--figures needs --report, whose figures it writes")
+
+
+def check_plot(plot: Path | None) -> None:
+    """Refuse plots that matplotlib would not write."""
+    from policysieve.errors import InvalidArgumentError
+
+    if plot is not None and plot.suffix not in (".png", ".svg", ".pdf"):
+        raise InvalidArgumentError(f"--plot must end in .png, .svg or .pdf, got {plot}")

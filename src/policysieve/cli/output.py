@@ -1,10 +1,10 @@
 """Printing for people and for machines."""
 
 import json
-import os
 import shlex
 import sys
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence, Sized
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +13,16 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from policysieve.files import write_whole
+from policysieve.progress import tracked
+
 __all__ = [
     "command_line",
     "keep_command_line",
     "print_json",
     "print_table",
     "print_text",
+    "reading",
     "write_json",
 ]
 
@@ -45,6 +49,11 @@ def print_text(text: str) -> None:
         click.echo(text)
 
 
+def reading(log: Sized, *, quiet: bool) -> Callable[[Iterable[Any]], Iterable[Any]]:
+    """What shows how far the loop over the pieces of a log has come."""
+    return partial(tracked, title="Reading", total=len(log), size=len, quiet=quiet)
+
+
 def print_json(data: Any) -> None:
     """Print one JSON document to standard output."""
     click.echo(json.dumps(data, indent=2, allow_nan=False))
@@ -52,9 +61,7 @@ def print_json(data: Any) -> None:
 
 def write_json(data: Any, path: Path) -> None:
     """Write one JSON document; an existing file is replaced only when all is written."""
-    partial = path.with_name(path.name + ".partial")
-    partial.write_text(json.dumps(data, indent=2, allow_nan=False) + "\n", encoding="utf-8")
-    os.replace(partial, path)
+    write_whole(path, (json.dumps(data, indent=2, allow_nan=False) + "\n").encode())
 
 
 def print_table(

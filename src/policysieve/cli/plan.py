@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from policysieve.cli.options import SPARSITY, known_sparsity
+from policysieve.cli.options import SPARSITY, check_plot, known_sparsity
 from policysieve.cli.output import print_json, print_table, print_text
 from policysieve.planning import Plan
 from policysieve.planning import plan as make_plan
@@ -50,6 +50,7 @@ def plan(
 
     The numbers hold before any data is seen, for every method, with probability 1 - delta.
     """
+    check_plot(plot)
     problem = Problem(
         n_actions=actions,
         slate_size=slate,
@@ -90,11 +91,8 @@ def plan(
 def _draw(sizes: Plan, policies: int, path: Path) -> None:
     import numpy as np
 
-    from policysieve.errors import InvalidArgumentError
     from policysieve.report import rounds_against_epsilon
 
-    if path.suffix not in (".png", ".svg", ".pdf"):
-        raise InvalidArgumentError(f"--plot must end in .png, .svg or .pdf, got {path}")
     problem = sizes.problem
     most = 0.9 * problem.reward_cap if problem.slate_size > 1 else 0.45
     around = np.geomspace(

@@ -1,19 +1,23 @@
 """``policysieve select``: the best policy from a log, with a certificate."""
 
-from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from policysieve.cli.options import (
+    Candidates,
+    LogArgument,
     candidates_options,
     check_figures,
     figures_option,
+    log_argument,
     report_option,
 )
-from policysieve.cli.output import command_line, print_json, print_table, print_text
-from policysieve.cli.progress import with_progress
+from policysieve.cli.output import command_line, print_json, print_table, print_text, reading
+
+if TYPE_CHECKING:
+    from policysieve.evidence import Selection
 
 __all__ = ["select"]
 
@@ -21,7 +25,7 @@ _METHODS = ("betting", "empirical_bernstein", "stitched", "fixed", "checkpoints"
 
 
 @click.command(short_help="Choose the best policy from a log.")
-@click.argument("log", type=click.Path(dir_okay=False))
+@log_argument()
 @candidates_options
 @click.option(
     "--method",
@@ -40,55 +44,46 @@ _METHODS = ("betting", "empirical_bernstein", "stitched", "fixed", "checkpoints"
 @report_option
 @figures_option
 def select(
-    log: str,
-    policies: str,
-    epsilon: float,
-    delta: float,
-    actions: int | None,
-    sparsity: Any,
+    log: LogArgument,
+    candidates: Candidates,
     method: Any,
     floor: float | None,
     as_json: bool,
     report: Path | None,
     figures: Path | None,
 ) -> None:
-    """Choose the best policy from LOG, a Parquet file, and say what the log proves about it.
+    """Choose the best policy from LOG, one or several files, and say what the log proves about it.
 
-    The log is read in pieces, so it may be larger than memory. Its propensities must have been
-    fixed before each round.
+    Files of any format are read in pieces, so they may be larger than memory. Propensities must
+    have been fixed before each round.
     """
-    from policysieve.cli.loading import in_words, load_problem
+    from policysieve.cli.loading import in_words
     from policysieve.evidence import select as choose
-    from policysieve.log import LogFile
 
     check_figures(report, figures)
-    file = LogFile(log)
-    candidates, problem = load_problem(
-        policies, actions, file.slate_size, sparsity=sparsity, epsilon=epsilon, delta=delta
-    )
-
-    def track(pieces: Iterable[Any]) -> Iterable[Any]:
-        return with_progress(pieces, "Reading", total=len(file), quiet=as_json)
-
-    selection = choose(file, candidates, problem, method=method, floor=floor, track=track)
+    opened = log.open()
+    policies, problem = candidates.load(opened.slate_size)
+    track = reading(opened, quiet=as_json)
+    selection = choose(opened, policies, problem, method=method, floor=floor, track=track)
     if report is not None:
         selection.report(report, figures=figures, command=command_line())
     if as_json:
         print_json(selection.to_dict())
         return
     print_table(
-        f"Leaders of {in_words(candidates)} after {len(file):,} logged rounds",
+        f"Leaders of {in_words(policies)} after {len(opened):,} logged rounds",
         ["policy", "estimate", "interval", "eliminated"],
-        [
-            (
-                str(row["policy"]),
-                f"{row['value']:.4f}",
-                f"[{row['lower']:.4f}, {row['upper']:.4f}]",
-                "yes" if selection.certificate.eliminated[row["policy"]] else "no",
-            )
-            for row in selection.leaders()
-        ],
+        [_cells(selection, row) for row in selection.leaders()],
     )
     print_text(selection.guarantee)
     if report is not None:
         click.echo(f"Report: {report}")
+
+
+def _cells(selection: "Selection", leader: dict[str, Any]) -> tuple[str, ...]:
+    """A row of the table; a class that cannot be listed has one, of the policy it selects."""
+    name, gone = selection.policy_name, False
+    if isinstance(selection.policy, int):
+        name, gone = str(leader["policy"]), selection.certificate.eliminated[leader["policy"]]
+    interval = f"[{leader['lower']:.4f}, {leader['upper']:.4f}]"
+    return name, f"{leader['value']:.4f}", interval, "yes" if gone else "no"

@@ -4,7 +4,6 @@ from policysieve.evidence.accuracy import Accuracy, accuracy_from
 from policysieve.evidence.certificate import Certificate, Evidence
 from policysieve.evidence.estimates import Estimates
 from policysieve.evidence.events import Events, rewarded_events
-from policysieve.evidence.health import LogHealth, check_log
 from policysieve.evidence.implicit import ImplicitEstimates, LeaderIntervals
 from policysieve.evidence.implicit_evidence import ImplicitEvidence
 from policysieve.evidence.intervals import ValueIntervals
@@ -21,13 +20,11 @@ __all__ = [
     "ImplicitEstimates",
     "ImplicitEvidence",
     "LeaderIntervals",
-    "LogHealth",
     "Record",
     "Selection",
     "ValueIntervals",
     "accuracy_from",
     "anytime_intervals",
-    "check_log",
     "estimates_of",
     "evidence_of",
     "rewarded_events",

@@ -83,7 +83,7 @@ class Certificate:
             "n_eliminated": int(self.eliminated.sum()),
             "rounds": self.rounds,
             "pending": self.pending,
-            "log_threshold": self.log_threshold,
+            "log_threshold": None if self.method == "none" else self.log_threshold,
             "method": self.method,
         }
 

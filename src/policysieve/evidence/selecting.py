@@ -1,6 +1,5 @@
 """From any log with propensities to the best policy, with a certificate."""
 
-import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from math import log as ln
@@ -18,7 +17,7 @@ from policysieve.evidence.intervals import ValueIntervals
 from policysieve.evidence.kinds import evidence_of
 from policysieve.evidence.record import check_floor
 from policysieve.evidence.weights import Mass
-from policysieve.log import Log, LogFile
+from policysieve.log import AnyLog, Log, LogFile, open_log
 from policysieve.policies import AnyPolicies, Policy
 from policysieve.problem import Problem
 from policysieve.reported import Reported
@@ -132,7 +131,7 @@ class Selection(Reported):
 
 
 def select(
-    log: "Log | LogFile | str | os.PathLike[str]",
+    log: AnyLog,
     policies: AnyPolicies,
     problem: Problem,
     *,
@@ -144,9 +143,9 @@ def select(
 
     Parameters
     ----------
-    log : Log, LogFile or path
-        Rounds in the order of their decisions. A file is read in pieces, so it may be larger than
-        memory.
+    log : Log, LogFile, path or paths
+        Rounds in the order of their decisions. Files may be of any format, and are read in pieces,
+        so they may be larger than memory.
     policies, problem
         They must fit the log; at least two policies.
     method : str
@@ -163,13 +162,10 @@ def select(
     InvalidArgumentError
         If the log is empty, does not fit, shows no exploration at all, or has propensities that
         cannot be probabilities of being shown.
+    FileNotFoundError, FileFormatError
+        As `LogFile` has it, and if a reward is missing.
     """
-    if isinstance(log, str | os.PathLike):
-        log = LogFile(log)
-    if not isinstance(log, Log | LogFile):
-        raise InvalidArgumentError(
-            f"log must be a Log, a LogFile or the path of one, got {type(log).__name__}"
-        )
+    log = open_log(log)
     if not len(log):
         raise InvalidArgumentError("log must have at least one round, got none")
     declared = len(log) if method == "fixed" else None

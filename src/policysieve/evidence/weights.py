@@ -2,12 +2,11 @@
 
 from dataclasses import dataclass
 from math import log
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Mass", "MeanWeights", "exact_weights", "inverse", "mean_weights"]
+__all__ = ["Mass", "MeanWeights", "inverse", "mean_weights"]
 
 Array = npt.NDArray[np.float64]
 
@@ -73,22 +72,6 @@ def mean_weights(
         below = np.minimum(below, price * variance + chance)
         above = np.minimum(above, price * variance / scale + scale * chance)
     return MeanWeights(mean, mean - below, mean + above)
-
-
-def exact_weights(
-    rounds: int, shown: npt.NDArray[Any], propensities: Array, *, delta: float
-) -> MeanWeights:
-    """Limits for actions that have had the same propensity in every round: Clopper-Pearson.
-
-    They all hold with probability 1 - delta at a number of rounds fixed in advance.
-    """
-    from scipy.special import betaincinv
-
-    tail = delta / (2 * len(shown))
-    missed = rounds - shown
-    lower = np.where(shown > 0, betaincinv(np.maximum(shown, 1), missed + 1, tail), 0.0)
-    upper = np.where(missed > 0, betaincinv(shown + 1, np.maximum(missed, 1), 1 - tail), 1.0)
-    return MeanWeights(shown / rounds / propensities, lower / propensities, upper / propensities)
 
 
 @dataclass

@@ -1,8 +1,6 @@
 """From one format to another, in pieces: all of a file or nothing."""
 
 import json
-import math
-import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
@@ -11,11 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from policysieve.cache import whole_or_nothing
-from policysieve.checks import integer, number
-from policysieve.formats.format import BadRow, Rules, nothing_read
-from policysieve.formats.registry import check_reward_range, find_format, open_source
-from policysieve.formats.rounds import Rounds
+from policysieve.files import AnyPath, Paths, as_paths, whole_or_nothing
+from policysieve.formats.registry import find_format, open_source
+from policysieve.formats.rules import BadRow, Rules, nothing_read
+from policysieve.log import Rounds
 
 __all__ = ["Conversion", "convert"]
 
@@ -65,8 +62,8 @@ class Conversion:
 
 
 def convert(
-    source: str | os.PathLike[str],
-    target: str | os.PathLike[str],
+    source: Paths,
+    target: AnyPath,
     *,
     from_format: str | None = None,
     to_format: str | None = None,
@@ -80,7 +77,9 @@ def convert(
 
     Parameters
     ----------
-    source, target : path
+    source : path or sequence of paths
+        Files of one format, which become one.
+    target : path
         Text is compressed if the name ends in ``.gz``.
     from_format, to_format : str, optional
         Names in `FORMATS`; by default what the files' names say.
@@ -92,7 +91,7 @@ def convert(
     missing_reward : float, optional
         What a missing reward counts as, in units of the source; by default its row is bad.
     skip_bad : bool
-        Leave out rows that break a rule, and write them with line and reason to
+        Leave out rows that break a rule, and write them with file, line and reason to
         ``TARGET.skipped.jsonl``. Otherwise the first is an error, and nothing is written.
     track : function, optional
         Wraps the batches as they are read, given the number of rounds; for a progress bar.
@@ -104,20 +103,17 @@ def convert(
     InvalidArgumentError
         If a format is not known, or cannot hold the rounds.
     """
-    if n_actions is not None:
-        n_actions = integer("n_actions", n_actions, low=1)
     out = Path(target)
     format = find_format(out, to_format)
-    if missing_reward is not None:
-        number("missing_reward", missing_reward, above=-math.inf, below=math.inf)
     rules = Rules(
-        check_reward_range(reward_range),
-        n_actions,
-        missing_rewards=False,
-        missing_as=missing_reward,
+        reward_range=reward_range,
+        n_actions=n_actions,
+        allow_missing=False,
+        missing_reward=missing_reward,
     )
     skipped = 0
     first_bad: BadRow | None = None
+    tally = _Tally()
     with ExitStack() as stack:
         report = None
         if skip_bad:
@@ -137,11 +133,13 @@ def convert(
         batches: Iterable[Rounds] = opened.batches()
         if track is not None:
             batches = track(batches, opened.n_rounds)
-        tally = _Tally()
-        partial_out = stack.enter_context(whole_or_nothing(out))
-        format.write(partial_out, opened.layout, tally.counted(batches), known, out.suffix == ".gz")
-        if not tally.rounds:
-            raise nothing_read(Path(source), first_bad)
+
+        def written() -> Iterator[Rounds]:
+            yield from tally.counted(batches)
+            if not tally.rounds:
+                raise nothing_read(as_paths(source), first_bad)
+
+        format.save(out, written(), opened.layout, known)
     return Conversion(
         target_format=format.name,
         rounds=tally.rounds,

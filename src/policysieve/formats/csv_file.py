@@ -2,7 +2,8 @@
 
 import csv
 import io
-from collections.abc import Iterator
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -11,24 +12,23 @@ import numpy as np
 
 from policysieve.errors import FileFormatError
 from policysieve.formats.cells import finite, seconds, whole
-from policysieve.formats.contexts import FeatureCells, ScalarCells, plain_contexts
-from policysieve.formats.files import write_text
-from policysieve.formats.format import Format, Report, Rules, refuse_text_rows
-from policysieve.formats.rounds import Layout, Rounds
-from policysieve.formats.table import ITEMS, item_names, understand
-from policysieve.formats.text_source import ContextReader, Record, TextRow, TextSource
+from policysieve.formats.format import refuse_text_rows
+from policysieve.formats.rules import Rules
+from policysieve.formats.table import ITEMS, FeatureCells, ScalarCells, item_names, understand
+from policysieve.formats.text import ContextReader, RawRow, TextRow, read_lines, text_format
+from policysieve.log import Layout, Rounds
 
-__all__ = ["FORMAT", "as_cells", "csv_text", "read_header", "table_records"]
+__all__ = ["FORMAT", "CsvReader", "csv_text", "read_header"]
 
 _SEPARATORS = {";": "semicolons", "\t": "tabs"}  # which other programs write
 
 
-def table_records(lines: Iterator[str]) -> Iterator[Record]:
-    """Rows of a CSV file as records whose parts are cells, or the `csv.Error` of a row."""
+def _table_rows(path: Path) -> Iterator[RawRow]:
+    """Rows of a CSV file whose parts are cells, or the `csv.Error` of a row."""
     taken: list[str] = []
 
     def noted() -> Iterator[str]:
-        for line in lines:
+        for line in read_lines(path):
             taken.append(line)
             yield line
 
@@ -44,12 +44,13 @@ def table_records(lines: Iterator[str]) -> Iterator[Record]:
         except csv.Error as error:
             cells = error
         if cells:
-            yield Record(first, "".join(taken).rstrip("\r\n"), cells)
+            yield RawRow(first, "".join(taken).rstrip("\r\n"), cells)
 
 
-def read_header(path: Path, records: Iterator[Record]) -> list[str]:
-    """Names of the columns, all different."""
-    first = next(records, None)
+def read_header(path: Path) -> tuple[list[str], Iterator[RawRow]]:
+    """Names of the columns, all different, and the rows after them."""
+    rows = _table_rows(path)
+    first = next(rows, None)
     if first is None:
         raise FileFormatError(f"{path} is empty; its first line must name the columns")
     if isinstance(first.parts, csv.Error):
@@ -64,22 +65,7 @@ def read_header(path: Path, records: Iterator[Record]) -> list[str]:
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise FileFormatError(f"{path} must have different columns, {twice[0]!r} is there twice")
-    return names
-
-
-def as_cells(record: Record, width: int) -> list[str]:
-    """Cells of a row, as many as there are columns."""
-    if isinstance(record.parts, csv.Error):
-        raise FileFormatError(f"the row is not CSV ({record.parts})")
-    if len(record.parts) != width:
-        hint = (
-            "; a value with a comma must be in quotes, and numbers have a point, not a comma"
-            if len(record.parts) > width
-            else ""
-        )
-        raise FileFormatError(f"{width} columns are needed, got {len(record.parts)}{hint}")
-    cells: list[str] = record.parts
-    return cells
+    return names, rows
 
 
 def csv_text(rows: list[list[Any]]) -> str:
@@ -89,31 +75,61 @@ def csv_text(rows: list[list[Any]]) -> str:
     return text.getvalue()
 
 
-class _CsvReader:
+class CsvReader(ABC):
+    """Reads CSV files that all have the same columns."""
+
     contexts: ContextReader
 
-    def __init__(self, path: Path, contexts_only: bool) -> None:
-        self._path, self._contexts_only = path, contexts_only
+    def __init__(self) -> None:
         self._columns: dict[str, int] = {}
 
-    def records(self, lines: Iterator[str]) -> Iterator[Record]:
-        """Rows after the header."""
-        records = table_records(lines)
-        names = read_header(self._path, records)
+    def raw_rows(self, path: Path) -> Iterator[RawRow]:
+        """Rows after the header, which must be that of the files before."""
+        names, rows = read_header(path)
         if not self._columns:
-            self._understand(names)
-        return records
+            self._understand(path, names)
+            self._columns = {name: index for index, name in enumerate(names)}
+        elif names != list(self._columns):
+            raise FileFormatError(
+                f"{path} has the columns {', '.join(names)}, but the files before it have "
+                f"{', '.join(self._columns)}; the files of one log must have the same columns"
+            )
+        return rows
 
-    def _understand(self, names: list[str]) -> None:
-        table = understand(self._path, names, contexts_only=self._contexts_only)
-        self._columns = {name: index for index, name in enumerate(names)}
-        self._features = [self._columns[name] for name in table.features]
-        self._items = {kind: [self._columns[name] for name in table.items[kind]] for kind in ITEMS}
+    @abstractmethod
+    def _understand(self, path: Path, names: list[str]) -> None:
+        """Find out what columns hold, or raise; sets `contexts`."""
+
+    def _cells(self, raw: RawRow) -> list[str]:
+        """Cells of a row, as many as there are columns."""
+        if isinstance(raw.parts, csv.Error):
+            raise FileFormatError(f"the row is not CSV ({raw.parts})")
+        width = len(self._columns)
+        if len(raw.parts) != width:
+            hint = (
+                "; a value with a comma must be in quotes, and numbers have a point, not a comma"
+                if len(raw.parts) > width
+                else ""
+            )
+            raise FileFormatError(f"{width} columns are needed, got {len(raw.parts)}{hint}")
+        cells: list[str] = raw.parts
+        return cells
+
+
+class _OwnReader(CsvReader):
+    def __init__(self, rules: Rules) -> None:
+        super().__init__()
+        self._contexts_only = rules.contexts_only
+
+    def _understand(self, path: Path, names: list[str]) -> None:
+        table = understand(path, names, contexts_only=self._contexts_only)
+        self._features = [names.index(name) for name in table.features]
+        self._items = {kind: [names.index(name) for name in table.items[kind]] for kind in ITEMS}
         self.contexts = FeatureCells(table.features) if table.features else ScalarCells()
 
-    def row(self, record: Record) -> TextRow:
+    def row(self, raw: RawRow) -> TextRow:
         """Understand one row."""
-        cells = as_cells(record, len(self._columns))
+        cells = self._cells(raw)
         time = cells[self._columns["time"]] if "time" in self._columns else ""
         return TextRow(
             context=(
@@ -131,13 +147,7 @@ class _CsvReader:
         )
 
 
-def _write(
-    path: Path, layout: Layout, batches: Iterator[Rounds], n_actions: int, compressed: bool
-) -> None:
-    write_text(path, _pieces(layout, batches), compressed=compressed)
-
-
-def _pieces(layout: Layout, batches: Iterator[Rounds]) -> Iterator[str]:
+def _text(batches: Iterable[Rounds], layout: Layout, _n_actions: int) -> Iterator[str]:
     m = layout.slate_size if layout.slate_size > 1 else 0
     yield csv_text(
         [
@@ -155,7 +165,7 @@ def _pieces(layout: Layout, batches: Iterator[Rounds]) -> Iterator[str]:
             parts.append([[name] for name in rounds.ids])
         if rounds.times is not None:
             parts.append([["" if np.isnan(time) else time] for time in rounds.times.tolist()])
-        contexts = plain_contexts(rounds, flat=True)
+        contexts = rounds.plain_contexts(flat=True)
         parts.append(contexts if layout.context_shape else [[context] for context in contexts])
         parts += [rounds.actions.tolist(), rounds.propensities.tolist(), rounds.plain_rewards()]
         yield csv_text([list(chain(*row)) for row in zip(*parts, strict=True)])
@@ -168,15 +178,11 @@ def _not_held(layout: Layout) -> tuple[str, ...]:
     return ()
 
 
-def _open(path: Path, rules: Rules, report: Report | None) -> TextSource:
-    return TextSource(path, _CsvReader(path, rules.contexts_only), rules, report)
-
-
-FORMAT = Format(
+FORMAT = text_format(
     name="csv",
     title="CSV with columns of our own",
     suffixes=(".csv",),
-    open=_open,
-    write=_write,
+    reader=_OwnReader,
+    text=_text,
     not_held=_not_held,
 )

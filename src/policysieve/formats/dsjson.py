@@ -1,7 +1,7 @@
 """Vowpal Wabbit's decision-service JSON: an object for each round, one a line."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -10,18 +10,17 @@ import numpy as np
 
 from policysieve.errors import FileFormatError, InvalidArgumentError
 from policysieve.formats.cells import as_timestamp, as_whole
-from policysieve.formats.contexts import JsonValues, plain_contexts
-from policysieve.formats.files import write_text
-from policysieve.formats.format import Format, Report, Rules, refuse_slates, refuse_text_rows
+from policysieve.formats.format import refuse_slates, refuse_text_rows
 from policysieve.formats.json_lines import (
-    line_records,
+    JsonValues,
     number_in,
     object_in,
     optional_text,
     optional_time,
 )
-from policysieve.formats.rounds import Layout, Rounds
-from policysieve.formats.text_source import Record, TextRow, TextSource
+from policysieve.formats.rules import Rules
+from policysieve.formats.text import RawRow, TextRow, plain_lines, text_format
+from policysieve.log import Layout, Rounds
 
 __all__ = ["FORMAT"]
 
@@ -29,16 +28,16 @@ _TITLE = "Vowpal Wabbit's dsjson"
 
 
 class _DsjsonReader:
-    def __init__(self) -> None:
+    def __init__(self, _rules: Rules) -> None:
         self.contexts = _DsjsonContexts()
 
-    def records(self, lines: Iterator[str]) -> Iterator[Record]:
+    def raw_rows(self, path: Path) -> Iterator[RawRow]:
         """Lines that are not blank."""
-        return line_records(lines)
+        return plain_lines(path)
 
-    def row(self, record: Record) -> TextRow:
+    def row(self, raw: RawRow) -> TextRow:
         """Understand one line; without ``_label_cost`` the reward is missing."""
-        data = object_in(record.parts)
+        data = object_in(raw.text)
         context = data.get("c")
         if not isinstance(context, dict):
             raise FileFormatError("no object c: an observation without its decision, or no dsjson")
@@ -141,17 +140,11 @@ def _as_object(context: Any, actions: list[dict[str, str]]) -> dict[str, Any]:
     return {"features": context if isinstance(context, list) else [context], "_multi": actions}
 
 
-def _write(
-    path: Path, layout: Layout, batches: Iterator[Rounds], n_actions: int, compressed: bool
-) -> None:
-    write_text(path, _pieces(batches, n_actions), compressed=compressed)
-
-
-def _pieces(batches: Iterator[Rounds], n_actions: int) -> Iterator[str]:
+def _text(batches: Iterable[Rounds], _layout: Layout, n_actions: int) -> Iterator[str]:
     own = _own_actions(n_actions)
     for rounds in batches:
         columns = (
-            plain_contexts(rounds, flat=False),
+            rounds.plain_contexts(flat=False),
             rounds.actions[:, 0].tolist(),
             rounds.rewards[:, 0].tolist(),
             rounds.propensities[:, 0].tolist(),
@@ -187,16 +180,12 @@ def _not_held(layout: Layout) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def _open(path: Path, rules: Rules, report: Report | None) -> TextSource:
-    return TextSource(path, _DsjsonReader(), rules, report)
-
-
-FORMAT = Format(
+FORMAT = text_format(
     name="dsjson",
     title=_TITLE,
     suffixes=(".dsjson",),
-    open=_open,
-    write=_write,
+    reader=_DsjsonReader,
+    text=_text,
     not_held=_not_held,
     needs_actions=True,
 )

@@ -1,7 +1,8 @@
 """Newline-delimited JSON with keys of our own."""
 
 import json
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -9,23 +10,23 @@ import numpy as np
 
 from policysieve.errors import FileFormatError
 from policysieve.formats.cells import seconds
-from policysieve.formats.contexts import JsonValues, plain_contexts
-from policysieve.formats.files import write_text
-from policysieve.formats.format import Format, Report, Rules
-from policysieve.formats.rounds import Layout, Rounds
-from policysieve.formats.text_source import Record, TextRow, TextSource
+from policysieve.formats.rules import Rules
+from policysieve.formats.text import RawRow, TextRow, plain_lines, text_format
+from policysieve.log import Layout, Rounds
 
-__all__ = ["FORMAT", "line_records", "number_in", "object_in", "optional_text", "optional_time"]
+__all__ = [
+    "FORMAT",
+    "JsonValues",
+    "number_in",
+    "object_in",
+    "optional_text",
+    "optional_time",
+]
 
 _NEEDED = ("context", "actions", "propensities", "rewards")
-
-
-def line_records(lines: Iterator[str]) -> Iterator[Record]:
-    """One record for each line that is not blank."""
-    for number, line in enumerate(lines, start=1):
-        text = line.rstrip("\r\n")
-        if text.strip():
-            yield Record(number, text, text)
+_WHOLE: np.dtype[Any] = np.dtype(np.int64)
+_NUMBER: np.dtype[Any] = np.dtype(np.float64)
+_TEXT: np.dtype[Any] = np.dtype(object)
 
 
 def object_in(text: str) -> dict[str, Any]:
@@ -75,19 +76,89 @@ def optional_time(name: str, value: Any) -> float:
     return float(number_in(name, value))
 
 
+class JsonValues:
+    """Numbers, strings, or lists of them; all like the first."""
+
+    def __init__(self) -> None:
+        self.shape: tuple[int, ...] = ()
+        self.dtype = _WHOLE
+        self._any = False
+
+    def see(self, context: Any) -> None:
+        """Take one value into account."""
+        try:
+            shape, dtype = _described(context)
+        except FileFormatError:  # said again when the value is asked for
+            return
+        if not self._any:
+            self._any, self.shape, self.dtype = True, shape, dtype
+        elif shape == self.shape and self.dtype == _WHOLE and dtype == _NUMBER:
+            self.dtype = _NUMBER
+
+    def value(self, context: Any) -> Any:
+        """The value itself."""
+        shape, dtype = _described(context)
+        if shape != self.shape or (dtype == _TEXT) != (self.dtype == _TEXT):
+            raise FileFormatError(
+                f"context must be {_in_words(self.shape, self.dtype)} as in the rounds before, got "
+                f"{_in_words(shape, dtype)}"
+            )
+        return context
+
+
+def _described(context: Any) -> tuple[tuple[int, ...], np.dtype[Any]]:
+    """Shape and dtype of a JSON value."""
+    shape: list[int] = []
+    level = [context]
+    while isinstance(level[0], list):
+        lengths = {len(inner) if isinstance(inner, list) else -1 for inner in level}
+        if len(lengths) > 1 or lengths == {0}:
+            raise FileFormatError(f"context must not be empty or ragged, got {_short(context)}")
+        shape += lengths
+        level = [entry for inner in level for entry in inner]
+    kinds = {type(entry) for entry in level}
+    if kinds == {str}:
+        if not all(_is_text(entry) for entry in level):
+            raise FileFormatError("context has half of a surrogate pair, which is not text")
+        return tuple(shape), _TEXT
+    if not kinds <= {int, float}:
+        raise FileFormatError(
+            f"context must be a number, a string, or lists of them, got {_short(context)}"
+        )
+    if kinds == {int} and all(-(2**63) <= entry < 2**63 for entry in level):
+        return tuple(shape), _WHOLE
+    if not all(abs(entry) <= sys.float_info.max for entry in level):
+        raise FileFormatError(f"context must be finite numbers, got {_short(context)}")
+    return tuple(shape), _NUMBER
+
+
+def _is_text(text: str) -> bool:
+    return not any("\ud800" <= character <= "\udfff" for character in text)
+
+
+def _in_words(shape: tuple[int, ...], dtype: np.dtype[Any]) -> str:
+    kind = "string" if dtype == _TEXT else "number"
+    return f"{' x '.join(map(str, shape))} {kind}s" if shape else f"one {kind}"
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
 class _JsonReader:
-    def __init__(self, contexts_only: bool) -> None:
+    def __init__(self, rules: Rules) -> None:
         self.contexts = JsonValues()
-        self._contexts_only = contexts_only
-        self._needed = _NEEDED[:1] if contexts_only else _NEEDED
+        self._contexts_only = rules.contexts_only
+        self._needed = _NEEDED[:1] if rules.contexts_only else _NEEDED
 
-    def records(self, lines: Iterator[str]) -> Iterator[Record]:
+    def raw_rows(self, path: Path) -> Iterator[RawRow]:
         """Lines that are not blank."""
-        return line_records(lines)
+        return plain_lines(path)
 
-    def row(self, record: Record) -> TextRow:
+    def row(self, raw: RawRow) -> TextRow:
         """Understand one line."""
-        data = object_in(record.parts)
+        data = object_in(raw.text)
         missing = [key for key in self._needed if key not in data]
         unknown = [key for key in data if key not in (*_NEEDED, "id", "time")]
         if missing or unknown:
@@ -121,16 +192,10 @@ def _list(data: dict[str, Any], key: str) -> list[Any]:
     return value
 
 
-def _write(
-    path: Path, layout: Layout, batches: Iterator[Rounds], n_actions: int, compressed: bool
-) -> None:
-    write_text(path, _pieces(batches), compressed=compressed)
-
-
-def _pieces(batches: Iterator[Rounds]) -> Iterator[str]:
+def _text(batches: Iterable[Rounds], _layout: Layout, _n_actions: int) -> Iterator[str]:
     for rounds in batches:
         columns = (
-            plain_contexts(rounds, flat=False),
+            rounds.plain_contexts(flat=False),
             rounds.actions.tolist(),
             rounds.propensities.tolist(),
             rounds.plain_rewards(),
@@ -145,15 +210,11 @@ def _pieces(batches: Iterator[Rounds]) -> Iterator[str]:
             yield json.dumps(data, ensure_ascii=False) + "\n"
 
 
-def _open(path: Path, rules: Rules, report: Report | None) -> TextSource:
-    return TextSource(path, _JsonReader(rules.contexts_only), rules, report)
-
-
-FORMAT = Format(
+FORMAT = text_format(
     name="jsonl",
     title="newline JSON with keys of our own",
     suffixes=(".jsonl", ".ndjson"),
-    open=_open,
-    write=_write,
+    reader=_JsonReader,
+    text=_text,
     not_held=lambda layout: (),
 )

@@ -8,11 +8,9 @@ import numpy.typing as npt
 
 from policysieve.checks import integer
 from policysieve.errors import InvalidArgumentError
-from policysieve.formats.checking import check_rounds
-from policysieve.formats.format import Rules, refuse_slates
-from policysieve.formats.registry import check_reward_range
-from policysieve.formats.rounds import Layout, Rounds
-from policysieve.log import Log
+from policysieve.formats.format import refuse_slates
+from policysieve.formats.rules import Rules, check_rounds
+from policysieve.log import Layout, Log, Rounds
 
 __all__ = ["from_bandit_feedback", "to_bandit_feedback"]
 
@@ -58,11 +56,9 @@ def from_bandit_feedback(
     rounds = Rounds(
         contexts, action[:, None], pscore[:, None].astype(float), reward[:, None].astype(float)
     )
-    rules = Rules(
-        check_reward_range(reward_range),
-        None if n_actions is None else integer("feedback['n_actions']", n_actions, low=1),
-        missing_rewards=False,
-    )
+    if n_actions is not None:
+        n_actions = integer("feedback['n_actions']", n_actions, low=1)
+    rules = Rules(reward_range=reward_range, n_actions=n_actions, allow_missing=False)
     checked, reasons = check_rounds(rounds, rules)
     for row, reason in reasons.items():
         raise InvalidArgumentError(f"feedback, row {row}: {reason}")
@@ -104,7 +100,7 @@ def to_bandit_feedback(log: Log, n_actions: int) -> dict[str, Any]:
     """
     contexts = log.contexts
     refuse_slates(
-        Layout(contexts.shape[1:], contexts.dtype, log.slate_size, False, False),
+        Layout(contexts.shape[1:], contexts.dtype, log.slate_size),
         "Open Bandit Pipeline's bandit feedback",
     )
     if contexts.dtype == object:

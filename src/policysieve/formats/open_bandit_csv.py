@@ -8,49 +8,45 @@ import numpy as np
 
 from policysieve.errors import FileFormatError
 from policysieve.formats.cells import as_number, as_timestamp, finite, finite_row, seconds, whole
-from policysieve.formats.contexts import plain_contexts
-from policysieve.formats.csv_file import as_cells, csv_text, read_header, table_records
-from policysieve.formats.files import write_text
-from policysieve.formats.format import Format, Report, Rules, refuse_slates, refuse_text_rows
-from policysieve.formats.rounds import Layout, Rounds
-from policysieve.formats.text_source import Record, TextRow, TextSource
+from policysieve.formats.csv_file import CsvReader, csv_text, read_header
+from policysieve.formats.format import refuse_slates, refuse_text_rows
+from policysieve.formats.rules import Rules
+from policysieve.formats.text import RawRow, TextRow, text_format
+from policysieve.log import Layout, Rounds
 
-__all__ = ["FORMAT", "is_open_bandit"]
+__all__ = ["FORMAT"]
 
 _TITLE = "Open Bandit Pipeline's CSV"
 _NEEDED = ("item_id", "position", "click", "propensity_score")
 _FEATURES = ("user_feature_", "user-item_affinity_")
 
 
-def is_open_bandit(names: list[str]) -> bool:
-    """Whether a CSV file with these columns is Open Bandit Pipeline's."""
+def _is_open_bandit(path: Path) -> bool:
+    """Whether a CSV file has the columns of Open Bandit Pipeline's."""
+    try:
+        names, _ = read_header(path)
+    except FileFormatError:  # said again when the file is opened
+        return False
     return set(_NEEDED) <= set(names)
 
 
-class _OpenBanditReader:
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._columns: dict[str, int] = {}
+class _OpenBanditReader(CsvReader):
+    def __init__(self, _rules: Rules) -> None:
+        super().__init__()
 
-    def records(self, lines: Iterator[str]) -> Iterator[Record]:
-        """Rows after the header."""
-        records = table_records(lines)
-        names = read_header(self._path, records)
+    def _understand(self, path: Path, names: list[str]) -> None:
         missing = [name for name in _NEEDED if name not in names]
         if missing:
             raise FileFormatError(
-                f"{self._path} has no column {missing[0]!r}; {_TITLE} has {', '.join(_NEEDED)}"
+                f"{path} has no column {missing[0]!r}; {_TITLE} has {', '.join(_NEEDED)}"
             )
-        if not self._columns:
-            self._columns = {name: index for index, name in enumerate(names)}
-            features = [name for name in names if name.startswith(_FEATURES)]
-            self._features = [self._columns[name] for name in features]
-            self.contexts = _CodedCells(features)
-        return records
+        features = [name for name in names if name.startswith(_FEATURES)]
+        self._features = [names.index(name) for name in features]
+        self.contexts = _CodedCells(features)
 
-    def row(self, record: Record) -> TextRow:
+    def row(self, raw: RawRow) -> TextRow:
         """Understand one row."""
-        cells = as_cells(record, len(self._columns))
+        cells = self._cells(raw)
         item, position, click, propensity = (cells[self._columns[name]] for name in _NEEDED)
         time = cells[self._columns["timestamp"]] if "timestamp" in self._columns else ""
         return TextRow(
@@ -112,18 +108,12 @@ def _codes(cells: Iterable[str]) -> dict[str, str]:
     return {cell: str(code) for code, cell in enumerate(cells)}
 
 
-def _write(
-    path: Path, layout: Layout, batches: Iterator[Rounds], n_actions: int, compressed: bool
-) -> None:
-    write_text(path, _pieces(layout, batches), compressed=compressed)
-
-
-def _pieces(layout: Layout, batches: Iterator[Rounds]) -> Iterator[str]:
+def _text(batches: Iterable[Rounds], layout: Layout, _n_actions: int) -> Iterator[str]:
     features = [f"user_feature_{i}" for i in range(layout.width)]
     yield csv_text([["", "timestamp", *_NEEDED, *features]])
     first = 0
     for rounds in batches:
-        contexts = plain_contexts(rounds, flat=True)
+        contexts = rounds.plain_contexts(flat=True)
         columns = (
             contexts if layout.context_shape else [[context] for context in contexts],
             rounds.actions[:, 0].tolist(),
@@ -166,15 +156,12 @@ def _not_held(layout: Layout) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def _open(path: Path, rules: Rules, report: Report | None) -> TextSource:
-    return TextSource(path, _OpenBanditReader(path), rules, report)
-
-
-FORMAT = Format(
+FORMAT = text_format(
     name="obp-csv",
     title=_TITLE,
-    suffixes=(),
-    open=_open,
-    write=_write,
+    suffixes=(".csv",),
+    recognises=_is_open_bandit,
+    reader=_OpenBanditReader,
+    text=_text,
     not_held=_not_held,
 )

@@ -1,7 +1,7 @@
 """Parquet: our own schema, with or without its header, and plain columns like those of CSV."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,22 +10,18 @@ import numpy as np
 import numpy.typing as npt
 
 from policysieve.errors import FileFormatError
-from policysieve.formats.checking import check_rounds
-from policysieve.formats.format import BATCH, BadRow, Format, Report, Rules, raising
-from policysieve.formats.list_parquet import describe_lists, has_lists, with_fixed_lists
-from policysieve.formats.plain_parquet import PlainColumns
-from policysieve.formats.rounds import Layout, Rounds
-from policysieve.log_file import (
-    NEEDED,
-    Columns,
-    LogSchema,
-    as_columns,
+from policysieve.formats.format import BATCH, Format
+from policysieve.formats.own_parquet import (
+    ListColumns,
+    OwnColumns,
     as_table,
+    has_lists,
     is_log,
-    parquet_schema,
-    read_parts,
-    read_schema,
+    opened,
 )
+from policysieve.formats.plain_parquet import PlainColumns
+from policysieve.formats.rules import BadRow, Report, Rules, check_rounds, nothing_read, raising
+from policysieve.log import Layout, Rounds
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -33,62 +29,55 @@ if TYPE_CHECKING:
 __all__ = ["FORMAT"]
 
 
-class _OwnColumns:
-    """Columns of our own schema; lists have a fixed size.
+class _ParquetFile:
+    """One file: its layout, and its rounds as they are."""
 
-    Attributes
-    ----------
-    names, needed : list of str
-        Columns that are read, and those of them that have no nulls.
-    layout : Layout
-    """
+    def __init__(self, path: Path, contexts_only: bool) -> None:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
 
-    def __init__(self, described: LogSchema, contexts_only: bool) -> None:
-        self._schema = described
-        self._slate_size = 0 if contexts_only else described.slate_size
-        self.needed = list(NEEDED)
-        self.names = [*NEEDED, "rewards"]
-        self.names += ["id"] * described.has_ids + ["time"] * described.has_times
-        self.layout = Layout(
-            described.context_shape,
-            described.context_dtype,
-            self._slate_size,
-            described.has_ids,
-            described.has_times,
-        )
+        self.path = path
+        try:
+            schema, self.n_rounds = pq.read_schema(path), pq.read_metadata(path).num_rows
+        except (pa.ArrowException, OSError, ValueError) as error:
+            raise FileFormatError(
+                f"{path} is not a readable Parquet file; if it is of another format, name that "
+                f"(--from, or format=), or let its suffix tell; else it may be truncated ({error})"
+            ) from error
+        kind: type[OwnColumns | PlainColumns] = PlainColumns
+        if is_log(schema):
+            kind = OwnColumns
+        elif not self.n_rounds:
+            raise nothing_read([path])
+        elif has_lists(schema):
+            kind = ListColumns
+        self._columns = kind(path, schema, contexts_only)
+        self.layout = self._columns.layout
 
-    def columns(self, batch: "pa.RecordBatch") -> Columns:
-        """Rows without nulls in the needed columns."""
-        columns, m = as_columns(batch, self._schema), self._slate_size
-        return replace(
-            columns,
-            actions=columns.actions[:, :m],
-            propensities=columns.propensities[:, :m],
-            rewards=columns.rewards[:, :m],
-        )
+    def parts(self) -> "Iterator[tuple[pa.RecordBatch, npt.NDArray[np.object_], Rounds]]":
+        """Rows, the first column with a null of each or "", and the rounds of those without."""
+        with opened(self.path) as file:
+            for rows in file.iter_batches(batch_size=BATCH, columns=self._columns.names):
+                batch = self._columns.prepared(rows)
+                nulls = np.full(batch.num_rows, "", dtype=object)
+                for name in reversed(self._columns.needed):
+                    nulls[_has_null(batch[name])] = name
+                whole = batch.filter(nulls == "") if nulls.any() else batch
+                yield batch, nulls, self._columns.rounds(whole)
 
 
 class _ParquetSource:
-    def __init__(self, path: Path, rules: Rules, report: Report | None) -> None:
-        self._path, self._rules = path, rules
-        self._report = report or raising(path, "row")
-        schema, self.n_rounds = parquet_schema(path)
-        if not self.n_rounds:
-            raise FileFormatError(f"{path} holds no rounds")
-        self._columns: _OwnColumns | PlainColumns
-        self._without_header: LogSchema | None = None
-        if is_log(schema):
-            self._columns = _OwnColumns(read_schema(path), rules.contexts_only)
-        elif has_lists(schema):
-            self._without_header = describe_lists(path, schema, self.n_rounds)
-            self._columns = _OwnColumns(self._without_header, rules.contexts_only)
-        else:
-            self._columns = PlainColumns(path, schema, rules.contexts_only)
-        self.layout = self._columns.layout
+    def __init__(self, paths: Sequence[Path], rules: Rules, report: Report | None) -> None:
+        self._rules, self._report = rules, report or raising("row")
+        self._files = [_ParquetFile(path, rules.contexts_only) for path in paths]
+        self.n_rounds = sum(file.n_rounds for file in self._files)
+        self.layout = _common_layout(self._files)
 
     def n_actions(self) -> int:
         """Largest action number, plus one."""
-        return max(int(rounds.actions.max(initial=-1)) for rounds, _ in self._checked()) + 1
+        return 1 + max(
+            (int(rounds.actions.max(initial=-1)) for rounds, _ in self._checked()), default=-1
+        )
 
     def batches(self) -> Iterator[Rounds]:
         """The rounds in order; rows that break a rule are reported and left out."""
@@ -96,30 +85,61 @@ class _ParquetSource:
             for row in bad:
                 self._report(row)
             if len(rounds):
-                yield rounds
+                yield _in_layout(rounds, self.layout)
 
     def _checked(self) -> Iterator[tuple[Rounds, list[BadRow]]]:
         """Rounds that keep to the rules, and the rows that do not, in order."""
-        first = 1
-        for batch, nulls, raw in read_parts(self._path, self._columns.names, BATCH, self._part):
-            kept = np.flatnonzero(nulls == "")
-            rounds, reasons = check_rounds(raw, self._rules)
-            why = {i: f"column {nulls[i]} is null" for i in np.flatnonzero(nulls != "").tolist()}
-            why.update({int(kept[i]): reason for i, reason in reasons.items()})
-            yield rounds, [BadRow(first + i, why[i], _as_text(batch, i)) for i in sorted(why)]
-            first += batch.num_rows
+        for file in self._files:
+            name, first = str(file.path), 1
+            for batch, nulls, raw in file.parts():
+                kept = np.flatnonzero(nulls == "")
+                rounds, reasons = check_rounds(raw, self._rules)
+                why = {i: f"column {nulls[i]} is null" for i in np.flatnonzero(nulls).tolist()}
+                why.update({int(kept[i]): reason for i, reason in reasons.items()})
+                yield (
+                    rounds,
+                    [BadRow(name, first + i, why[i], _as_text(batch, i)) for i in sorted(why)],
+                )
+                first += batch.num_rows
 
-    def _part(
-        self, batch: "pa.RecordBatch"
-    ) -> "tuple[pa.RecordBatch, npt.NDArray[np.object_], Rounds]":
-        """Rows, the first column with a null of each or "", and the rounds of those without."""
-        if self._without_header is not None:
-            batch = with_fixed_lists(batch, self._without_header)
-        nulls = np.full(batch.num_rows, "", dtype=object)
-        for name in reversed(self._columns.needed):
-            nulls[_has_null(batch[name])] = name
-        whole = batch.filter(nulls == "") if nulls.any() else batch
-        return batch, nulls, Rounds(**vars(self._columns.columns(whole)))
+
+def _common_layout(files: Sequence[_ParquetFile]) -> Layout:
+    """The layout of files that are one log; numbers have the type that holds all of them."""
+    first = files[0]
+    common = first.layout
+    for file in files[1:]:
+        mine = file.layout
+        if mine.slate_size != common.slate_size:
+            raise FileFormatError(
+                f"{file.path} has slates of {mine.slate_size}, but {first.path} of "
+                f"{common.slate_size}; the files of one log must have slates of one size"
+            )
+        if (mine.context_shape, mine.has_text) != (common.context_shape, common.has_text):
+            raise FileFormatError(
+                f"contexts of {file.path} are {mine}, but those of {first.path} are {common}; the "
+                "files of one log must have contexts of one kind"
+            )
+        common = replace(
+            common,
+            context_dtype=np.result_type(common.context_dtype, mine.context_dtype),
+            has_ids=common.has_ids or mine.has_ids,
+            has_times=common.has_times or mine.has_times,
+        )
+    return common
+
+
+def _in_layout(rounds: Rounds, layout: Layout) -> Rounds:
+    """The rounds of one file as those of the whole log."""
+    return replace(
+        rounds,
+        contexts=rounds.contexts.astype(layout.context_dtype, copy=False),
+        ids=np.full(len(rounds), "", dtype=object)
+        if layout.has_ids and rounds.ids is None
+        else rounds.ids,
+        times=np.full(len(rounds), np.nan)
+        if layout.has_times and rounds.times is None
+        else rounds.times,
+    )
 
 
 def _has_null(column: Any) -> npt.NDArray[np.bool_]:
@@ -137,7 +157,7 @@ def _as_text(batch: "pa.RecordBatch", row: int) -> str:
 
 
 def _write(
-    path: Path, layout: Layout, batches: Iterator[Rounds], n_actions: int, compressed: bool
+    path: Path, batches: Iterable[Rounds], _layout: Layout, _n_actions: int, _compressed: bool
 ) -> None:
     import pyarrow.parquet as pq
 

@@ -7,9 +7,8 @@ import numpy as np
 import numpy.typing as npt
 
 from policysieve.errors import FileFormatError
-from policysieve.formats.rounds import Layout
 from policysieve.formats.table import understand
-from policysieve.log_file import Columns
+from policysieve.log import Layout, Rounds
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -54,7 +53,11 @@ class PlainColumns:
             "time" in kinds,
         )
 
-    def columns(self, batch: "pa.RecordBatch") -> Columns:
+    def prepared(self, batch: "pa.RecordBatch") -> "pa.RecordBatch":
+        """Rows as they are."""
+        return batch
+
+    def rounds(self, batch: "pa.RecordBatch") -> Rounds:
         """Rows without nulls in the needed columns."""
 
         def stacked(names: list[str], kind: str) -> npt.NDArray[Any]:
@@ -62,7 +65,7 @@ class PlainColumns:
             return np.stack(columns, axis=1) if columns else np.empty((batch.num_rows, 0))
 
         features, items = self._table.features, self._table.items
-        return Columns(
+        return Rounds(
             contexts=stacked(features, self._context)
             if features
             else _values(batch["context"], self._context),

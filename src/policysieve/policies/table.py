@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from policysieve.checks import first_rows, repeated_items
 from policysieve.errors import FileFormatError, InvalidArgumentError
+from policysieve.files import whole_or_nothing
 from policysieve.policies.answers import Slates
 from policysieve.policies.base import Policies, action_dtype
 
@@ -91,8 +92,8 @@ class PolicyTable(Policies):
         return cls(table, n_actions)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the table as ``.npy`` in its compact dtype."""
-        with open(path, "wb") as file:
+        """Write the table as ``.npy`` in its compact dtype; all of it, or nothing is changed."""
+        with whole_or_nothing(path) as partial, open(partial, "wb") as file:
             np.save(file, self.table)
 
     def check_contexts(self, contexts: Any) -> npt.NDArray[Any]:

@@ -12,8 +12,8 @@ from policysieve.report.style import BLUE, INK, VERMILION, legend, look, name_ro
 from policysieve.report.table import Table
 
 if TYPE_CHECKING:
-    from policysieve.evidence import LogHealth
     from policysieve.evidence.weights import MeanWeights
+    from policysieve.health import LogHealth
 
 __all__ = ["health_page", "mean_weights"]
 

@@ -14,6 +14,7 @@ from matplotlib import rc_context
 from matplotlib.figure import Figure
 
 from policysieve.errors import InvalidArgumentError
+from policysieve.files import write_whole
 from policysieve.report.formats import Cell, sort_key, value_text
 from policysieve.report.provenance import provenance
 from policysieve.report.style import look
@@ -201,7 +202,7 @@ class Page:
         figures : path, optional
             Also write the figures into this folder, see `save_figures`.
         """
-        _write(Path(path), self.html().encode())
+        write_whole(path, self.html().encode())
         if figures is not None:
             self.save_figures(figures)
 
@@ -217,7 +218,7 @@ class Page:
                 buffer = io.BytesIO()
                 with look(), rc_context({"svg.fonttype": "path"}):
                     figure.savefig(buffer, format=ending, **options)
-                _write(where / f"{name}.{ending}", buffer.getvalue())
+                write_whole(where / f"{name}.{ending}", buffer.getvalue())
 
     def _add(self, block: str) -> Self:
         self._blocks.append(block)
@@ -236,15 +237,6 @@ def _cell(is_name: bool, kind: str, text: str, value: Cell) -> str:
 
 def _class(name: str) -> str:
     return f' class="{name}"' if name else ""
-
-
-def _write(target: Path, data: bytes) -> None:
-    partial = target.with_name(target.name + ".partial")
-    try:
-        partial.write_bytes(data)
-        os.replace(partial, target)
-    finally:
-        partial.unlink(missing_ok=True)
 
 
 def _asset(name: str) -> str:

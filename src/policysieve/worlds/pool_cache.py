@@ -12,7 +12,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from policysieve.cache import cache_folder, write_atomically
+from policysieve.cache import cache_folder
+from policysieve.files import write_whole
 
 __all__ = ["kept_pool"]
 
@@ -39,7 +40,8 @@ def kept_pool(key: Iterable[bytes], train: Callable[[], list[Any]]) -> list[Any]
         return _unpacked(_folder().joinpath(name).read_bytes())
     packed = zlib.compress(pickle.dumps(train(), protocol=5), level=1)
     with suppress(OSError, RuntimeError):  # read-only, full, or no home folder
-        write_atomically(_folder() / name, packed)
+        _folder().mkdir(parents=True, exist_ok=True)
+        write_whole(_folder() / name, packed)
     return _unpacked(packed)
 
 

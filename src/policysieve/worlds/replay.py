@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from policysieve.checks import first_rows, number
 from policysieve.errors import InvalidArgumentError, UnknownValueError
-from policysieve.log import Log
+from policysieve.log import AnyLog, Log
 from policysieve.worlds.base import Draw, RewardsOf, World
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class Replay(World):
 
     Parameters
     ----------
-    log : Log
+    log : Log, LogFile, path or paths
         Rounds of single actions (slate_size 1) with their propensities. Rows appended later are
         not served.
     n_actions : int
@@ -50,13 +50,14 @@ class Replay(World):
     InvalidArgumentError
         If the log is empty, has slates, has actions or rewards that do not fit, or contradicts
         `floor`.
+    FileNotFoundError, FileFormatError
+        As `LogFile` has it, and if a reward is missing.
     """
 
     def __init__(
-        self, log: Log, *, n_actions: int, sparsity: float = 1.0, floor: float | None = None
+        self, log: AnyLog, *, n_actions: int, sparsity: float = 1.0, floor: float | None = None
     ) -> None:
-        if not isinstance(log, Log):
-            raise InvalidArgumentError(f"log must be a Log, got {type(log).__name__}")
+        log = Log.load(log)
         if log.slate_size != 1:
             raise InvalidArgumentError(
                 f"log must have slates of one action, got slate_size={log.slate_size}; rejection "

@@ -14,7 +14,7 @@ from policysieve.exploration.designs.frank_wolfe import FrankWolfe
 from policysieve.exploration.designs.hedge import AveragedHedge, Hedge, HedgeSettings, SampledHedge
 from policysieve.exploration.designs.implicit_hedge import ImplicitHedge
 from policysieve.exploration.designs.mixture import MixedExploration
-from policysieve.log import Log
+from policysieve.log import AnyLog, Log
 from policysieve.planning import estimation_rounds, plan
 from policysieve.policies import AnyPolicies, ImplicitPolicies
 from policysieve.problem import Problem
@@ -37,7 +37,7 @@ _BLOCK_BYTES = 1 << 28  # of actions evaluated at once
 
 
 def design(
-    log: Log,
+    log: AnyLog,
     policies: Any,
     problem: Problem,
     *,
@@ -49,9 +49,9 @@ def design(
 
     Parameters
     ----------
-    log : Log
+    log : Log, LogFile, path or paths
         Rounds in the order of their decisions, explored uniformly or not; more of them make a
-        better design.
+        better design. Files may be of any format.
     policies, problem
         They must fit the log.
     mixing : float, optional
@@ -72,6 +72,7 @@ def design(
         If the log is empty or does not fit; rows are named.
     """
     policies.check_fits(problem)
+    log = Log.load(log)
     if not len(log):
         raise InvalidArgumentError("log must have at least one round, got none")
     as_rewards(log.rewards, len(log), log.slate_size, problem.sparsity)

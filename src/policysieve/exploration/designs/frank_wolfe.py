@@ -1,10 +1,13 @@
 """Designs from weighted fits, for classes that cannot be hedged over."""
 
+import os
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
+from policysieve.errors import InvalidArgumentError
 from policysieve.evidence import Events
 from policysieve.evidence.implicit import WeightedEvents
 from policysieve.exploration.designs.mixture import MixtureExploration
@@ -14,6 +17,18 @@ from policysieve.problem import Problem
 __all__ = ["FrankWolfe"]
 
 Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class FittedMixture(MixtureExploration):
+    """A mixture of fitted policies, which only this process has."""
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Raise: fitted models could only be kept as pickles, which run code when they are read."""
+        raise InvalidArgumentError(
+            "an exploration of policies that were fitted for it cannot be kept in a file; keep the "
+            "log, and design it anew where it is needed"
+        )
 
 
 class FrankWolfe:
@@ -52,10 +67,10 @@ class FrankWolfe:
 
     def exploration(
         self, policies: ImplicitPolicies, problem: Problem, variance_bound: float
-    ) -> MixtureExploration:
+    ) -> FittedMixture:
         """What was found: a mixture of fitted policies."""
         listed, shares, _ = self._found
-        return MixtureExploration(
+        return FittedMixture(
             listed,
             problem,
             support=np.arange(len(shares), dtype=np.int32),

@@ -11,9 +11,9 @@ from zipfile import BadZipFile
 import numpy as np
 import numpy.typing as npt
 
-from policysieve.cache import read_archive, whole_or_nothing
 from policysieve.errors import FileFormatError, InvalidArgumentError
 from policysieve.exploration.designs.base import Exploration
+from policysieve.files import read_archive, whole_or_nothing
 from policysieve.policies import PolicyClass
 from policysieve.policies.weights import Weights
 from policysieve.problem import Problem

@@ -1,41 +1,23 @@
 """What a check of a log remembers of its rounds: sums whose size does not grow with the log."""
 
 import zlib
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from policysieve.checks import as_actions, as_contexts, as_propensities, as_rewards
 from policysieve.errors import InvalidArgumentError
-from policysieve.evidence.weights import Array, Mass, inverse
+from policysieve.evidence.weights import Mass, inverse
+from policysieve.log import Rounds
 
-__all__ = ["GROUPS", "Batch", "LogSums"]
+__all__ = ["GROUPS", "LogSums"]
+
+Array = npt.NDArray[np.float64]
 
 GROUPS = 8  # of contexts
 _STRETCHES = 20  # of the log, at most; at least half as many
 _SIZES = 64  # powers of two that propensities are counted by
 _MOST_ACTIONS = 1 << 20
-
-
-class Batch(Protocol):
-    """Rounds of a log: a `Log`, or with ids, times and missing rewards the rounds of any file."""
-
-    @property
-    def contexts(self) -> Any:
-        """One for each round."""
-
-    @property
-    def actions(self) -> Any:
-        """What was shown, shape (n, m)."""
-
-    @property
-    def propensities(self) -> Any:
-        """With which probability, shape (n, m)."""
-
-    @property
-    def rewards(self) -> Any:
-        """What it earned, NaN where that is not known, shape (n, m)."""
 
 
 class LogSums:
@@ -103,39 +85,28 @@ class LogSums:
         every.sort()
         return int((every[1:] == every[:-1]).sum())
 
-    def add(self, batch: Batch) -> None:
-        """Take in the rounds of a batch, or raise and change nothing."""
-        contexts = as_contexts(batch.contexts)
-        actions = as_actions(batch.actions, len(contexts))
-        if not len(actions):
+    def add(self, rounds: Rounds) -> None:
+        """Take in rounds that were checked before, or raise and change nothing."""
+        actions, propensities = rounds.actions, rounds.propensities
+        if not len(rounds):
             return
-        slate_size = self.mass.slate_size
-        if actions.shape[1] != slate_size:
-            raise InvalidArgumentError(
-                f"actions must have slates of {slate_size} items like the rounds before, "
-                f"got {actions.shape[1]}"
-            )
         if actions.max() >= _MOST_ACTIONS:
             raise InvalidArgumentError(
                 f"actions must be below {_MOST_ACTIONS:,} to be checked one by one, got "
                 f"{actions.max()}; number them from 0 without gaps"
             )
-        propensities = as_propensities(batch.propensities, actions.shape)
-        rewards = np.asarray(batch.rewards, dtype=np.float64)
-        missing = np.isnan(rewards)
-        rewards = as_rewards(np.where(missing, 0.0, rewards), len(actions), slate_size, None)
         self._add_stretches(self.mass.add(propensities))
-        self._add_actions(actions, propensities, context_groups(contexts))
+        self._add_actions(actions, propensities, context_groups(rounds.contexts))
         smallest = propensities.min(axis=1)
         size = np.minimum((-np.log2(smallest)).astype(np.intp), _SIZES - 1)
         self.sizes += np.bincount(size, minlength=_SIZES)
         self.certain += int((smallest == 1).sum())
-        self.rewarded += int((rewards > 0).any(axis=1).sum())
-        self.incomplete += int(missing.reshape(len(missing), -1).any(axis=1).sum())
-        self._add_times(getattr(batch, "times", None))
-        ids = getattr(batch, "ids", None)
-        if ids is not None:
-            self._ids.append(np.array([hash(name) for name in ids if name != ""], dtype=np.int64))
+        self.rewarded += int((rounds.rewards > 0).any(axis=1).sum())
+        self.incomplete += int(np.isnan(rounds.rewards).any(axis=1).sum())
+        self._add_times(rounds.times)
+        if rounds.ids is not None:
+            known = [hash(name) for name in rounds.ids if name != ""]
+            self._ids.append(np.array(known, dtype=np.int64))
 
     def _add_stretches(self, mass: Array) -> None:
         last = self.rounds

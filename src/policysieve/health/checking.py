@@ -1,17 +1,15 @@
 """Whether a log can be what it says it is: the first thing to ask of any log."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
 from policysieve.checks import integer, number
 from policysieve.errors import InvalidArgumentError
-from policysieve.evidence.findings import Finding, Verdict, findings
-from policysieve.evidence.health_sums import Batch, LogSums
-from policysieve.evidence.health_tests import WeightTests
-from policysieve.log import Log, LogFile
+from policysieve.health.findings import Finding, Verdict, findings
+from policysieve.health.sums import LogSums
+from policysieve.health.weight_tests import WeightTests
+from policysieve.log import AnyLog, Rounds, open_log
 from policysieve.reported import Reported
 
 __all__ = ["LogHealth", "check_log"]
@@ -90,7 +88,11 @@ class LogHealth(Reported):
 
 
 def check_log(
-    log: "Log | LogFile | Iterable[Batch]", *, n_actions: int | None = None, delta: float = 0.05
+    log: AnyLog,
+    *,
+    n_actions: int | None = None,
+    delta: float = 0.05,
+    track: Callable[[Iterable[Rounds]], Iterable[Rounds]] = iter,
 ) -> LogHealth:
     """Check whether a log's propensities can be right, and what else may be wrong with it.
 
@@ -100,23 +102,28 @@ def check_log(
 
     Parameters
     ----------
-    log : Log, LogFile or batches of rounds
-        Rounds in the order of their decisions. Batches have the attributes contexts, actions,
-        propensities and rewards, NaN where a reward is missing, and may have ids and times. They
-        are read once; only ids, if there are any, take memory for each round (sixteen bytes).
+    log : Log, LogFile, path or paths
+        Rounds in the order of their decisions. Files may be of any format and larger than memory:
+        only ids, if there are any, take memory for each round (sixteen bytes).
     n_actions : int, optional
         Number of actions; by default the largest in the log plus one.
     delta : float
         Probability with which a healthy log may be called broken, provided that no propensity
         could be less than half the smallest one in the log.
+    track : callable
+        Wraps the loop over batches of rounds, for instance to show progress.
 
     Raises
     ------
     InvalidArgumentError
-        If there are no rounds, or a value cannot be what it says, such as a propensity above 1.
+        If there are no rounds, or actions that do not fit `n_actions`.
+    FileNotFoundError, FileFormatError
+        As `LogFile` has it: a value that cannot be what it says, such as a propensity above 1, is
+        an error.
 
     Examples
     --------
+    >>> from policysieve import Log
     >>> rng = np.random.default_rng(0)
     >>> log = Log(
     ...     contexts=np.zeros(500, int),
@@ -128,13 +135,11 @@ def check_log(
     'ok'
     """
     level = number("delta", delta, above=0, below=1)
-    sums: LogSums | None = None
-    for batch in log.pieces() if isinstance(log, Log | LogFile) else log:
-        if sums is None:
-            shape = np.shape(batch.actions)
-            sums = LogSums(shape[1] if len(shape) == 2 else 1)
-        sums.add(batch)
-    if sums is None or not sums.rounds:
+    opened = open_log(log)
+    sums = LogSums(opened.slate_size)
+    for rounds in track(opened.rounds()):
+        sums.add(rounds)
+    if not sums.rounds:
         raise InvalidArgumentError("log must have at least one round, got none")
     least = max(sums.n_actions, sums.mass.slate_size)
     hint = f"the log shows action {sums.n_actions - 1}"

@@ -3,8 +3,6 @@
 import numpy as np
 
 import policysieve as ps
-from policysieve.evidence import rewarded_events
-from policysieve.evidence.betting import Betting
 
 
 def drawn(rng, shares):
@@ -128,14 +126,3 @@ BROKEN = (
     (softmax, partly_deterministic),
     (softmax, clipped_to_tiny),
 )
-
-
-def plus(record, log, **arguments):
-    """The record with the rounds of a log."""
-    return record.plus(rewarded_events(log, record.policies), **arguments)
-
-
-def wealth(record, leader):
-    """Log-wealth of bets on a leader, at the problem's epsilon and at 0."""
-    betting = Betting(record.problem, record.policies.n_policies)
-    return betting.after(record, leader).log_wealth()

@@ -1,4 +1,4 @@
-"""Contexts as Vowpal Wabbit's features, and its labels."""
+"""Contexts as Vowpal Wabbit's features, its labels, and what its lines can hold."""
 
 import math
 import re
@@ -10,9 +10,8 @@ import numpy as np
 
 from policysieve.errors import FileFormatError
 from policysieve.formats.cells import as_number, as_whole, finite, whole
-from policysieve.formats.contexts import plain_contexts
 from policysieve.formats.format import refuse_slates, refuse_text_rows
-from policysieve.formats.rounds import Layout, Rounds
+from policysieve.log import Layout, Rounds
 
 __all__ = [
     "FeatureText",
@@ -158,7 +157,7 @@ def single_actions(rounds: Rounds) -> Iterator[tuple[str, Any, int, float, float
     tags = [f"'{quote(name, safe='')}" if name else "" for name in ids]
     return zip(
         tags,
-        plain_contexts(rounds, flat=True),
+        rounds.plain_contexts(flat=True),
         rounds.actions[:, 0].tolist(),
         rounds.rewards[:, 0].tolist(),
         rounds.propensities[:, 0].tolist(),

@@ -7,9 +7,9 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from policysieve.evidence.health_sums import LogSums
-from policysieve.evidence.health_tests import WeightTests
 from policysieve.evidence.weights import MeanWeights, inverse
+from policysieve.health.sums import LogSums
+from policysieve.health.weight_tests import WeightTests
 
 __all__ = ["Finding", "Verdict", "findings"]
 

@@ -1,11 +1,16 @@
 """Tests of a log's propensities from sums over its rounds."""
 
+from typing import Any
+
 import numpy as np
+import numpy.typing as npt
 
-from policysieve.evidence.health_sums import LogSums
-from policysieve.evidence.weights import exact_weights, mean_weights
+from policysieve.evidence.weights import MeanWeights, mean_weights
+from policysieve.health.sums import LogSums
 
-__all__ = ["WeightTests"]
+__all__ = ["WeightTests", "exact_weights"]
+
+Array = npt.NDArray[np.float64]
 
 _FAMILIES = 6  # of tests, each with an equal share of delta; those of actions are of two kinds
 
@@ -72,3 +77,19 @@ class WeightTests:
         tail = betainc(np.maximum(count, 1), n - count + 1, chance)
         found = np.flatnonzero((count > 0) & (tail <= self.level / len(sizes)))
         return int(found[-1]) if len(found) else None
+
+
+def exact_weights(
+    rounds: int, shown: npt.NDArray[Any], propensities: Array, *, delta: float
+) -> MeanWeights:
+    """Limits for actions that have had the same propensity in every round: Clopper-Pearson.
+
+    They all hold with probability 1 - delta at a number of rounds fixed in advance.
+    """
+    from scipy.special import betaincinv
+
+    tail = delta / (2 * len(shown))
+    missed = rounds - shown
+    lower = np.where(shown > 0, betaincinv(np.maximum(shown, 1), missed + 1, tail), 0.0)
+    upper = np.where(missed > 0, betaincinv(shown + 1, np.maximum(missed, 1), 1 - tail), 1.0)
+    return MeanWeights(shown / rounds / propensities, lower / propensities, upper / propensities)

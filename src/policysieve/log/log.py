@@ -2,18 +2,19 @@
 
 import os
 from collections.abc import Iterator, Sequence
-from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from policysieve.cache import whole_or_nothing
 from policysieve.checks import as_actions, as_contexts, as_propensities, as_rewards
 from policysieve.errors import InvalidArgumentError
-from policysieve.log_file import Columns, as_table, read_columns, read_schema
+from policysieve.log.rounds import Rounds
 
-__all__ = ["Log", "LogFile"]
+if TYPE_CHECKING:
+    from policysieve.log.opening import AnyLog
+
+__all__ = ["Log"]
 
 
 class Log:
@@ -151,28 +152,41 @@ class Log:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a Parquet file; an existing one is replaced only when all is written."""
-        import pyarrow.parquet as pq
+        from policysieve.formats.parquet import FORMAT
 
-        with whole_or_nothing(Path(path)) as partial:
-            pq.write_table(as_table(Columns(*self._views())), partial)
+        FORMAT.save(path, self.rounds(), Rounds(*self._views()).layout)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Read a log from a Parquet file written by `save`.
+    def load(cls, log: "AnyLog") -> "Log":
+        """A whole log in memory: a file that `save` wrote, or one or several of any other format.
+
+        Parameters
+        ----------
+        log : path, paths, LogFile or Log
+            A `Log` is returned as it is.
 
         Raises
         ------
-        FileFormatError
-            If the file is not Parquet, is truncated, or is not a log of this version.
+        FileNotFoundError, FileFormatError, InvalidArgumentError
+            As `LogFile` has it, and if a reward is missing.
         """
-        file = LogFile(path)
-        pieces = list(file.pieces())
-        empty = cls.empty(contexts=file.empty_contexts, slate_size=file.slate_size)
-        return cls.concatenate([cls.trusted(*piece._views()) for piece in pieces] or [empty])
+        from policysieve.log.opening import open_log
+
+        opened = open_log(log)
+        if isinstance(opened, Log):
+            return opened
+        layout = opened.layout
+        contexts = np.empty((0, *layout.context_shape), dtype=layout.context_dtype)
+        empty = Log.empty(contexts=contexts, slate_size=layout.slate_size)
+        return Log.concatenate(list(opened.pieces()) or [empty])
 
     def pieces(self) -> Iterator[Self]:
         """The log itself, as one piece; a `LogFile` has several."""
         yield self
+
+    def rounds(self) -> Iterator[Rounds]:
+        """The same rounds as a batch, without ids and times."""
+        yield Rounds(*self._views())
 
     def _extend(self, new: tuple[npt.NDArray[Any], ...]) -> None:
         for name, mine, theirs in zip(("contexts", "actions"), self._columns, new, strict=False):
@@ -223,41 +237,3 @@ def _checked_columns(
         as_propensities(propensities, a.shape),
         as_rewards(rewards, len(a), a.shape[1], None),
     )
-
-
-class LogFile:
-    """A log on disk, read in pieces: for logs larger than memory.
-
-    Parameters
-    ----------
-    path : path
-        A Parquet file written by `Log.save`.
-
-    Raises
-    ------
-    FileFormatError
-        If the file is not Parquet, is truncated, or is not a log of this version.
-    """
-
-    def __init__(self, path: str | os.PathLike[str]) -> None:
-        self._path = path
-        self._schema = read_schema(path)
-        self.slate_size: int = self._schema.slate_size
-
-    def __len__(self) -> int:
-        return self._schema.n_rounds
-
-    @property
-    def empty_contexts(self) -> npt.NDArray[Any]:
-        """No contexts, of the file's shape and dtype."""
-        return np.empty((0, *self._schema.context_shape), dtype=self._schema.context_dtype)
-
-    def pieces(self, rows: int = 1 << 18) -> Iterator[Log]:
-        """The rounds in order, at most `rows` at a time."""
-        for columns in read_columns(self._path, self._schema, rows):
-            yield Log(
-                contexts=columns.contexts,
-                actions=columns.actions,
-                propensities=columns.propensities,
-                rewards=columns.rewards,
-            )

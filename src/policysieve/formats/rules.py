@@ -1,23 +1,101 @@
 """The rules that every round keeps to, whatever file it comes from."""
 
-from collections.abc import Callable
-from dataclasses import replace
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from policysieve.checks import repeated_items
-from policysieve.formats.format import Rules
-from policysieve.formats.rounds import Rounds
+from policysieve.checks import integer, number, repeated_items
+from policysieve.errors import FileFormatError, InvalidArgumentError
+from policysieve.log import Rounds
 
-__all__ = ["MISSING", "check_rounds"]
+__all__ = ["MISSING", "BadRow", "Report", "Rules", "check_rounds", "nothing_read", "raising"]
 
 MISSING = (
     "the reward is missing; if its deadline has passed, count it as 0 (--missing-reward 0, or "
-    "missing_reward=0)"
+    "missing_reward=0 of LogFile and convert)"
 )
 _FIRST_SECOND, _LAST_SECOND = -62_135_596_800.0, 253_402_300_799.0  # years 1 and 9999
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rules:
+    """What rows must keep to.
+
+    Attributes
+    ----------
+    reward_range : (low, high), optional
+        Declared range of the rewards as they are in the file, mapped to [0, 1].
+    n_actions : int, optional
+        Number of actions; by default any number from 0 is one.
+    allow_missing : bool
+        Whether a reward may be missing.
+    missing_reward : float, optional
+        What a missing reward counts as, in units of the file.
+    contexts_only : bool
+        Whether only contexts, ids and times are read. Rounds then have no items, and what a file
+        says of actions, propensities and rewards is left aside, if it says anything.
+    """
+
+    reward_range: tuple[float, float] | None = None
+    n_actions: int | None = None
+    allow_missing: bool = True
+    missing_reward: float | None = None
+    contexts_only: bool = False
+
+    def __post_init__(self) -> None:
+        if self.reward_range is not None:
+            object.__setattr__(self, "reward_range", _range(self.reward_range))
+        if self.n_actions is not None:
+            integer("n_actions", self.n_actions, low=1)
+        if self.missing_reward is not None:
+            number("missing_reward", self.missing_reward, above=-math.inf, below=math.inf)
+
+
+def _range(declared: tuple[float, float]) -> tuple[float, float]:
+    """The range if it is two finite numbers in order."""
+    try:
+        low, high = map(float, declared)
+    except (TypeError, ValueError):
+        low = high = math.nan
+    if not (low < high and math.isfinite(high - low)):
+        raise InvalidArgumentError(
+            "reward_range must be two finite numbers low < high a finite distance apart, got "
+            f"{declared!r}"
+        )
+    return low, high
+
+
+@dataclass(frozen=True)
+class BadRow:
+    """A row that breaks a rule: its file, its line (or row) from 1, why, and what it says."""
+
+    file: str
+    line: int
+    reason: str
+    text: str
+
+
+Report = Callable[[BadRow], None]
+
+
+def raising(unit: str) -> Report:
+    """A report for which the first bad row is an error."""
+
+    def report(bad: BadRow) -> None:
+        raise FileFormatError(f"{bad.file}, {unit} {bad.line}: {bad.reason}")
+
+    return report
+
+
+def nothing_read(paths: Sequence[Path], first: BadRow | None = None) -> FileFormatError:
+    """The error that there are no rounds, because of the first bad row if there is one."""
+    reason = "" if first is None else f"; the first reason: {first.reason}"
+    return FileFormatError(f"{', '.join(map(str, paths))} holds no rounds that can be read{reason}")
 
 
 def check_rounds(rounds: Rounds, rules: Rules) -> tuple[Rounds, dict[int, str]]:
@@ -28,8 +106,8 @@ def check_rounds(rounds: Rounds, rules: Rules) -> tuple[Rounds, dict[int, str]]:
     """
     low, high = rules.reward_range or (0.0, 1.0)
     n, raw = len(rounds), rounds.rewards
-    if rules.missing_as is not None:
-        raw = np.where(np.isnan(raw), rules.missing_as, raw)
+    if rules.missing_reward is not None:
+        raw = np.where(np.isnan(raw), rules.missing_reward, raw)
     scaled = (raw - low) / (high - low)
     outside = ~np.isnan(raw) & ~((raw >= low) & (raw <= high))
     limit = np.iinfo(np.int32).max if rules.n_actions is None else rules.n_actions - 1
@@ -54,7 +132,7 @@ def check_rounds(rounds: Rounds, rules: Rules) -> tuple[Rounds, dict[int, str]]:
         ),
         (outside.any(axis=1), lambda i: _out_of_range(raw[i][outside[i]][0], rules)),
     ]
-    if not rules.missing_rewards:
+    if not rules.allow_missing:
         found.append((np.isnan(raw).any(axis=1), lambda _: MISSING))
     if rounds.times is not None:
         in_time = (rounds.times >= _FIRST_SECOND) & (rounds.times <= _LAST_SECOND)
@@ -85,8 +163,8 @@ def _out_of_range(reward: float, rules: Rules) -> str:
     if rules.reward_range is None:
         return (
             f"the reward {reward:g} is outside [0, 1]; declare the range of the rewards "
-            "(--reward-range LOW HIGH, or reward_range=(low, high)), where costs count as minus "
-            "rewards"
+            "(--reward-range LOW HIGH, or reward_range=(low, high) of LogFile and convert), where "
+            "costs count as minus rewards"
         )
     low, high = rules.reward_range
     return f"the reward {reward:g} is outside the declared range [{low:g}, {high:g}]"

@@ -5,14 +5,21 @@ import numpy as np
 import pytest
 
 import policysieve as ps
-from policysieve.formats import Rounds
-from tests.evidence import logs
+from policysieve.formats import FORMATS
+from policysieve.log import Rounds
+from tests.health import logs
 from tests.oracles import health as oracle
 from tests.statistics import assert_at_most
 
 
 def rounds_of(log, **others):
     return Rounds(log.contexts, log.actions, log.propensities, log.rewards, **others)
+
+
+def saved(folder, *batches):
+    """A log with ids, times and missing rewards, which only files have."""
+    FORMATS["parquet"].save(folder / "log.parquet", batches, batches[0].layout)
+    return folder / "log.parquet"
 
 
 def found(health, name):
@@ -68,7 +75,7 @@ def test_what_breaks_in_practice_is_found(make, breakage):
 def test_rewards_of_other_rounds_go_unseen(log):
     """They change nothing about propensities; the verdict says so."""
     moved = replace(rounds_of(log), rewards=np.roll(log.rewards, 3))
-    health = ps.check_log([moved])
+    health = ps.check_log(moved.to_log())
     assert not health.broken
     assert "rewards that were joined to the wrong rounds" in health.verdict
 
@@ -121,18 +128,23 @@ def test_propensities_of_other_rounds_show_within_contexts_only():
     assert broken == {"frequency by context"}
 
 
-def test_batches_do_not_matter(log, tmp_path):
+def test_batches_do_not_matter(log, tmp_path, monkeypatch):
+    monkeypatch.setattr("policysieve.formats.parquet.BATCH", 700)
     whole = ps.check_log(log).to_dict()
-    pieces = [rounds_of(log[start : start + 700]) for start in range(0, len(log), 700)]
-    other = ps.check_log([pieces[0].where(np.zeros(700, bool)), *pieces]).to_dict()
+    log.save(tmp_path / "log.parquet")
+    sizes = []
+
+    def noted(batches):
+        for batch in batches:
+            sizes.append(len(batch))
+            yield batch
+
+    other = ps.check_log(tmp_path / "log.parquet", track=noted).to_dict()
+    assert sizes == [700] * 4 + [200]
     for one, two in zip(whole.pop("findings"), other.pop("findings"), strict=True):
         assert one["numbers"] == pytest.approx(two["numbers"])
         assert one["sentence"] == two["sentence"]
     assert whole == other
-    log.save(tmp_path / "log.parquet")
-    assert (
-        ps.check_log(ps.LogFile(tmp_path / "log.parquet")).to_dict()["verdict"] == whole["verdict"]
-    )
 
 
 def test_a_fixed_design_has_exact_limits():
@@ -169,11 +181,11 @@ def test_rounds_without_exploration():
     assert not ps.check_log(everything).broken
 
 
-def test_ids_times_and_missing_rewards(log):
+def test_ids_times_and_missing_rewards(log, tmp_path):
     n = len(log)
     ids = np.array([f"round {i}" for i in range(n)], dtype=object)
     times = np.arange(n, dtype=float)
-    fine = ps.check_log([rounds_of(log, ids=ids, times=times)])
+    fine = ps.check_log(saved(tmp_path, rounds_of(log, ids=ids, times=times)))
     assert (fine.worst, found(fine, "ids").numbers) == ("ok", {"with_id": n, "repeated": 0})
     ids[5], ids[9], ids[11], ids[12] = ids[0], ids[0], "", ""
     times[7], times[20] = np.nan, 3.0
@@ -181,7 +193,7 @@ def test_ids_times_and_missing_rewards(log):
     rewards[2], rewards[n - 1] = np.nan, np.nan
     batch = replace(rounds_of(log, ids=ids, times=times), rewards=rewards)
     rows = np.arange(n)
-    health = ps.check_log([batch.where(rows < 8), batch.where(rows >= 8)])
+    health = ps.check_log(saved(tmp_path, batch.where(rows < 8), batch.where(rows >= 8)))
     assert found(health, "ids").numbers == {"with_id": n - 2, "repeated": 2}
     assert found(health, "ids").verdict == "broken"
     assert found(health, "time order").numbers == {"with_time": n - 1, "backwards": 1}
@@ -189,9 +201,10 @@ def test_ids_times_and_missing_rewards(log):
     assert found(health, "rewards").numbers["missing"] == 2
     assert found(health, "rewards").verdict == "warning"
     missing = replace(batch, rewards=np.full((n, 1), np.nan))
-    assert found(ps.check_log([missing]), "rewards").verdict == "broken"
+    assert found(ps.check_log(saved(tmp_path, missing)), "rewards").verdict == "broken"
     nothing = replace(batch, rewards=np.zeros((n, 1)))
-    assert "nothing can be compared" in found(ps.check_log([nothing]), "rewards").sentence
+    rewards = found(ps.check_log(saved(tmp_path, nothing)), "rewards")
+    assert "nothing can be compared" in rewards.sentence
 
 
 def test_small_logs_and_heavy_rounds():
@@ -213,23 +226,25 @@ def test_plain_values(log):
     assert [one["name"] for one in again["findings"]] == [one.name for one in health.findings]
 
 
-def test_what_is_refused(log):
+def test_what_is_refused(log, tmp_path):
     with pytest.raises(ps.InvalidArgumentError, match="at least one round"):
         ps.check_log(log[:0])
-    with pytest.raises(ps.InvalidArgumentError, match="at least one round"):
+    with pytest.raises(ps.InvalidArgumentError, match="at least one file, got none"):
         ps.check_log([])
+    with pytest.raises(
+        ps.InvalidArgumentError, match=r"log must be a Log, .* several paths, got int"
+    ):
+        ps.check_log(7)
     with pytest.raises(ps.InvalidArgumentError, match=r"n_actions .* >= 6, got 5; .* action 5$"):
         ps.check_log(log, n_actions=5)
     with pytest.raises(ps.InvalidArgumentError, match="delta"):
         ps.check_log(log, delta=1)
     batch = rounds_of(log[:3])
-    for wrong, hint in ((16.7, "if they are percentages, divide"), (0.0, "positive probability")):
-        with pytest.raises(ps.InvalidArgumentError, match=f"propensities must lie in .*; .*{hint}"):
-            ps.check_log([replace(batch, propensities=np.full((3, 1), wrong))])
     with pytest.raises(ps.InvalidArgumentError, match="number them from 0 without gaps"):
-        ps.check_log([replace(batch, actions=np.full((3, 1), 10**7))])
-    with pytest.raises(ps.InvalidArgumentError, match="rewards must lie in"):
-        ps.check_log([replace(batch, rewards=np.full((3, 1), 2.0))])
-    slates = logs.log_of(np.zeros(2, int), [[0, 1], [1, 0]], np.ones((2, 2)))
-    with pytest.raises(ps.InvalidArgumentError, match="slates of 1 items"):
-        ps.check_log([batch, rounds_of(slates)])
+        ps.check_log(replace(batch, actions=np.full((3, 1), 10**7)).to_log())
+    for change, reason in (
+        ({"propensities": np.full((3, 1), 16.7)}, "if it is a percentage, divide it by 100"),
+        ({"rewards": np.full((3, 1), 2.0)}, "the reward 2 is outside"),
+    ):
+        with pytest.raises(ps.FileFormatError, match=f"log.parquet, row 1: .*{reason}"):
+            ps.check_log(saved(tmp_path, replace(batch, **change)))

@@ -1,0 +1,57 @@
+"""Every public name and where it lives; `__init__.py` loads each from there on first use."""
+
+from policysieve import theory as theory
+from policysieve import worlds as worlds
+from policysieve.classify import BanditClassifier as BanditClassifier
+from policysieve.classify import BanditListClassifier as BanditListClassifier
+from policysieve.classify import LabelDecisions as LabelDecisions
+from policysieve.errors import DatasetUnavailableError as DatasetUnavailableError
+from policysieve.errors import DecisionsError as DecisionsError
+from policysieve.errors import FileFormatError as FileFormatError
+from policysieve.errors import InvalidArgumentError as InvalidArgumentError
+from policysieve.errors import MissingExtraError as MissingExtraError
+from policysieve.errors import PolicyFailureError as PolicyFailureError
+from policysieve.errors import PolicySieveError as PolicySieveError
+from policysieve.errors import UnknownValueError as UnknownValueError
+from policysieve.errors import UnpicklableError as UnpicklableError
+from policysieve.evidence import Accuracy as Accuracy
+from policysieve.evidence import Certificate as Certificate
+from policysieve.evidence import Evidence as Evidence
+from policysieve.evidence import Selection as Selection
+from policysieve.evidence import select as select
+from policysieve.exploration import Decisions as Decisions
+from policysieve.exploration import Exploration as Exploration
+from policysieve.exploration import Explorer as Explorer
+from policysieve.exploration import Recommendation as Recommendation
+from policysieve.exploration import design as design
+from policysieve.exploration.learners import EpsilonGreedy as EpsilonGreedy
+from policysieve.exploration.learners import Exp4 as Exp4
+from policysieve.exploration.learners import ExplorationByOptimization as ExplorationByOptimization
+from policysieve.exploration.learners import ListWeights as ListWeights
+from policysieve.exploration.learners import LogBarrier as LogBarrier
+from policysieve.exploration.learners import LowVarianceExploration as LowVarianceExploration
+from policysieve.exploration.learners import PolicyElimination as PolicyElimination
+from policysieve.exploration.learners import Sieve as Sieve
+from policysieve.exploration.learners import Uniform as Uniform
+from policysieve.health import LogHealth as LogHealth
+from policysieve.health import check_log as check_log
+from policysieve.log import Log as Log
+from policysieve.log import LogFile as LogFile
+from policysieve.planning import Plan as Plan
+from policysieve.planning import plan as plan
+from policysieve.policies import EstimatorPolicies as EstimatorPolicies
+from policysieve.policies import FunctionPolicies as FunctionPolicies
+from policysieve.policies import LinearPolicies as LinearPolicies
+from policysieve.policies import OraclePolicies as OraclePolicies
+from policysieve.policies import Policies as Policies
+from policysieve.policies import PolicyTable as PolicyTable
+from policysieve.policies import RandomizedPolicy as RandomizedPolicy
+from policysieve.policies import StumpPolicies as StumpPolicies
+from policysieve.policies import TabularPolicies as TabularPolicies
+from policysieve.policies import TreePolicies as TreePolicies
+from policysieve.policies import natarajan_cover as natarajan_cover
+from policysieve.problem import Problem as Problem
+from policysieve.simulate import RunResult as RunResult
+from policysieve.simulate import run as run
+
+__version__: str

@@ -1,0 +1,299 @@
+"""Text formats: files of lines, read twice, first to learn what their contexts look like."""
+
+import gzip
+import io
+import math
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from policysieve.errors import FileFormatError
+from policysieve.formats.format import BATCH, Format
+from policysieve.formats.rules import BadRow, Report, Rules, check_rounds, nothing_read, raising
+from policysieve.log import Layout, Rounds
+
+__all__ = [
+    "ContextReader",
+    "RawRow",
+    "RowReader",
+    "TextRow",
+    "plain_lines",
+    "read_lines",
+    "text_format",
+]
+
+_GZIP = b"\x1f\x8b"  # how gzip files start
+_LONG = 1 << 22  # rows may be long: a batch has at most so many characters, or entries of contexts
+
+
+def read_lines(path: Path) -> Iterator[str]:
+    """Lines of a UTF-8 file with their ends; ``.gz`` is unpacked, a byte-order mark dropped."""
+    opener = gzip.open if _is_packed(path) else open
+    try:
+        with opener(path, "rt", encoding="utf-8-sig", newline="") as file:
+            yield from file
+    except UnicodeDecodeError as error:
+        raise FileFormatError(
+            f"{path} is not UTF-8 text ({error}); save it as UTF-8, or name its format if it is "
+            "not text"
+        ) from error
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise FileFormatError(
+            f"{path} is not a readable gzip file ({error}); it may be truncated"
+        ) from error
+
+
+def _is_packed(path: Path) -> bool:
+    """Whether the name ends in ``.gz``; raises if the first bytes say something else."""
+    with path.open("rb") as file:
+        start = file.read(len(_GZIP))
+    named = path.suffix == ".gz"
+    if named and start and start != _GZIP:
+        raise FileFormatError(
+            f"{path} is not compressed by gzip, but its name ends in .gz; leave that out of it"
+        )
+    if start == _GZIP and not named:
+        raise FileFormatError(
+            f"{path} is compressed by gzip; unpack it, or let its name end in .gz"
+        )
+    return named
+
+
+def _write_text(path: Path, pieces: Iterable[str], *, compressed: bool) -> None:
+    """Write UTF-8 text; the same text always gives the same bytes."""
+    with path.open("wb") as plain:
+        packed = gzip.GzipFile("", "wb", fileobj=plain, mtime=0) if compressed else plain
+        with io.TextIOWrapper(packed, encoding="utf-8", newline="") as file:
+            file.writelines(pieces)
+
+
+class RawRow(NamedTuple):
+    """A row before it is understood: its first line counted from 1, its text, its parts."""
+
+    line: int
+    text: str
+    parts: Any
+
+
+def plain_lines(path: Path) -> Iterator[RawRow]:
+    """The lines of a file that are not blank."""
+    for number, line in enumerate(read_lines(path), start=1):
+        text = line.rstrip("\r\n")
+        if text.strip():
+            yield RawRow(number, text, text)
+
+
+class TextRow(NamedTuple):
+    """A row as it was understood, but for its context; a missing reward is NaN."""
+
+    context: Any
+    actions: Sequence[int] = ()
+    propensities: Sequence[float] = ()
+    rewards: Sequence[float] = ()
+    id: str = ""
+    time: float = math.nan
+
+
+class ContextReader(Protocol):
+    """Learns from all contexts of a log what they are, then turns each into a value."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of one context."""
+        ...
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Of numbers, or ``object`` for strings."""
+        ...
+
+    def see(self, context: Any) -> None:
+        """Take one context into account."""
+        ...
+
+    def value(self, context: Any) -> Any:
+        """A context that was seen, as finite value of shape and dtype, or `FileFormatError`."""
+        ...
+
+
+class RowReader(Protocol):
+    """How the files of one log are read."""
+
+    @property
+    def contexts(self) -> ContextReader:
+        """How contexts are read."""
+        ...
+
+    def raw_rows(self, path: Path) -> Iterator[RawRow]:
+        """Cut a file into rows; raises only if the file as a whole is wrong."""
+        ...
+
+    def row(self, raw: RawRow) -> TextRow:
+        """Understand one row, or raise `FileFormatError` with the reason."""
+        ...
+
+
+def text_format(
+    *,
+    reader: Callable[[Rules], RowReader],
+    text: Callable[[Iterable[Rounds], Layout, int], Iterable[str]],
+    **others: Any,
+) -> Format:
+    """A format of text files: what reads their rows, and the text of batches of rounds.
+
+    The other attributes are those of `Format`.
+    """
+
+    def open_files(paths: Sequence[Path], rules: Rules, report: Report | None) -> _TextSource:
+        return _TextSource(paths, reader(rules), rules, report)
+
+    def write(
+        path: Path, batches: Iterable[Rounds], layout: Layout, n_actions: int, compressed: bool
+    ) -> None:
+        _write_text(path, text(batches, layout, n_actions), compressed=compressed)
+
+    return Format(open=open_files, write=write, **others)
+
+
+class _TextSource:
+    """Text files that are one log, looked through once when they are opened.
+
+    Parameters
+    ----------
+    paths : sequence of Path
+    reader : RowReader
+        Of these files alone.
+    rules : Rules
+    report : function, optional
+        Called with each bad row, in the order of the files, when the rounds are read. By default
+        the first bad row is an error.
+    """
+
+    def __init__(
+        self, paths: Sequence[Path], reader: RowReader, rules: Rules, report: Report | None
+    ) -> None:
+        self._paths, self._reader, self._rules = paths, reader, rules
+        self._report = report or raising("line")
+        self._slate_size = self._n_actions = self.n_rounds = 0
+        has_ids = has_times = False
+        first_bad: BadRow | None = None
+
+        def note(bad: BadRow) -> None:
+            """Bad rows are reported when the rounds are read, not when the files are surveyed."""
+            nonlocal first_bad
+            first_bad = first_bad or bad
+
+        survey = self._pieces(self._report if report is None else note, surveying=True)
+        for rows, rounds in survey:
+            for row in rows:
+                reader.contexts.see(row.context)
+            self.n_rounds += len(rows)
+            self._n_actions = max(self._n_actions, int(rounds.actions.max(initial=-1)) + 1)
+            has_ids = has_ids or any(row.id for row in rows)
+            has_times = has_times or not all(math.isnan(row.time) for row in rows)
+        if not self.n_rounds:
+            raise nothing_read(paths, first_bad)
+        self.layout = Layout(
+            reader.contexts.shape, reader.contexts.dtype, self._slate_size, has_ids, has_times
+        )
+
+    def n_actions(self) -> int:
+        """Largest action number, plus one."""
+        return self._n_actions
+
+    def batches(self) -> Iterator[Rounds]:
+        """The rounds in order; rows that break a rule are reported and left out."""
+        for _, rounds in self._pieces(self._report, surveying=False):
+            if len(rounds):
+                yield rounds
+
+    def _pieces(self, report: Report, *, surveying: bool) -> Iterator[tuple[list[TextRow], Rounds]]:
+        """Rows that keep to the rules, and the same as rounds; while surveying without contexts."""
+        limit = BATCH if surveying else max(1, min(BATCH, _LONG // max(1, self.layout.width)))
+        for path in self._paths:
+            piece = _Piece(str(path))
+            for raw in self._reader.raw_rows(path):
+                try:
+                    piece.kept.append((raw, self._row(raw)))
+                except FileFormatError as error:
+                    piece.refuse(raw, str(error))
+                piece.size += len(raw.text)
+                if len(piece.kept) + len(piece.bad) >= limit or piece.size >= _LONG:
+                    yield self._checked(piece, report, surveying)
+                    piece = _Piece(str(path))
+            if piece.kept or piece.bad:
+                yield self._checked(piece, report, surveying)
+
+    def _row(self, raw: RawRow) -> TextRow:
+        """One row; slates are as long as those of the first row that can be read."""
+        row = self._reader.row(raw)
+        if self._rules.contexts_only:
+            return TextRow(row.context, id=row.id, time=row.time)
+        self._slate_size = self._slate_size or len(row.actions)
+        for name in ("actions", "propensities", "rewards"):
+            length = len(getattr(row, name))
+            if length != self._slate_size:
+                raise FileFormatError(
+                    f"{name} must be {self._slate_size} as in the rounds before, got {length}"
+                )
+        return row
+
+    def _checked(
+        self, piece: "_Piece", report: Report, surveying: bool
+    ) -> tuple[list[TextRow], Rounds]:
+        rows = [row for _, row in piece.kept]
+        n, m = len(rows), self._slate_size
+        with_ids = not surveying and self.layout.has_ids
+        with_times = surveying or self.layout.has_times
+        rounds = Rounds(
+            np.zeros(n),
+            np.array([row.actions for row in rows], dtype=np.int64).reshape(n, m),
+            np.array([row.propensities for row in rows], dtype=np.float64).reshape(n, m),
+            np.array([row.rewards for row in rows], dtype=np.float64).reshape(n, m),
+            np.array([row.id for row in rows], dtype=object) if with_ids else None,
+            np.array([row.time for row in rows]) if with_times else None,
+        )
+        checked, reasons = check_rounds(rounds, self._rules)
+        if not surveying:
+            checked, more = self._with_contexts(checked, rows, reasons)
+            reasons = {**reasons, **more}
+        for i, why in reasons.items():
+            piece.refuse(piece.kept[i][0], why)
+        for row in sorted(piece.bad, key=lambda row: row.line):
+            report(row)
+        return [row for i, row in enumerate(rows) if i not in reasons], checked
+
+    def _with_contexts(
+        self, checked: Rounds, rows: list[TextRow], reasons: dict[int, str]
+    ) -> tuple[Rounds, dict[int, str]]:
+        """Add the contexts of the rows that keep to the rules, which alone were surveyed."""
+        values: list[Any] = []
+        more: dict[int, str] = {}
+        good = np.ones(len(checked), dtype=np.bool_)
+        for place, i in enumerate(i for i in range(len(rows)) if i not in reasons):
+            try:
+                values.append(self._reader.contexts.value(rows[i].context))
+            except FileFormatError as error:
+                more[i] = str(error)
+                good[place] = False
+        contexts = np.array(values, dtype=self.layout.context_dtype)
+        contexts = contexts.reshape(len(values), *self.layout.context_shape)
+        return replace(checked.where(good) if more else checked, contexts=contexts), more
+
+
+class _Piece:
+    """Rows of one file on their way into a batch."""
+
+    def __init__(self, file: str) -> None:
+        self.file = file
+        self.kept: list[tuple[RawRow, TextRow]] = []
+        self.bad: list[BadRow] = []
+        self.size = 0  # characters
+
+    def refuse(self, raw: RawRow, reason: str) -> None:
+        """Note a bad row."""
+        self.bad.append(BadRow(self.file, raw.line, reason, raw.text))

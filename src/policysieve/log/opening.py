@@ -1,0 +1,123 @@
+"""The door for logs: whatever takes one takes it from memory, or from files of any format."""
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import NoReturn
+
+import numpy as np
+
+from policysieve.errors import FileFormatError, InvalidArgumentError
+from policysieve.files import Paths
+from policysieve.log.log import Log
+from policysieve.log.rounds import Layout, Rounds
+
+__all__ = ["AnyLog", "LogFile", "open_log"]
+
+
+class LogFile:
+    """A log on disk, in one file or several, of any format, read in pieces.
+
+    It may be larger than memory. Text is looked through when it is opened, to find out what its
+    contexts are, and read again by each loop over `pieces` or `rounds`: convert a log to Parquet if
+    it is read often.
+
+    Parameters
+    ----------
+    paths : path or sequence of paths
+        Files of one format, read one after the other as one log; text may be compressed (``.gz``).
+    format : str, optional
+        A name in `policysieve.formats.FORMATS`; by default what the files' names and their first
+        lines say.
+    reward_range : (low, high), optional
+        Range of the files' rewards, which is mapped to [0, 1]. Needed when a reward is outside
+        [0, 1]; for formats with costs it is the range of minus the costs.
+    missing_reward : float, optional
+        What a missing reward counts as, in units of the files.
+
+    Attributes
+    ----------
+    layout : Layout
+        What all its rounds have in common.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such file.
+    FileFormatError
+        If a file cannot be read, holds no rounds, does not fit those before it, or a row of it
+        breaks a rule; the file, the line and the reason are named. Some rows are judged only when
+        they are read.
+    InvalidArgumentError
+        If the format is not known, the files are of several, or the range is none.
+    """
+
+    def __init__(
+        self,
+        paths: Paths,
+        format: str | None = None,
+        *,
+        reward_range: tuple[float, float] | None = None,
+        missing_reward: float | None = None,
+    ) -> None:
+        from policysieve.formats.registry import open_source  # which knows all formats
+        from policysieve.formats.rules import Rules
+
+        self._paths, self._format = paths, format
+        self._rules = Rules(reward_range=reward_range, missing_reward=missing_reward)
+        self._source = open_source(paths, format, self._rules)
+
+    @property
+    def layout(self) -> Layout:
+        """What all rounds have in common."""
+        return self._source.layout
+
+    @property
+    def slate_size(self) -> int:
+        """Number of items shown each round."""
+        return self.layout.slate_size
+
+    def __len__(self) -> int:
+        return self._source.n_rounds
+
+    def __repr__(self) -> str:
+        return f"LogFile({len(self):,} rounds, slate_size={self.slate_size}, {self.layout})"
+
+    def pieces(self) -> Iterator[Log]:
+        """The rounds in order, as logs that fit into memory; a missing reward is an error."""
+        for rounds in self.rounds():
+            if np.isnan(rounds.rewards).any():
+                self._refuse_missing_rewards()
+            yield Log.trusted(rounds.contexts, rounds.actions, rounds.propensities, rounds.rewards)
+
+    def rounds(self) -> Iterator[Rounds]:
+        """The same with ids and times, and with NaN for missing rewards."""
+        return self._source.batches()
+
+    def _refuse_missing_rewards(self) -> NoReturn:
+        """Raise an error that names the first row without a reward, found in one more reading."""
+        from policysieve.formats.registry import open_source
+
+        rules = replace(self._rules, allow_missing=False)
+        for _ in open_source(self._paths, self._format, rules).batches():
+            pass
+        raise FileFormatError(f"{self._paths} changed while it was read; read it again")
+
+
+AnyLog = Log | LogFile | Paths
+"""Rounds in memory or on disk: everything that can be opened as a log."""
+
+
+def open_log(log: AnyLog) -> Log | LogFile:
+    """A log that can be read in pieces, from memory or from one or several files of any format.
+
+    A `Log` and a `LogFile` are returned as they are.
+    """
+    if isinstance(log, Log | LogFile):
+        return log
+    paths = [log] if isinstance(log, str | os.PathLike) else log
+    if isinstance(paths, Sequence) and all(isinstance(one, str | os.PathLike) for one in paths):
+        return LogFile(paths)
+    raise InvalidArgumentError(
+        f"log must be a Log, a LogFile, a path or several paths, got {type(log).__name__}"
+    )

@@ -1,0 +1,151 @@
+"""Rounds with all that files say of them, and what the rounds of one log have in common."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from policysieve.checks import first_rows
+from policysieve.errors import InvalidArgumentError
+
+if TYPE_CHECKING:
+    from policysieve.log.log import Log
+
+__all__ = ["Layout", "Rounds"]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What all rounds of one log have in common.
+
+    Attributes
+    ----------
+    context_shape : tuple of int
+        Shape of one context: () for a row number or a string, (d,) for d features.
+    context_dtype : numpy dtype
+        ``object`` for strings.
+    slate_size : int
+        Number of items shown each round; 0 where only contexts are read.
+    has_ids, has_times : bool
+        Whether any round may have an id, a time.
+    """
+
+    context_shape: tuple[int, ...]
+    context_dtype: np.dtype[Any]
+    slate_size: int
+    has_ids: bool = False
+    has_times: bool = False
+
+    @property
+    def has_text(self) -> bool:
+        """Whether contexts are strings."""
+        return self.context_dtype.kind == "O"
+
+    @property
+    def width(self) -> int:
+        """Number of entries of one context."""
+        return int(np.prod(self.context_shape))
+
+    def __str__(self) -> str:
+        if self.context_shape:
+            shape = " x ".join(map(str, self.context_shape))
+            return f"{shape} {'strings' if self.has_text else 'features'}"
+        if self.has_text:
+            return "text"
+        return "numbers" if self.context_dtype.kind == "f" else "row numbers"
+
+
+@dataclass(frozen=True)
+class Rounds:
+    """A batch of rounds, with what a `Log` does not keep: ids, times, and rewards not yet known.
+
+    There are m items in each; none where only contexts were read.
+
+    Attributes
+    ----------
+    contexts : array of shape (n, ...)
+        Numbers, or strings in an object array.
+    actions : int32 array of shape (n, m)
+        Numbered from 0, different in a slate.
+    propensities : float64 array of shape (n, m)
+        In (0, 1].
+    rewards : float64 array of shape (n, m)
+        In [0, 1], or NaN where the reward is missing.
+    ids : object array of shape (n,), or None
+        Strings, empty where a round has no id; None if no round of the log has one.
+    times : float64 array of shape (n,), or None
+        Seconds since 1970-01-01 UTC, NaN where a round has no time; None if no round of the log
+        has one.
+    """
+
+    contexts: npt.NDArray[Any]
+    actions: npt.NDArray[Any]
+    propensities: npt.NDArray[np.float64]
+    rewards: npt.NDArray[np.float64]
+    ids: npt.NDArray[np.object_] | None = None
+    times: npt.NDArray[np.float64] | None = None
+
+    def __len__(self) -> int:
+        return len(self.actions)
+
+    @property
+    def layout(self) -> Layout:
+        """What these rounds have in common."""
+        return Layout(
+            self.contexts.shape[1:],
+            self.contexts.dtype,
+            self.actions.shape[1],
+            self.ids is not None,
+            self.times is not None,
+        )
+
+    def to_log(self) -> "Log":
+        """The rounds as a log, which has no place for ids and times.
+
+        Raises
+        ------
+        InvalidArgumentError
+            If a reward is missing.
+        """
+        from policysieve.log.log import Log
+
+        missing = np.isnan(self.rewards).any(axis=1)
+        if missing.any():
+            raise InvalidArgumentError(
+                "rewards must be known for every round of a log, the one of row "
+                f"{np.flatnonzero(missing)[0]} is missing{first_rows(missing)}; leave such rounds "
+                "out, or count an answer that is missing at its deadline as 0"
+            )
+        return Log(
+            contexts=self.contexts,
+            actions=self.actions,
+            propensities=self.propensities,
+            rewards=self.rewards,
+        )
+
+    def plain_contexts(self, *, flat: bool) -> list[Any]:
+        """Contexts as Python numbers, strings or lists; if `flat` one list a round at most."""
+        contexts = self.contexts
+        if contexts.dtype.kind == "b":
+            contexts = contexts.astype(np.int8)
+        if flat and contexts.ndim > 2:
+            contexts = contexts.reshape(len(contexts), -1)
+        return list(contexts.tolist())
+
+    def plain_rewards(self) -> list[list[float | None]]:
+        """Rewards as Python numbers, None where one is missing."""
+        plain = self.rewards.astype(object)
+        plain[np.isnan(self.rewards)] = None
+        return list(plain.tolist())
+
+    def where(self, rows: npt.NDArray[np.bool_]) -> "Rounds":
+        """The rounds of a mask."""
+        return Rounds(
+            self.contexts[rows],
+            self.actions[rows],
+            self.propensities[rows],
+            self.rewards[rows],
+            None if self.ids is None else self.ids[rows],
+            None if self.times is None else self.times[rows],
+        )
