@@ -71,7 +71,7 @@ def decide(folder, contexts, out, *arguments, policies="table.npy"):
 def test_the_files_reproduce_the_learner(case, tmp_path):
     folder, learner, rewards = case
     assert make_design(folder).exit_code == 0
-    again = ps.Exploration.load(folder / "design.npz", learner.policies, rng=deepcopy(learner._rng))
+    again = ps.Exploration.load(folder / "design.npz", learner.policies)
     np.testing.assert_array_equal(again.support, learner.design.support)
     np.testing.assert_allclose(again.shares, learner.design.shares, rtol=1e-12)
     assert again.mixing == learner.design.mixing
@@ -83,7 +83,8 @@ def test_the_files_reproduce_the_learner(case, tmp_path):
 
     learner = deepcopy(learner)
     contexts = np.random.default_rng(8).integers(0, 20, learner.ask_limit)
-    theirs, ours = learner.ask(contexts), again.ask(contexts)
+    rng = deepcopy(learner._rng)
+    theirs, ours = learner.ask(contexts), again.ask(contexts, rng=rng)
     np.testing.assert_array_equal(ours.actions, theirs.actions)
     np.testing.assert_allclose(ours.propensities, theirs.propensities, rtol=1e-12)
     earned = rewards[contexts[:, None], ours.actions]
@@ -345,7 +346,7 @@ def test_what_is_refused(case, tmp_path):
     others = ps.PolicyTable(learner.policies.table[:, ::-1], n_actions=6)
     others.save(folder / "others.npy")
     for contexts, target, policies, message in [
-        ("contexts.npy", out, "others.npy", "those that the design was made for"),
+        ("contexts.npy", out, "others.npy", "those that the exploration was made for"),
         ("contexts.npy", tmp_path / "out.vw", "table.npy", "--out must end in .parquet or .csv"),
         ("none.npy", out, "table.npy", "--contexts must hold at least one"),
         ("outside.npy", out, "table.npy", "contexts"),
@@ -365,6 +366,6 @@ def test_what_is_refused(case, tmp_path):
     assert "mixing" in make_design(folder, "--mixing", 2).output
     table, new = folder / "table.npy", tmp_path / "contexts.npy"
     array = invoke("decide", table, "--policies", table, "--contexts", new, "--out", out)
-    assert "table.npy is not a readable design (it is one .npy array)" in array.output
+    assert "table.npy is not a readable exploration (it is one .npy array)" in array.output
     assert "written by policysieve design and by Exploration.save" in array.output
     assert "--sparsity unknown" in make_design(folder, "--sparsity", 0.6).output

@@ -159,11 +159,23 @@ class TestClassesThatCannotBeListed:
         expected = ps.select(log, known() if callable(known) else known, problem)
         assert found["guarantee"] == expected.guarantee
 
-    def test_have_no_design_in_a_file(self, folder):
+    @pytest.mark.parametrize(("name", "log"), [("trees", "rows.csv"), ("tabular", "numbers.csv")])
+    def test_have_designs_that_decide(self, folder, name, log):
         pytest.importorskip("sklearn")
-        arguments = ("--policies", "unlisted_classes:trees", *ASKED, "--out", "design.npz")
+        arguments = ("--policies", f"unlisted_classes:{name}", *ASKED, "--out", "design.npz")
+        result = invoke("design", log, *arguments)
+        assert result.exit_code == 0, result.output
+        assert "The design follows T" in result.output
+        policies = ("--policies", f"unlisted_classes:{name}")
+        files = ("--contexts", log, "--out", "new.parquet", "--seed", "1")
+        result = invoke("decide", "design.npz", *policies, *files)
+        assert result.exit_code == 0, result.output
+        assert len(ps.LogFile("new.parquet", missing_reward=0)) == len(ps.LogFile(log))
+
+    def test_fitted_policies_have_no_design_in_a_file(self, folder):
+        pytest.importorskip("sklearn")
+        arguments = ("--policies", "unlisted_classes:oracle", *ASKED, "--out", "design.npz")
         result = invoke("design", "rows.csv", *arguments)
         assert result.exit_code == 1
-        assert "--policies must be a class that can be listed" in result.output
-        assert "got TreePolicies(" in result.output
+        assert "cannot be kept in a file; keep the log" in result.output
         assert not (folder / "design.npz").exists()

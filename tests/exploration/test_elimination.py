@@ -4,13 +4,7 @@ import numpy as np
 import pytest
 
 import policysieve as ps
-from tests.contracts.explorer_contract import ExplorerContract
 from tests.statistics import assert_at_most
-
-
-class TestPolicyElimination(ExplorerContract):
-    def make(self, policies, problem, seed):
-        return ps.PolicyElimination(policies, problem, rng=seed)
 
 
 def one_good(K=20, n_policies=40, **arguments):

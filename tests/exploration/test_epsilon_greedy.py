@@ -2,15 +2,9 @@ import numpy as np
 import pytest
 
 import policysieve as ps
-from tests.contracts.explorer_contract import ExplorerContract
 from tests.exploration.cases import assert_unbiased, play, random_case, true_values
 from tests.oracles import baselines as oracle
 from tests.statistics import assert_at_most
-
-
-class TestEpsilonGreedy(ExplorerContract):
-    def make(self, policies, problem, seed):
-        return ps.EpsilonGreedy(policies, problem, rounds=5000, rng=seed)
 
 
 def make(policies, m=1, K=6, **arguments):

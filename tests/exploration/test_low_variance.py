@@ -15,11 +15,6 @@ from tests.oracles.naive import importance_weighted
 from tests.statistics import TINY, assert_at_most
 
 
-class TestLowVariance(ExplorerContract):
-    def make(self, policies, problem, seed):
-        return ps.LowVarianceExploration(policies, problem, rng=seed)
-
-
 class TestPaperDraws(ExplorerContract):
     def make(self, policies, problem, seed):
         return ps.LowVarianceExploration(policies, problem, sampled=True, rng=seed)

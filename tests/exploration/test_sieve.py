@@ -12,11 +12,6 @@ from tests.oracles.naive import importance_weighted
 from tests.statistics import assert_at_most
 
 
-class TestSieve(ExplorerContract):
-    def make(self, policies, problem, seed):
-        return ps.Sieve(policies, problem, rng=seed)
-
-
 class TestSieveForTheBest(ExplorerContract):
     def make(self, policies, problem, seed):
         return ps.Sieve(policies, problem, goal="best", rounds=5000, rng=seed)
@@ -267,7 +262,7 @@ def test_certificates_of_the_sieve_are_true():
     wrong = lost = 0
     for seed in range(60):
         learner = ps.Sieve(policies, problem, rng=seed)
-        result = ps.run(learner, world, 3000, checkpoints=12, rng=500 + seed)
+        result = ps.run(learner, world, 3000, checkpoints=6, rng=500 + seed)
         wrong += any(
             look.suboptimality > look.recommendation.suboptimality_bound for look in result.history
         )

@@ -14,16 +14,6 @@ from tests.statistics import assert_at_most
 both = pytest.mark.parametrize("kind", [ps.LogBarrier, ps.ListWeights])
 
 
-class TestLogBarrier(ExplorerContract):
-    def make(self, policies, problem, seed):
-        return ps.LogBarrier(policies, problem, rng=seed)
-
-
-class TestListWeights(ExplorerContract):
-    def make(self, policies, problem, seed):
-        return ps.ListWeights(policies, problem, rng=seed)
-
-
 class SecondPhase(ExplorerContract):
     """The same contract with a first phase so short that the tests reach the second."""
 

@@ -11,13 +11,6 @@ from tests.oracles import weighted as oracle
 from tests.statistics import assert_at_most
 
 
-class TestExp4(ExplorerContract):
-    slates = False
-
-    def make(self, policies, problem, seed):
-        return ps.Exp4(policies, problem, rounds=5000, rng=seed)
-
-
 class TestByOptimization(ExplorerContract):
     slates = False
 

@@ -56,6 +56,8 @@ class Explorer(Asking):
 
     takes_implicit: ClassVar[bool] = False
     """Whether the learner takes a class that cannot be listed."""
+    takes_slates: ClassVar[bool] = True
+    """Whether the learner shows more than one item."""
 
     # A learner that takes no implicit class may count on numbered policies.
     policies: Any
@@ -352,3 +354,8 @@ class Explorer(Asking):
                 "Problem(n_actions=100, epsilon=0.05, delta=0.05)"
             )
         policies.check_fits(problem)
+        if problem.slate_size > 1 and not cls.takes_slates:
+            raise InvalidArgumentError(
+                f"{cls.__name__} shows one action at a time, got slate_size={problem.slate_size}; "
+                "LowVarianceExploration and Sieve show slates"
+            )

@@ -61,6 +61,7 @@ class ExplorationByOptimization(PlannedExplorer):
     """
 
     takes_implicit = True
+    takes_slates = False
     exploration: OptimizedExploration
 
     def __init__(
@@ -87,19 +88,14 @@ class ExplorationByOptimization(PlannedExplorer):
                 "got 'last_half'"
             )
         log_size = known_log_size(policies)
-        if rounds is None and problem.slate_size == 1:
+        if rounds is None:
             rounds = by_optimization_rounds(problem, log_size, binary=rewards == "binary")
             if rounds is None:
                 raise InvalidArgumentError(
                     "rounds must be given when the sparsity is not known: no number of them can "
                     "guarantee epsilon in advance"
                 )
-        super().__init__(policies, problem, rounds=1 if rounds is None else rounds, rng=rng)
-        if problem.slate_size != 1:
-            raise InvalidArgumentError(
-                f"{type(self).__name__} shows one action at a time, got slate_size="
-                f"{problem.slate_size}; LowVarianceExploration shows slates"
-            )
+        super().__init__(policies, problem, rounds=rounds, rng=rng)
         self.rewards, self.output = rewards, output
         self._sparsity = 1.0 if problem.sparsity is None else problem.sparsity
         if information_weight is None:

@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 
 from policysieve.checks import number
-from policysieve.errors import InvalidArgumentError
 from policysieve.evidence import Record, ValueIntervals, anytime_intervals
 from policysieve.exploration.decisions import Recommendation
 from policysieve.exploration.designs.mixture import MixtureExploration
@@ -39,6 +38,7 @@ class Exp4(PlannedExplorer):
         By default 2 sqrt(ln|Pi| / (rounds K)).
     """
 
+    takes_slates = False
     exploration: MixtureExploration
 
     def __init__(
@@ -52,11 +52,6 @@ class Exp4(PlannedExplorer):
         rng: Any = None,
     ) -> None:
         super().__init__(policies, problem, rounds=rounds, rng=rng)
-        if problem.slate_size != 1:
-            raise InvalidArgumentError(
-                f"Exp4 shows one action at a time, got slate_size={problem.slate_size}; "
-                "LowVarianceExploration shows slates"
-            )
         self.mixing = number("mixing", mixing, above=0, below=1, closed=True)
         if learning_rate is None:
             spread = self.planned_rounds * problem.n_actions

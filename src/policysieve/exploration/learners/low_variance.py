@@ -155,12 +155,12 @@ class LowVarianceExploration(TwoPhaseExplorer):
         """
         q = self.problem
         uniform = q.n_actions * q.reward_cap / q.slate_size
-        if self.design is None:
+        if not self._designed.rounds:
             return self._bounded(self._explored, uniform)
         estimated = self._bounded(self._designed, self.design.largest_gain)
         if self._finished:
             return estimated
-        return min(self._bounded(self._explored, uniform), estimated, key=_width)
+        return min(estimated, self._bounded(self._explored, uniform), key=_width)
 
     def _bounded(self, estimates: Estimates | ImplicitEstimates, largest: float) -> ValueIntervals:
         return estimates.fixed_size_intervals(

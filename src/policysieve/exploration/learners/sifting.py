@@ -96,17 +96,23 @@ class SiftingExplorer(Explorer):
         return (end if self.max_rounds is None else min(end, self.max_rounds)) - self._rounds
 
     def _learn(self, rounds: Log, exploration: Any, answers: Answers) -> None:
-        self.evidence = copy(self.evidence)
-        self.evidence.add(
-            rounds, floor=exploration.floor, ranges=exploration.ranges, answers=answers
-        )
-        n = self.evidence.rounds
-        if n >= self._next_look:
-            self._certificate = self.evidence.eliminate()
-            self._next_look = int(_LOOK * n) + 1
-        if n >= self._next_epoch:
-            self.exploration = self._explore_next()
-            self._next_epoch = int(self._growth * n) + 1
+        """Look at the same numbers of rounds, in whatever parts they come."""
+        self.evidence, start = copy(self.evidence), 0
+        while start < len(rounds):
+            end = min(len(rounds), start + self._next_look - self.evidence.rounds)
+            self.evidence.add(
+                rounds[start:end],
+                floor=exploration.floor,
+                ranges=exploration.ranges,
+                answers=answers.take(slice(start, end)),
+            )
+            start, n = end, self.evidence.rounds
+            if n == self._next_look:
+                self._certificate = self.evidence.eliminate()
+                self._next_look = int(_LOOK * n) + 1
+                if n >= self._next_epoch:
+                    self.exploration = self._explore_next()
+                    self._next_epoch = int(self._growth * n) + 1
 
     @abstractmethod
     def _explore_next(self) -> NeedExploration:
