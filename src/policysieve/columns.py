@@ -1,11 +1,11 @@
-"""Arrays that grow at their end, and whose earlier lengths stay what they were."""
+"""Arrays that grow at their end together, and whose earlier lengths stay what they were."""
 
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Column"]
+__all__ = ["Columns"]
 
 _LEAST_ROOM = 16
 
@@ -13,59 +13,71 @@ _LEAST_ROOM = 16
 class _Room:
     """Memory that columns of several lengths share: rows before `used` belong to one of them."""
 
-    __slots__ = ("array", "used")
+    __slots__ = ("arrays", "used")
 
-    def __init__(self, array: npt.NDArray[Any], used: int) -> None:
-        self.array = array
+    def __init__(self, arrays: tuple[npt.NDArray[Any], ...], used: int) -> None:
+        self.arrays = arrays
         self.used = used
 
 
-class Column:
-    """A value that can be continued: `plus` returns a longer column and leaves this one alone.
+class Columns:
+    """Arrays of equal length as a value: `plus` returns longer ones and leaves these alone.
 
     What is added goes into spare room behind the last row, so a row costs amortised constant time.
-    A second continuation of the same column finds that room taken, and copies. An addition that
+    A second continuation of the same columns finds that room taken, and copies. An addition that
     is abandoned half-way is never seen.
 
     Parameters
     ----------
-    values : array of shape (n, ...)
+    arrays : arrays of shape (n, ...)
+
+    Attributes
+    ----------
+    arrays : tuple of arrays of shape (n, ...)
+        Views.
     """
 
-    __slots__ = ("_length", "_room")
+    __slots__ = ("_room", "arrays")
 
-    def __init__(self, values: npt.NDArray[Any]) -> None:
-        self._room = _Room(values, len(values))
-        self._length = len(values)
-
-    @property
-    def values(self) -> npt.NDArray[Any]:
-        """The rows, shape (n, ...); a view."""
-        return self._room.array[: self._length]
+    def __init__(self, *arrays: npt.NDArray[Any]) -> None:
+        self._room = _Room(arrays, len(arrays[0]))
+        self.arrays = arrays
 
     def __len__(self) -> int:
-        return self._length
+        return len(self.arrays[0])
 
-    def plus(self, rows: npt.NDArray[Any]) -> "Column":
+    def plus(self, *rows: npt.NDArray[Any]) -> "Columns":
         """These rows, and the given ones behind them."""
-        if not len(rows):
+        start, end, room = len(self.arrays[0]), len(self.arrays[0]) + len(rows[0]), self._room
+        if start == end:
             return self
-        start, end, room = self._length, self._length + len(rows), self._room
-        dtype = room.array.dtype
-        if rows.dtype != dtype:
-            dtype = np.result_type(dtype, rows.dtype)
-        if room.used != start or end > len(room.array) or dtype != room.array.dtype:
-            array = np.empty((max(end, 2 * start, _LEAST_ROOM), *rows.shape[1:]), dtype=dtype)
-            array[:start] = self.values
-            room = _Room(array, start)
-        room.array[start:end] = rows
+        dtypes = [
+            old.dtype if old.dtype == new.dtype else np.result_type(old.dtype, new.dtype)
+            for old, new in zip(room.arrays, rows, strict=True)
+        ]
+        if (
+            room.used != start
+            or end > len(room.arrays[0])
+            or any(a.dtype != d for a, d in zip(room.arrays, dtypes, strict=True))
+        ):
+            size = max(end, 2 * start, _LEAST_ROOM)
+            larger = tuple(
+                np.empty((size, *new.shape[1:]), dtype=dtype)
+                for new, dtype in zip(rows, dtypes, strict=True)
+            )
+            for new, old in zip(larger, self.arrays, strict=True):
+                new[:start] = old
+            room = _Room(larger, start)
+        for array, new in zip(room.arrays, rows, strict=True):
+            array[start:end] = new
         room.used = end
-        longer = object.__new__(Column)
-        longer._room, longer._length = room, end
+        longer = object.__new__(Columns)
+        longer._room = room
+        longer.arrays = tuple([array[:end] for array in room.arrays])
         return longer
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> "Column":
+    def __deepcopy__(self, memo: dict[int, Any]) -> "Columns":
         return self  # a value
 
-    def __reduce__(self) -> tuple[type["Column"], tuple[npt.NDArray[Any]]]:
-        return Column, (self.values.copy(),)
+    def __reduce__(self) -> tuple[type["Columns"], tuple[npt.NDArray[Any], ...]]:
+        return Columns, tuple(array.copy() for array in self.arrays)

@@ -162,10 +162,11 @@ def test_an_alarm_in_a_loop_loses_and_repeats_nothing():
                 signal.setitimer(signal.ITIMER_REAL, 2e-5 + 2e-6 * (k % 150))
                 learner.tell(decisions, rewards(decisions))
                 armed = False
-            except Interrupt:  # which comes once
+            except Interrupt:
+                armed = False
                 if learner.pending:
                     learner.tell(decisions, rewards(decisions))
-            armed = False
+            signal.setitimer(signal.ITIMER_REAL, 0)
             told += 5
             assert (learner.rounds, learner.pending) == (told, 0)
     finally:

@@ -14,11 +14,11 @@ from policysieve.errors import InvalidArgumentError
 from policysieve.evidence import classical
 from policysieve.evidence.betting import Betting
 from policysieve.evidence.estimates import Estimates
-from policysieve.evidence.events import rewarded_events
+from policysieve.evidence.events import Events, rewarded_events
 from policysieve.evidence.intervals import ValueIntervals
 from policysieve.evidence.record import Record, check_floor
 from policysieve.log import Log
-from policysieve.policies import Answers, Policies
+from policysieve.policies import Policies
 from policysieve.problem import Problem
 
 __all__ = ["Certificate", "Evidence", "Method"]
@@ -134,6 +134,7 @@ class Evidence:
             )
         if policies.n_policies < 2:
             raise InvalidArgumentError("evidence compares policies: give at least two, got one")
+        policies.check_fits(problem)
         if declared_rounds is not None:
             declared_rounds = integer("declared_rounds", declared_rounds, low=1)
         self.method = method
@@ -153,14 +154,7 @@ class Evidence:
         """Numbers of the policies that were not eliminated."""
         return np.flatnonzero(~self._eliminated)
 
-    def add(
-        self,
-        log: Log,
-        *,
-        floor: float,
-        ranges: Array | None = None,
-        answers: Answers | None = None,
-    ) -> None:
+    def add(self, log: Log, *, floor: float, ranges: Array | None = None) -> None:
         """Take in the next rounds, in the order of their decisions; all or nothing.
 
         Parameters
@@ -171,8 +165,6 @@ class Evidence:
         ranges : float array of shape (n_policies,), optional
             Largest importance-weighted reward of each policy, where that is known to be smaller
             than reward_cap / floor.
-        answers : Answers, optional
-            What the policies said at these contexts; by default they are asked.
 
         Raises
         ------
@@ -183,14 +175,19 @@ class Evidence:
         smallest = check_floor(log, floor)
         as_rewards(log.rewards, len(log), log.slate_size, problem.sparsity)
         if ranges is not None:
-            ranges = np.array(ranges, dtype=np.float64, copy=bool(ranges.flags.writeable) or None)
+            ranges = np.array(ranges, dtype=np.float64)
             if ranges.shape != (policies.n_policies,) or not (ranges > 0).all():
                 raise InvalidArgumentError(
                     f"ranges must be {policies.n_policies} positive numbers, one for each policy, "
                     f"got shape {ranges.shape}"
                 )
-        events = rewarded_events(log, policies, answers)
-        record = self.record.plus(events, floor=smallest, ranges=ranges)
+            last = self.record.blocks[-1].ranges if self.record.blocks else None
+            ranges = last if last is not None and np.array_equal(last, ranges) else ranges
+        self.take(rewarded_events(log, policies), floor=smallest, ranges=ranges)
+
+    def take(self, events: Events, *, floor: float, ranges: Array | None = None) -> None:
+        """`add` for rounds that are known to keep its rules."""
+        record = self.record.plus(events, floor=floor, ranges=ranges)
         self.__dict__.update(record=record, estimates=self.estimates.plus(events))
 
     def certificate(self, *, pending: int = 0) -> Certificate:

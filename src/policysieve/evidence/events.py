@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from policysieve.checks import first_rows
-from policysieve.columns import Column
+from policysieve.columns import Columns
 from policysieve.errors import InvalidArgumentError
 from policysieve.log import Log
 from policysieve.policies import Answers, ContextAnswers, PolicyClass, Slates
@@ -32,7 +32,10 @@ class Events:
     n_actions : int
     """
 
-    __slots__ = ("_columns", "answers", "n_actions", "n_rounds")
+    __slots__ = (
+        *("_columns", "actions", "answers", "n_actions", "n_rounds"),
+        *("propensities", "rewards", "rounds"),
+    )
 
     def __init__(
         self,
@@ -45,38 +48,16 @@ class Events:
         rewards: Array,
         n_actions: int,
     ) -> None:
-        self.n_rounds = n_rounds
-        self.answers = answers
-        self.n_actions = n_actions
-        self._columns = tuple(Column(c) for c in (rounds, actions, propensities, rewards))
+        columns = Columns(rounds, actions, propensities, rewards)
+        self.__setstate__((n_rounds, n_actions, answers, columns))
 
     def __len__(self) -> int:
-        return len(self._columns[0])
-
-    @property
-    def rounds(self) -> npt.NDArray[np.int64]:
-        """Which rounds were rewarded, shape (n,)."""
-        return self._columns[0].values
-
-    @property
-    def actions(self) -> npt.NDArray[np.int32]:
-        """What was shown, shape (n, m)."""
-        return self._columns[1].values
-
-    @property
-    def propensities(self) -> Array:
-        """With which probability, shape (n, m)."""
-        return self._columns[2].values
-
-    @property
-    def rewards(self) -> Array:
-        """What it earned, shape (n, m)."""
-        return self._columns[3].values
+        return len(self.rounds)
 
     @property
     def gains(self) -> Array:
         """Importance-weighted rewards r/W, shape (n, m)."""
-        return self.rewards / self.propensities
+        return np.asarray(self.rewards / self.propensities)
 
     @property
     def table(self) -> npt.NDArray[Any]:
@@ -98,18 +79,18 @@ class Events:
 
     def plus(self, later: "Events") -> "Events":
         """These, and those of the rounds that came next; amortised constant time for each."""
-        longer = object.__new__(Events)
-        longer.n_rounds, longer.n_actions = self.n_rounds + later.n_rounds, self.n_actions
-        longer.answers, longer._columns = self.answers, self._columns
+        answers, columns = self.answers, self._columns
         if len(later):
-            longer.answers = self.answers.plus(later.answers)
-            mine, new = self._columns, (self.n_rounds + later.rounds, *later._values()[1:])
-            longer._columns = tuple(c.plus(v) for c, v in zip(mine, new, strict=True))
+            answers = answers.plus(later.answers)
+            rounds, *others = later._columns.arrays
+            columns = columns.plus(self.n_rounds + rounds, *others)
+        longer = object.__new__(Events)
+        longer.__setstate__((self.n_rounds + later.n_rounds, self.n_actions, answers, columns))
         return longer
 
     def since(self, n_events: int, n_rounds: int) -> "Events":
         """Those after the first so many events and rounds."""
-        rounds, actions, propensities, rewards = (values[n_events:] for values in self._values())
+        rounds, actions, propensities, rewards = (a[n_events:] for a in self._columns.arrays)
         return Events(
             n_rounds=self.n_rounds - n_rounds,
             rounds=rounds - n_rounds,
@@ -120,9 +101,6 @@ class Events:
             n_actions=self.n_actions,
         )
 
-    def _values(self) -> tuple[npt.NDArray[Any], ...]:
-        return tuple(column.values for column in self._columns)
-
     def __deepcopy__(self, memo: dict[int, Any]) -> "Events":
         return self  # a value
 
@@ -131,6 +109,7 @@ class Events:
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
         self.n_rounds, self.n_actions, self.answers, self._columns = state
+        self.rounds, self.actions, self.propensities, self.rewards = self._columns.arrays
 
 
 def rewarded_events(log: Log, policies: PolicyClass, answers: Answers | None = None) -> Events:

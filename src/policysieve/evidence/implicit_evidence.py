@@ -40,6 +40,7 @@ class ImplicitEvidence:
     """
 
     def __init__(self, policies: ImplicitPolicies, problem: Problem) -> None:
+        policies.check_fits(problem)
         self.record = Record(policies, problem)
         self.policies = policies
         self.problem = problem

@@ -63,9 +63,6 @@ class Record:
     blocks: tuple[Block, ...] = ()
     rounds: int = 0
 
-    def __post_init__(self) -> None:
-        self.policies.check_fits(self.problem)
-
     def plus(
         self, events: Events, *, floor: float, ranges: npt.NDArray[np.float64] | None = None
     ) -> Self:
@@ -79,11 +76,12 @@ class Record:
             their contexts were seen.
         ranges : float array of shape (n_policies,), optional
             Bounds on R_i(pi) where they are smaller than reward_cap / floor. They are taken on
-            trust: check that they follow from the exploration.
+            trust: check that they follow from the exploration. The same object says that they are
+            those of the rounds before.
         """
         blocks, largest = self.blocks, self.problem.reward_cap / floor
         last = blocks[-1] if blocks else None
-        if last is not None and last.largest == largest and _same(last.ranges, ranges):
+        if last is not None and last.largest == largest and last.ranges is ranges:
             blocks = (*blocks[:-1], replace(last, events=last.events.plus(events)))
         else:
             blocks = (*blocks, Block(events, largest, ranges))
@@ -128,9 +126,3 @@ def check_floor(log: Log, floor: float) -> float:
             f"{log.propensities[row].min():g} in row {row}"
         )
     return smallest
-
-
-def _same(one: npt.NDArray[np.float64] | None, other: npt.NDArray[np.float64] | None) -> bool:
-    if one is None or other is None:
-        return one is other
-    return one is other or np.array_equal(one, other)

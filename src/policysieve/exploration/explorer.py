@@ -7,7 +7,6 @@ import numpy as np
 import numpy.typing as npt
 
 from policysieve.checks import as_rewards, as_rng
-from policysieve.columns import Column
 from policysieve.errors import InvalidArgumentError
 from policysieve.evidence import Events, ValueIntervals, rewarded_events
 from policysieve.evidence.events import check_log_fits
@@ -69,7 +68,7 @@ class Explorer(Asking):
         self.problem = problem
         self._rng = as_rng(rng, stream=_STREAM)
         self._rounds = 0
-        self._log: tuple[Column, ...] | None = None  # contexts, actions, propensities, rewards
+        self._log: Log | None = None
         self._mass = (0.0, 0.0)  # sums over rounds of the importance-weighted rewards, and squares
         self._kind: tuple[tuple[int, ...], bool] | None = None  # of contexts: shape, strings or not
         self._open_ledger()
@@ -213,10 +212,10 @@ class Explorer(Asking):
     @property
     def log(self) -> Log:
         """The rounds learnt from so far, in the order of their decisions."""
-        columns = self._snapshot()._log
-        if columns is None:
+        log = self._snapshot()._log
+        if log is None:
             return Log.empty(contexts=np.empty(0, np.int64), slate_size=self.problem.slate_size)
-        return Log.trusted(*(column.values for column in columns))
+        return log[:]
 
     @property
     def rounds(self) -> int:
@@ -289,17 +288,7 @@ class Explorer(Asking):
         if rounds.rewards.any():
             mass = (rounds.rewards / rounds.propensities).sum(axis=1)
             self._mass = (self._mass[0] + float(mass.sum()), self._mass[1] + float(mass @ mass))
-        new: tuple[npt.NDArray[Any], ...] = (
-            rounds.contexts,
-            rounds.actions,
-            rounds.propensities,
-            rounds.rewards,
-        )
-        self._log = (
-            tuple(Column(np.array(rows)) for rows in new)
-            if self._log is None
-            else tuple(column.plus(rows) for column, rows in zip(self._log, new, strict=True))
-        )
+        self._log = rounds.copy() if self._log is None else self._log.plus(rounds)
         self._rounds += len(rounds)
 
     def _events(self, rounds: Log, answers: Answers) -> Events:

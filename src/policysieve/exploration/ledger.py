@@ -1,14 +1,14 @@
 """Which rounds were issued, which are settled, and which are ready to be learnt from."""
 
 import uuid
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from copy import deepcopy
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from policysieve.columns import Column
+from policysieve.columns import Columns
 from policysieve.errors import DecisionsError
 from policysieve.exploration.decisions import Decisions
 from policysieve.log import Log
@@ -39,14 +39,6 @@ class Part(NamedTuple):
     kept: Any
 
 
-class _Batch(NamedTuple):
-    """From a round on: what decided, and what was kept of the rounds (all from `start` on)."""
-
-    start: int
-    exploration: Any
-    kept: Any
-
-
 class Ledger:
     """Rounds wait here until every earlier round is settled.
 
@@ -64,18 +56,24 @@ class Ledger:
     def __init__(self) -> None:
         self._issuers = [(uuid.uuid4().hex, 0)]  # marks, and the first round under each
         self._first = 0  # number of the first round that is still here
-        self._columns: tuple[Column, ...] = ()
-        self._batches: list[_Batch] = []
+        self._columns: Columns | None = None
+        self._starts: list[int] = []  # first round of each batch,
+        self._batches: list[tuple[Any, Any]] = []  # its exploration, and what was kept with it
         self._tally: tuple[int, int, int] | None = (0, 0, 0)  # from a round on: open, discarded
 
     @property
     def issued(self) -> int:
         """Rounds that were ever issued."""
-        return self._first + (len(self._columns[_STATES]) if self._columns else 0)
+        return self._first + (0 if self._columns is None else len(self._columns))
 
     @property
     def _states(self) -> npt.NDArray[np.uint8]:
-        return self._columns[_STATES].values
+        return self._arrays[_STATES]
+
+    @property
+    def _arrays(self) -> tuple[npt.NDArray[Any], ...]:
+        assert self._columns is not None
+        return self._columns.arrays
 
     def issue(
         self,
@@ -102,17 +100,16 @@ class Ledger:
         )
         if not n:
             return decisions
-        while self._batches and self._batches[-1].start >= first:
-            self._batches.pop()  # of a call that was interrupted here
-        last = self._batches[-1] if self._batches else None
-        same = last is not None and last.exploration is exploration
-        if not (same and kept is None and last is not None and last.kept is None):
-            self._batches.append(_Batch(first, exploration, kept))
-        columns = (
-            tuple(column.plus(rows) for column, rows in zip(self._columns, new, strict=True))
-            if self._columns
-            else tuple(Column(np.array(rows)) for rows in new)
-        )
+        begun = bisect_left(self._starts, first)  # what lies behind was interrupted here
+        del self._starts[begun:], self._batches[begun:]
+        last = self._batches[-1] if self._batches else (None, self)
+        if kept is not None or last[1] is not None or last[0] is not exploration:
+            self._batches.append((exploration, kept))
+            self._starts.append(first)
+        if self._columns is None:
+            columns = Columns(*(np.array(rows) for rows in new))
+        else:
+            columns = self._columns.plus(*new)
         tally, self._tally = self._tally, None
         self._columns = columns
         if tally is not None:
@@ -157,7 +154,7 @@ class Ledger:
     def settle(self, places: npt.NDArray[np.int64], rewards: Array | None) -> None:
         """Enter the rewards of open rounds, or None if they will never be known."""
         if rewards is not None:
-            self._columns[_REWARDS].values[places] = rewards
+            self._arrays[_REWARDS][places] = rewards
         self._mark(places, _DISCARDED if rewards is None else _TOLD)
 
     def reopen(self, places: npt.NDArray[np.int64]) -> None:
@@ -169,18 +166,20 @@ class Ledger:
 
         Discarded rounds are left out. None if the next round is open.
         """
-        if learnt >= self.issued or self._states[learnt - self._first] == _PENDING:
+        columns = self._columns
+        if columns is None or learnt - self._first >= len(columns.arrays[_STATES]):
+            return None
+        if columns.arrays[_STATES][learnt - self._first] == _PENDING:
             return None
         start = learnt - self._first
         end = self._end_of_settled(start)
         groups: list[list[Part]] = []
-        for i in range(self._batch_at(learnt), len(self._batches)):
-            batch = self._batches[i]
-            behind = self._batches[i + 1].start if i + 1 < len(self._batches) else self.issued
-            low, high = max(start, batch.start - self._first), min(end, behind - self._first)
+        edges = [*self._starts, self.issued]
+        for i in range(self._batch_at(learnt), len(self._starts)):
+            low, high = max(start, edges[i] - self._first), min(end, edges[i + 1] - self._first)
             if low >= high:
                 break
-            part = self._part(batch, low, high)
+            part = self._part(i, low, high)
             if groups and groups[-1][-1].exploration is part.exploration:
                 groups[-1].append(part)
             else:
@@ -190,20 +189,22 @@ class Ledger:
 
     def forget(self, learnt: int) -> None:
         """Let go of what was kept with the first `learnt` rounds; of many, altogether."""
-        del self._batches[: self._batch_at(learnt)]
+        done = self._batch_at(learnt)
+        if done:
+            self.__dict__.update(_starts=self._starts[done:], _batches=self._batches[done:])
         gone = learnt - self._first
-        if gone < _FEW or 2 * gone < len(self._columns[_STATES]):
+        if gone < _FEW or 2 * gone < len(self._states):
             return
         self._count(learnt)
-        rest = tuple(Column(column.values[gone:].copy()) for column in self._columns)
+        rest = Columns(*(array[gone:].copy() for array in self._arrays))
         self.__dict__.update(_columns=rest, _first=learnt)
 
     def open(self) -> Decisions:
         """The open rounds, in the order of their decisions."""
-        if not self._columns:
+        if self._columns is None:
             nothing = np.empty(0, dtype=np.int32)
             return Decisions.of(nothing, nothing[:, None], np.empty((0, 1)))
-        values = [column.values for column in self._columns]
+        values = self._arrays
         places = np.flatnonzero(values[_STATES] == _PENDING)
         return Decisions(
             contexts=values[_CONTEXTS][places],
@@ -224,20 +225,21 @@ class Ledger:
 
     def _batch_at(self, number: int) -> int:
         """Place of the batch of a round; the last one if it is still to be issued."""
-        return max(0, bisect_right(self._batches, number, key=lambda batch: batch.start) - 1)
+        return max(0, bisect_right(self._starts, number) - 1)
 
-    def _part(self, batch: _Batch, low: int, high: int) -> Part:
-        values = [column.values for column in self._columns[:_STATES]]
-        rows: Any = slice(low, high)
-        told = self._states[rows] == _TOLD
+    def _part(self, batch: int, low: int, high: int) -> Part:
+        """The told rounds among some of a batch."""
+        arrays, rows = self._arrays, cast(Any, slice(low, high))
+        told = arrays[_STATES][rows] == _TOLD
         if not told.all():
             rows = low + np.flatnonzero(told)
-        kept = batch.kept
+        exploration, kept = self._batches[batch]
         if kept is not None:
-            start = batch.start - self._first
+            start = self._starts[batch] - self._first
             inside = slice(low - start, high - start) if isinstance(rows, slice) else rows - start
             kept = kept.take(inside)
-        return Part(Log.trusted(*(column[rows] for column in values)), batch.exploration, kept)
+        played = [array[rows] for array in arrays[:_STATES]]
+        return Part(Log.trusted(*played), exploration, kept)
 
     def _end_of_settled(self, start: int) -> int:
         states, stretch = self._states, _STRETCH
@@ -264,7 +266,7 @@ class Ledger:
 
     def _count(self, learnt: int) -> tuple[int, int]:
         """How many rounds behind the first `learnt` ones are open, and how many discarded."""
-        if not self._columns:
+        if self._columns is None:
             return 0, 0
         states = self._states
         if self._tally is None or self._tally[0] > learnt:
@@ -279,8 +281,9 @@ class Ledger:
 
     def __getstate__(self) -> dict[str, Any]:
         """As things are now: rewards and states are changed in place."""
-        columns = tuple(Column(column.values.copy()) for column in self._columns)
-        return {**self.__dict__, "_columns": columns, "_batches": list(self._batches)}
+        columns = self._columns and Columns(*(array.copy() for array in self._columns.arrays))
+        batches = {"_starts": list(self._starts), "_batches": list(self._batches)}
+        return {**self.__dict__, "_columns": columns, **batches}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """A copy goes its own way: what the original issues from now on is not the copy's."""
@@ -296,6 +299,8 @@ class Ledger:
 
 def _joined(parts: list[Part]) -> Part:
     """Parts of one exploration as one."""
+    if len(parts) == 1:
+        return parts[0]
     kept = parts[0].kept
     for part in parts[1:]:
         kept = kept if kept is None else kept.plus(part.kept)

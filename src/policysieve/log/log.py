@@ -2,12 +2,14 @@
 
 import os
 from collections.abc import Iterator, Sequence
+from copy import copy
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from policysieve.checks import as_actions, as_contexts, as_propensities, as_rewards
+from policysieve.columns import Columns
 from policysieve.errors import InvalidArgumentError
 from policysieve.log.rounds import Rounds
 
@@ -49,10 +51,7 @@ class Log:
 
     def __init__(self, *, contexts: Any, actions: Any, propensities: Any, rewards: Any) -> None:
         checked = _checked_columns(contexts, actions, propensities, rewards)
-        self._columns = tuple(column.copy() for column in checked)  # what was checked stays so
-        self._length = len(self._columns[0])
-        # Room behind the last row belongs to whoever allocated it: never to a slice.
-        self._owns_room = True
+        self._hold(Columns(*(column.copy() for column in checked)))  # what was checked stays so
 
     @classmethod
     def empty(cls, *, contexts: npt.NDArray[Any], slate_size: int) -> Self:
@@ -74,9 +73,7 @@ class Log:
     ) -> Self:
         """A log around columns that were checked before; nothing is copied."""
         log = object.__new__(cls)
-        log._columns = (contexts, actions, propensities, rewards)
-        log._length = len(contexts)
-        log._owns_room = False
+        log._hold(Columns(contexts, actions, propensities, rewards))
         return log
 
     @classmethod
@@ -84,28 +81,28 @@ class Log:
         """The rounds of several logs, one after the other; a single one is returned as it is."""
         if len(logs) == 1:
             return logs[0]
-        columns = zip(*(log._views() for log in logs), strict=True)
+        columns = zip(*(log._columns.arrays for log in logs), strict=True)
         return cls.trusted(*(np.concatenate(parts) for parts in columns))
 
     @property
     def contexts(self) -> npt.NDArray[Any]:
         """Contexts, shape (n, ...), read-only."""
-        return self._column(0)
+        return self._columns.arrays[0]
 
     @property
     def actions(self) -> npt.NDArray[np.int32]:
         """Shown items, shape (n, m), read-only."""
-        return self._column(1)
+        return self._columns.arrays[1]
 
     @property
     def propensities(self) -> npt.NDArray[np.float64]:
         """Probability with which each shown item is shown, shape (n, m), read-only."""
-        return self._column(2)
+        return self._columns.arrays[2]
 
     @property
     def rewards(self) -> npt.NDArray[np.float64]:
         """Rewards of the shown items, shape (n, m), read-only."""
-        return self._column(3)
+        return self._columns.arrays[3]
 
     def rewarded(self) -> npt.NDArray[np.intp]:
         """Numbers of the rounds that earned anything."""
@@ -116,30 +113,40 @@ class Log:
     @property
     def slate_size(self) -> int:
         """Number of items shown each round."""
-        return int(self._columns[1].shape[1])
+        return int(self._columns.arrays[1].shape[1])
 
     def append(self, *, contexts: Any, actions: Any, propensities: Any, rewards: Any) -> None:
         """Add rounds at the end; amortised constant time per round, all or nothing."""
         self._extend(_checked_columns(contexts, actions, propensities, rewards))
 
+    def plus(self, other: "Log") -> Self:
+        """These rounds and those of another log; this log stays as it is."""
+        longer = copy(self)
+        longer.extend(other)
+        return longer
+
+    def copy(self) -> Self:
+        """A log with memory of its own."""
+        return self.trusted(*(array.copy() for array in self._columns.arrays))
+
     def extend(self, other: "Log") -> None:
         """Add the rounds of another log at the end."""
-        self._extend(tuple(column[: len(other)] for column in other._columns))
+        self._extend(other._columns.arrays)
 
     def __len__(self) -> int:
-        return self._length
+        return len(self._columns)
 
     def __getitem__(self, rows: slice) -> Self:
         if not isinstance(rows, slice):
             raise InvalidArgumentError(
                 f"a log is indexed by a slice, such as log[100:200], got {rows!r}"
             )
-        return self.trusted(*(column[: self._length][rows] for column in self._columns))
+        return self.trusted(*[array[rows] for array in self._columns.arrays])
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Log):
             return NotImplemented
-        pairs = zip(self._views(), other._views(), strict=True)
+        pairs = zip(self._columns.arrays, other._columns.arrays, strict=True)
         return all(
             mine.shape == theirs.shape and bool((mine == theirs).all()) for mine, theirs in pairs
         )
@@ -147,14 +154,14 @@ class Log:
     __hash__ = None  # type: ignore[assignment]  # a log grows, so it has no lasting hash
 
     def __repr__(self) -> str:
-        shape = "x".join(str(size) for size in self._columns[0].shape[1:]) or "scalar"
+        shape = "x".join(str(size) for size in self.contexts.shape[1:]) or "scalar"
         return f"Log({len(self)} rounds, slate_size={self.slate_size}, contexts: {shape})"
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a Parquet file; an existing one is replaced only when all is written."""
         from policysieve.formats.parquet import FORMAT
 
-        FORMAT.save(path, self.rounds(), Rounds(*self._views()).layout)
+        FORMAT.save(path, self.rounds(), Rounds(*self._columns.arrays).layout)
 
     @classmethod
     def load(cls, log: "AnyLog") -> "Log":
@@ -186,44 +193,27 @@ class Log:
 
     def rounds(self) -> Iterator[Rounds]:
         """The same rounds as a batch, without ids and times."""
-        yield Rounds(*self._views())
+        yield Rounds(*self._columns.arrays)
 
     def _extend(self, new: tuple[npt.NDArray[Any], ...]) -> None:
-        for name, mine, theirs in zip(("contexts", "actions"), self._columns, new, strict=False):
+        old = self._columns.arrays
+        for name, mine, theirs in zip(("contexts", "actions"), old, new, strict=False):
             if mine.shape[1:] != theirs.shape[1:]:
                 raise InvalidArgumentError(
                     f"{name} must have shape (n, {', '.join(map(str, mine.shape[1:]))}) like the "
                     f"rounds already logged, got {theirs.shape}"
                 )
-        mine, theirs = self._columns[0], new[0]
-        if (mine.dtype == object) != (theirs.dtype == object):
+        if (old[0].dtype == object) != (new[0].dtype == object):
             raise InvalidArgumentError(
-                f"contexts must be {'strings' if mine.dtype == object else 'numbers'} like the "
-                f"rounds already logged, got {theirs.dtype}"
+                f"contexts must be {'strings' if old[0].dtype == object else 'numbers'} like the "
+                f"rounds already logged, got {new[0].dtype}"
             )
-        if not len(theirs):
-            return
-        end = self._length + len(theirs)
-        grown = []
-        for old, extra in zip(self._columns, new, strict=True):
-            dtype = np.result_type(old.dtype, extra.dtype)
-            if self._owns_room and dtype == old.dtype and end <= len(old):
-                room = old
-            else:
-                room = np.empty((max(end, 2 * self._length, 16), *old.shape[1:]), dtype=dtype)
-                room[: self._length] = old[: self._length]
-            grown.append(room)
-        for room, extra in zip(grown, new, strict=True):
-            room[self._length : end] = extra
-        self._columns, self._length, self._owns_room = tuple(grown), end, True
+        self._hold(self._columns.plus(*new))
 
-    def _views(self) -> list[npt.NDArray[Any]]:
-        return [self._column(i) for i in range(4)]
-
-    def _column(self, i: int) -> npt.NDArray[Any]:
-        view = self._columns[i][: self._length]
-        view.flags.writeable = False
-        return view
+    def _hold(self, columns: Columns) -> None:
+        for array in columns.arrays:
+            array.flags.writeable = False
+        self._columns = columns
 
 
 def _checked_columns(

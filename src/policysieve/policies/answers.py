@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from policysieve.columns import Column
+from policysieve.columns import Columns
 
 __all__ = ["Answers", "ContextAnswers", "Slates"]
 
@@ -49,48 +49,34 @@ class Slates(Answers):
         The slates at context i are ``table[rows[i]]``; by default ``table[i]``.
     """
 
-    __slots__ = ("_own", "_rows", "_shared")
+    __slots__ = ("_columns", "_lookup", "table")
 
     def __init__(self, table: npt.NDArray[Any], rows: npt.NDArray[np.intp] | None = None) -> None:
-        self._shared = None if rows is None else table
-        self._rows = None if rows is None else Column(rows)
-        self._own = Column(table) if rows is None else None
-
-    @property
-    def table(self) -> npt.NDArray[Any]:
-        """Slates, shape (., n_policies, slate_size)."""
-        if self._own is not None:
-            return self._own.values
-        assert self._shared is not None
-        return self._shared
+        self._lookup = rows is not None
+        self._columns = Columns(table if rows is None else rows)
+        self.table = table
 
     @property
     def rows(self) -> npt.NDArray[np.intp]:
         """Where in the table each context has its slates, shape (n,)."""
-        return np.arange(len(self)) if self._rows is None else self._rows.values
+        return self._columns.arrays[0] if self._lookup else np.arange(len(self.table))
 
     def __len__(self) -> int:
-        column = self._own if self._rows is None else self._rows
-        assert column is not None
-        return len(column)
+        return len(self._columns.arrays[0])
 
     def take(self, which: Any) -> "Slates":
         """Those at some of the contexts."""
-        if self._rows is None:
-            return Slates(self.table[which])
-        return Slates(self.table, self._rows.values[which])
+        taken = self._columns.arrays[0][which]
+        return Slates(self.table, taken) if self._lookup else Slates(taken)
 
     def plus(self, later: "Slates") -> "Slates":
         """These, and the others behind them."""
         if not len(self):
             return later
         longer = object.__new__(Slates)
-        longer._shared, longer._rows, longer._own = self._shared, None, None
-        if self._rows is None:
-            assert self._own is not None
-            longer._own = self._own.plus(later.table[later.rows])
-        else:
-            longer._rows = self._rows.plus(later.rows)
+        new = later.rows if self._lookup else later.table[later.rows]
+        longer._lookup, longer._columns = self._lookup, self._columns.plus(new)
+        longer.table = self.table if self._lookup else longer._columns.arrays[0]
         return longer
 
     @property
@@ -103,10 +89,11 @@ class Slates(Answers):
         return Slates(self.table, numbers)
 
     def __getstate__(self) -> tuple[Any, ...]:
-        return self._shared, self._rows, self._own
+        return self._lookup, self._columns, self.table if self._lookup else None
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
-        self._shared, self._rows, self._own = state
+        self._lookup, self._columns, table = state
+        self.table = table if self._lookup else self._columns.arrays[0]
 
 
 class ContextAnswers(Answers):
@@ -118,18 +105,18 @@ class ContextAnswers(Answers):
         Checked ones.
     """
 
-    __slots__ = ("_column",)
+    __slots__ = ("_columns",)
 
     def __init__(self, contexts: npt.NDArray[Any]) -> None:
-        self._column = Column(contexts)
+        self._columns = Columns(contexts)
 
     @property
     def contexts(self) -> npt.NDArray[Any]:
         """The contexts, shape (n, ...)."""
-        return self._column.values
+        return self._columns.arrays[0]
 
     def __len__(self) -> int:
-        return len(self._column)
+        return len(self._columns)
 
     def take(self, which: Any) -> "ContextAnswers":
         """Some of the contexts."""
@@ -140,7 +127,7 @@ class ContextAnswers(Answers):
         if not len(self):
             return later
         longer = object.__new__(ContextAnswers)
-        longer._column = self._column.plus(later.contexts)
+        longer._columns = self._columns.plus(later.contexts)
         return longer
 
     @property
@@ -153,7 +140,7 @@ class ContextAnswers(Answers):
         return ContextAnswers(numbers)
 
     def __getstate__(self) -> tuple[Any, ...]:
-        return (self._column,)
+        return (self._columns,)
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
-        (self._column,) = state
+        (self._columns,) = state

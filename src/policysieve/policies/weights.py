@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from policysieve.columns import Column
+from policysieve.columns import Columns
 from policysieve.errors import InvalidArgumentError
 from policysieve.kernels.subsets import marginals
 from policysieve.kernels.weights import add_steps
@@ -160,7 +160,7 @@ class UnlistedWeights(Weights):
     _state: ClassWeights
     _rounds: int = 0  # counted
     _waited: int = 0  # of those, how many the state knows of
-    _seen: tuple[ContextAnswers, Column, Column] | None = None  # events: actions, steps
+    _seen: tuple[ContextAnswers, Columns] | None = None  # events: actions and steps
 
     @classmethod
     def start(cls, policies: ImplicitPolicies) -> Self:
@@ -181,10 +181,9 @@ class UnlistedWeights(Weights):
         assert isinstance(answers, ContextAnswers)
         state = self._up_to_date()
         state.add(answers.contexts, actions, steps)
-        seen = (answers, Column(actions), Column(steps))
+        seen = (answers, Columns(actions, steps))
         if self._seen is not None:
-            before, earlier, smaller = self._seen
-            seen = (before.plus(answers), earlier.plus(actions), smaller.plus(steps))
+            seen = (self._seen[0].plus(answers), self._seen[1].plus(actions, steps))
         return replace(self, _state=state, _waited=self._rounds, _seen=seen)
 
     def with_rounds(self, played: Self, rounds: int, late: int) -> Self:
@@ -204,8 +203,8 @@ class UnlistedWeights(Weights):
         """The policy whose events have the largest sum of steps."""
         if self._seen is None:
             return self.policies.best([], [], [])
-        answers, actions, steps = self._seen
-        return self.policies.best(answers.contexts, actions.values, steps.values)
+        answers, columns = self._seen
+        return self.policies.best(answers.contexts, *columns.arrays)
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
         """Those of the class's own weights."""

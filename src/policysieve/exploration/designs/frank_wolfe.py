@@ -104,4 +104,6 @@ class FrankWolfe:
         if self._events is None:
             return np.empty(0)
         events = self._events
-        return (events.rewards**2 / (events.propensities * self.policies.n_actions))[:, 0]
+        return np.asarray(
+            (events.rewards**2 / (events.propensities * self.policies.n_actions))[:, 0]
+        )

@@ -102,7 +102,7 @@ class Hedge(ABC):
     def _gains(self, events: Events) -> npt.NDArray[np.float64]:
         """g(r), times (m/K) / propensity for data that was not explored uniformly."""
         gains = events.rewards**2 if events.rewards.shape[1] == 1 else events.rewards
-        return gains * (self._uniform / events.propensities)
+        return np.asarray(gains * (self._uniform / events.propensities))
 
 
 class AveragedHedge(Hedge):

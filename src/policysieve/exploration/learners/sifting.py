@@ -100,12 +100,9 @@ class SiftingExplorer(Explorer):
         self.evidence, start = copy(self.evidence), 0
         while start < len(rounds):
             end = min(len(rounds), start + self._next_look - self.evidence.rounds)
-            self.evidence.add(
-                rounds[start:end],
-                floor=exploration.floor,
-                ranges=exploration.ranges,
-                answers=answers.take(slice(start, end)),
-            )
+            part = rounds if end - start == len(rounds) else rounds[start:end]
+            events = self._events(part, answers.take(slice(start, end)) if start else answers)
+            self.evidence.take(events, floor=exploration.floor, ranges=exploration.ranges)
             start, n = end, self.evidence.rounds
             if n == self._next_look:
                 self._certificate = self.evidence.eliminate()
