@@ -144,3 +144,22 @@ def test_a_bar_on_a_terminal(world, monkeypatch):
     terminal = on_terminal(monkeypatch)
     ps.run(learner(world), world, 300, progress=True)
     assert "Uniform" in terminal.getvalue()
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_checkpoints_do_not_change_the_experiment(seed):
+    """Round by round, looked at every 25 rounds and never."""
+    world = ps.worlds.SparseSynthetic(
+        n_actions=10, n_contexts=100, n_policies=30, profile="one_good", rng=seed
+    )
+    policies = ps.PolicyTable(world.pool, n_actions=10)
+    problem = world.problem(epsilon=0.05, delta=0.05)
+    ends = []
+    for checkpoints in (0, range(25, 3000, 25)):
+        learner = ps.Sieve(policies, problem, rng=seed)
+        result = ps.run(
+            learner, world, 3000, batch_size=1, checkpoints=checkpoints, progress=False, rng=seed
+        )
+        ends.append((result.rounds, result.recommendation.to_dict(), learner.log.actions.tolist()))
+    assert ends[0] == ends[1]
+    assert ends[0][0] > 100

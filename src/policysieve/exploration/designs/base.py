@@ -160,7 +160,7 @@ def frozen_array(name: str, values: Any, dtype: Any, length: int | None = None) 
     """A read-only array of one dimension, with finite entries, or raise."""
     array = np.asarray(values)
     whole = np.dtype(dtype).kind == "i"
-    if array.ndim != 1 or array.dtype.kind not in ("iu" if whole else "iuf"):
+    if array.ndim != 1 or (len(array) and array.dtype.kind not in ("iu" if whole else "iuf")):
         raise InvalidArgumentError(
             f"{name} must be {'whole ' if whole else ''}numbers in one dimension, got shape "
             f"{array.shape} of {array.dtype}"

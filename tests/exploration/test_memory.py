@@ -1,0 +1,38 @@
+"""What a round costs that is asked and told alone."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+
+import policysieve as ps
+from policysieve.exploration import LEARNERS
+from tests.exploration.test_interrupts import POLICIES, rewards
+
+MOST = 200  # bytes a round, without explorations and the candidates' answers
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize("told", [True, False], ids=["told", "open"])
+def test_bytes_of_a_round(name, told):
+    problem = ps.Problem(n_actions=4, epsilon=1e-4, delta=0.1)
+    sizes = {"explore_rounds": 10**6} if hasattr(LEARNERS[name], "_find_design") else {}
+    learner = LEARNERS[name](POLICIES, problem, rng=0, **sizes)
+    rng = np.random.default_rng(0)
+
+    def play(n):
+        for _ in range(n):
+            decisions = learner.ask(rng.integers(0, 6, 1))
+            if told:
+                learner.tell(decisions, rewards(decisions))
+
+    play(1000)
+    tracemalloc.start()
+    try:
+        before = tracemalloc.get_traced_memory()[0]
+        play(1000)
+        used = tracemalloc.get_traced_memory()[0] - before
+    finally:
+        tracemalloc.stop()
+    assert used / 1000 <= MOST
+    assert len(learner.open_decisions()) == (0 if told else 2000)
