@@ -188,7 +188,7 @@ def test_needs_from_the_log():
     rng, checked = np.random.default_rng(3), 0
     while learner.rounds < 400:
         before = learner.exploration
-        contexts = rng.integers(0, 100, min(10, learner.ask_limit))
+        contexts = rng.integers(0, 100, 1)
         decisions = learner.ask(contexts)
         learner.tell(decisions, rewards[contexts[:, None], decisions.actions])
         if learner.exploration is before:

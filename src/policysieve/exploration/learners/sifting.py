@@ -99,7 +99,8 @@ class SiftingExplorer(Explorer):
         """Look at the same numbers of rounds, in whatever parts they come."""
         self.evidence, start = copy(self.evidence), 0
         while start < len(rounds):
-            end = min(len(rounds), start + self._next_look - self.evidence.rounds)
+            pause = min(self._next_look, self._next_epoch)
+            end = min(len(rounds), start + pause - self.evidence.rounds)
             part = rounds if end - start == len(rounds) else rounds[start:end]
             events = self._events(part, answers.take(slice(start, end)) if start else answers)
             self.evidence.take(events, floor=exploration.floor, ranges=exploration.ranges)
@@ -107,9 +108,9 @@ class SiftingExplorer(Explorer):
             if n == self._next_look:
                 self._certificate = self.evidence.eliminate()
                 self._next_look = int(_LOOK * n) + 1
-                if n >= self._next_epoch:
-                    self.exploration = self._explore_next()
-                    self._next_epoch = int(self._growth * n) + 1
+            if n == self._next_epoch:
+                self.exploration = self._explore_next()
+                self._next_epoch = int(self._growth * n) + 1
 
     @abstractmethod
     def _explore_next(self) -> NeedExploration:
