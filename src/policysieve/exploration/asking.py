@@ -113,7 +113,8 @@ class Asking(ABC):
         return dict(inherited)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
+        inherited = getattr(super(), "__setstate__", self.__dict__.update)
+        inherited(state)
         if "_ledger" in state:
             self._lock = threading.RLock()
 

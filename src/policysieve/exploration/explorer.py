@@ -10,6 +10,7 @@ from policysieve.checks import as_rewards, as_rng
 from policysieve.errors import InvalidArgumentError
 from policysieve.evidence import Events, ValueIntervals, rewarded_events
 from policysieve.evidence.events import check_log_fits
+from policysieve.evidence.record import check_floor
 from policysieve.exploration.asking import Asking
 from policysieve.exploration.decisions import Decisions, Recommendation
 from policysieve.exploration.designs.base import Exploration
@@ -84,7 +85,7 @@ class Explorer(Asking):
             If a policy cannot answer; nothing is changed.
         """
         x = self.policies.check_contexts(contexts)
-        kind = self._check_kind(x)
+        self._check_kind(x)
         if not len(x) and self.pending and self.ask_limit == 0:
             raise InvalidArgumentError(
                 f"there is nothing left to ask for: {self.pending:,} decisions wait to be told, or "
@@ -98,7 +99,7 @@ class Explorer(Asking):
             try:
                 uniforms = self._rng.random((len(x), exploration.draws_per_round))
                 actions, propensities = exploration.choose(answers, uniforms)
-                self._kind = kind
+                self._kind = self._check_kind(x)
                 return self._ledger.issue(
                     x,
                     actions,
@@ -197,16 +198,16 @@ class Explorer(Asking):
                 f"{self.exploration!r}, got {exploration!r}"
             )
         check_log_fits(rounds, self.policies)
-        self._check_told(
-            as_rewards(rounds.rewards, len(rounds), self.problem.slate_size, self.problem.sparsity)
-        )
-        kind = self._check_kind(self.policies.check_contexts(rounds.contexts))
-        answers = self.policies.answers(rounds.contexts) if answers is None else answers
+        check_floor(rounds, exploration.floor)
+        q = self.problem
+        self._check_told(as_rewards(rounds.rewards, len(rounds), q.slate_size, q.sparsity))
+        x = self.policies.check_contexts(rounds.contexts)
+        answers = self.policies.answers_at(x) if answers is None else answers
         with self._lock:
             self._catch_up()
             then = self._twin()
+            then._kind = self._check_kind(x)
             then._fold(Part(rounds, exploration, answers))
-            then._kind = kind
             self._become(then)
 
     @property

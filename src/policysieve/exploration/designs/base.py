@@ -20,7 +20,7 @@ __all__ = ["Array", "Exploration", "frozen_array"]
 Array = npt.NDArray[np.float64]
 
 _STREAM = 2  # of random numbers: others than those of worlds and learners
-_process = threading.local()  # generators of this process, one for each thread
+_own = threading.local()  # a generator for each thread of each process
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,8 +80,7 @@ class Exploration(ABC):
             By default a generator of this process. A seed draws the same numbers each time: pass a
             generator for several batches.
         """
-        if rng is None:
-            rng = _process.__dict__.setdefault("rng", np.random.default_rng())
+        rng = _own_generator() if rng is None else rng
         x = self.policies.check_contexts(contexts)
         uniforms = as_rng(rng, stream=_STREAM).random((len(x), self.draws_per_round))
         actions, propensities = self.choose(x, uniforms)
@@ -154,6 +153,14 @@ class Exploration(ABC):
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "Exploration":
         return self
+
+
+def _own_generator() -> np.random.Generator:
+    """One that no other thread draws from, nor a process that was forked from this one."""
+    if getattr(_own, "process", None) != os.getpid():
+        _own.process, _own.rng = os.getpid(), np.random.default_rng()
+    rng: np.random.Generator = _own.rng
+    return rng
 
 
 def frozen_array(name: str, values: Any, dtype: Any, length: int | None = None) -> npt.NDArray[Any]:
