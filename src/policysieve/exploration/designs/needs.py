@@ -1,5 +1,6 @@
 """What the Sieve plays for an epoch: by need among what survivors would show, and by shares."""
 
+from copy import copy
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -59,7 +60,9 @@ class NeedExploration(Exploration):
             raise InvalidArgumentError(
                 f"least must lie in (0, 1], got {least.min():g} to {least.max():g}"
             )
-        if not np.isin(support, survivors).all():
+        surviving = np.zeros(self.policies.n_policies, dtype=np.bool_)
+        surviving[survivors] = True
+        if not surviving[support].all():
             raise InvalidArgumentError("support must be made of survivors")
         fields: dict[str, Any] = {"survivors": survivors, "need": need, "least": least}
         fields |= {"support": support, "shares": shares}
@@ -83,6 +86,13 @@ class NeedExploration(Exploration):
         ranges[self.survivors] = self.problem.reward_cap / self.least
         ranges.flags.writeable = False
         return ranges
+
+    def remixed(self, mixing: float, least: Array) -> "NeedExploration":
+        """The same needs and shares with another mixing, and the propensities that it bounds."""
+        twin = copy(self)
+        least.flags.writeable = False
+        twin.__dict__.update(mixing=mixing, least=least)
+        return twin
 
     def shown(self, answers: Any, actions: npt.NDArray[Any], mixing: float) -> Array:
         """Propensities of some items with another mixing; 0 where no survivor shows them."""
@@ -174,16 +184,15 @@ def needs_of(
         included = problem.slate_size * need / total
         followed = p_hat[chosen] / p_hat[support].sum()
         least = mixings * included[:, None] + (1 - mixings) * followed[:, None]
-    return [
-        NeedExploration(
-            policies,
-            problem,
-            survivors=chosen,
-            need=need,
-            support=support,
-            shares=shares,
-            mixing=float(mixing),
-            least=column,
-        )
-        for mixing, column in zip(mixings, least.T, strict=True)
-    ]
+    first = NeedExploration(
+        policies,
+        problem,
+        survivors=chosen,
+        need=need,
+        support=support,
+        shares=shares,
+        mixing=float(mixings[0]),
+        least=least[:, 0].copy(),
+    )
+    others = zip(mixings[1:].tolist(), least.T[1:], strict=True)
+    return [first, *(first.remixed(mixing, column.copy()) for mixing, column in others)]

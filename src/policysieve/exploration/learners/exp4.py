@@ -59,6 +59,7 @@ class Exp4(PlannedExplorer):
         self.learning_rate = number("learning_rate", learning_rate, above=0, below=float("inf"))
         self._record = Record(policies, problem)
         self._everyone = np.arange(policies.n_policies, dtype=np.int32)
+        self._everyone.flags.writeable = False  # so that explorations share it
         self._play(ListedWeights.equal(policies))
 
     @property
