@@ -1,5 +1,7 @@
 import copy
 import pickle
+import sys
+import threading
 
 import numpy as np
 import pytest
@@ -56,3 +58,26 @@ def test_columns_travel_without_their_room():
     np.testing.assert_array_equal(travelled.arrays[0], column.arrays[0])
     assert len(pickle.dumps(column)) < 8 * 108 + 400
     assert copy.deepcopy(column) is column
+
+
+def test_continuations_in_two_threads_do_not_meet():
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        for _ in range(100):
+            start = Columns(np.zeros(40), np.zeros(40)).plus(np.zeros(1), np.zeros(1))
+            found = {}
+
+            def go_on(value, start=start, found=found):
+                rows = np.full(20, value)
+                found[value] = start.plus(rows, rows)
+
+            threads = [threading.Thread(target=go_on, args=(value,)) for value in (1.0, 2.0)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            for value, columns in found.items():
+                assert all((array[41:] == value).all() for array in columns.arrays)
+    finally:
+        sys.setswitchinterval(before)

@@ -11,13 +11,17 @@ _LEAST_ROOM = 16
 
 
 class _Room:
-    """Memory that columns of several lengths share: rows before `used` belong to one of them."""
+    """Memory that columns of several lengths share.
 
-    __slots__ = ("arrays", "used")
+    `free` holds the row from which on it is free, if it is. Whoever pops that owns what lies
+    behind: one step, so no two threads can, and no lock that an interrupt might leave locked.
+    """
 
-    def __init__(self, arrays: tuple[npt.NDArray[Any], ...], used: int) -> None:
+    __slots__ = ("arrays", "free")
+
+    def __init__(self, arrays: tuple[npt.NDArray[Any], ...], free: int) -> None:
         self.arrays = arrays
-        self.used = used
+        self.free = {free: True}
 
 
 class Columns:
@@ -55,11 +59,10 @@ class Columns:
             old.dtype if old.dtype == new.dtype else np.result_type(old.dtype, new.dtype)
             for old, new in zip(room.arrays, rows, strict=True)
         ]
-        if (
-            room.used != start
-            or end > len(room.arrays[0])
-            or any(a.dtype != d for a, d in zip(room.arrays, dtypes, strict=True))
-        ):
+        fits = end <= len(room.arrays[0]) and all(
+            array.dtype == dtype for array, dtype in zip(room.arrays, dtypes, strict=True)
+        )
+        if not (fits and room.free.pop(start, False)):
             size = max(end, 2 * start, _LEAST_ROOM)
             larger = tuple(
                 np.empty((size, *new.shape[1:]), dtype=dtype)
@@ -68,12 +71,13 @@ class Columns:
             for new, old in zip(larger, self.arrays, strict=True):
                 new[:start] = old
             room = _Room(larger, start)
+            room.free.clear()
         for array, new in zip(room.arrays, rows, strict=True):
             array[start:end] = new
-        room.used = end
         longer = object.__new__(Columns)
         longer._room = room
         longer.arrays = tuple([array[:end] for array in room.arrays])
+        room.free[end] = True
         return longer
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "Columns":

@@ -1,6 +1,8 @@
 """Both classifiers when something goes wrong: a clear error, and all is as it was."""
 
 import copy
+import threading
+import time
 
 import numpy as np
 import pytest
@@ -216,3 +218,27 @@ def test_labelled_rows_that_would_overflow_are_refused(size):
     y = np.array(clf.classes)[labels] if size == 1 else np.eye(len(clf.classes))[labels]
     with pytest.raises(ps.InvalidArgumentError, match="X must hold numbers up to"):
         clf.fit(X, y)
+
+
+def test_a_fit_that_fails_takes_nothing_from_other_threads(size):
+    """While one thread tries to fit what does not fit, another asks and tells."""
+    clf = started(size)
+    rows, over = NEW[size], threading.Event()
+    few = np.zeros(3) if size == 1 else np.zeros((3, 4))
+
+    def misfit():
+        while not over.is_set():
+            with pytest.raises(ValueError, match=r"inconsistent|labels|shape"):
+                clf.fit(rows, few)
+            time.sleep(1e-3)  # locks are not fair
+
+    thread = threading.Thread(target=misfit)
+    thread.start()
+    try:
+        for k in range(30):
+            decisions = clf.ask(rows[:2])
+            clf.tell(decisions, np.ones(decisions.labels.shape))
+            assert (clf.rounds, clf.pending) == (122 + 2 * k, 0)
+    finally:
+        over.set()
+        thread.join()

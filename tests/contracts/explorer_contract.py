@@ -421,6 +421,11 @@ class ExplorerContract:
         np.testing.assert_array_equal(first.propensities(np.arange(5)), before)
         with pytest.raises(dataclasses.FrozenInstanceError):
             first.problem = None
+        travelled = pickle.loads(pickle.dumps(learner)).exploration
+        for exploration in (learner.exploration, travelled):
+            for value in vars(exploration).values():
+                if isinstance(value, np.ndarray):
+                    assert not value.flags.writeable
 
     def test_learning_from_rounds_decided_elsewhere(self, m):
         """Its explorations and `learn` are all that another process needs."""
@@ -443,8 +448,13 @@ class ExplorerContract:
         np.testing.assert_array_equal(
             learner.exploration.propensities(contexts), fold.exploration.propensities(contexts)
         )
-        with pytest.raises(ps.InvalidArgumentError, match="exploration must be one that"):
-            fold.learn(rounds, "uniform")
+        other = self.make(self.policies(m), dataclasses.replace(self.problem(m), delta=0.2), 0)
+        for bad in ("uniform", other.exploration):
+            with pytest.raises(ps.InvalidArgumentError, match="exploration must be one that"):
+                fold.learn(rounds, bad)
+        before = self.snapshot(fold)
+        fold.learn(rounds[:0], fold.exploration)
+        assert self.snapshot(fold) == before
 
     # --- open decisions ------------------------------------------------------------------------
 
@@ -495,8 +505,13 @@ class ExplorerContract:
             one.tell(batch, np.zeros(10))
             one.tell(before, np.zeros(10))
             assert (one.rounds, one.pending) == (20, 0)
+        waiting = restored.ask(self.contexts(3))
         again = pickle.loads(pickle.dumps(copy.copy(restored)))
-        assert len(again.ask(self.contexts(3))) == 3
+        listed = restored.open_decisions()
+        final = pickle.loads(pickle.dumps(again))
+        for batch in (listed[:1], waiting[1:2], again.open_decisions()[2:]):
+            final.tell(batch, np.zeros(1))
+        assert (final.rounds, final.pending) == (23, 0)
 
     def test_lambdas_are_named_when_a_learner_is_pickled(self):
         policies = ps.FunctionPolicies([_first, lambda x: x % 6], n_actions=6)

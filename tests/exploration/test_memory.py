@@ -12,6 +12,23 @@ from tests.exploration.test_interrupts import POLICIES, rewards
 MOST = 200  # bytes a round, without explorations and the candidates' answers
 
 
+def test_bytes_of_a_round_with_answers():
+    """Open rounds of candidates that were called: their answers, and room to grow, come on top."""
+    rules = ps.FunctionPolicies([lambda x, k=k: (x + k) % 4 for k in range(30)], n_actions=4)
+    learner = ps.Uniform(rules, ps.Problem(n_actions=4, epsilon=0.1, delta=0.1), rng=0)
+    for _ in range(100):
+        learner.ask([1])
+    tracemalloc.start()
+    try:
+        before = tracemalloc.get_traced_memory()[0]
+        for _ in range(1000):
+            learner.ask([1])
+        used = tracemalloc.get_traced_memory()[0] - before
+    finally:
+        tracemalloc.stop()
+    assert used / 1000 <= MOST + 2 * 30
+
+
 @pytest.mark.parametrize("name", LEARNERS)
 @pytest.mark.parametrize("told", [True, False], ids=["told", "open"])
 def test_bytes_of_a_round(name, told):

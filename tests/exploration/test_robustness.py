@@ -67,6 +67,22 @@ def test_contexts_of_one_kind():
     assert len(learner.log) == 3
 
 
+def test_no_contexts_are_of_no_kind():
+    rules = ps.FunctionPolicies([lambda x: np.zeros(len(x), int)] * 2, n_actions=2)
+    learner = ps.Uniform(rules, PROBLEM, rng=0)
+    assert not len(learner.ask([]))
+    assert len(learner.ask(["a", "b"])) == 2
+
+
+def test_large_numbers_are_not_rounded():
+    rules = ps.FunctionPolicies([lambda x: np.zeros(len(x), int)] * 2, n_actions=2)
+    learner = ps.Uniform(rules, PROBLEM, rng=0)
+    learner.tell(learner.ask([2**63 + 1025]), [0])
+    assert learner.log.contexts.tolist() == [2**63 + 1025]
+    with pytest.raises(ps.InvalidArgumentError, match="beyond int64"):
+        learner.ask([2**60 + 1])
+
+
 def test_a_copy_is_another_learner():
     learner = ps.Uniform(ps.PolicyTable([[0, 1]] * 3, n_actions=2), PROBLEM, rng=0)
     twin = copy.deepcopy(learner)

@@ -1,7 +1,9 @@
 """Calls from many threads give what some order of the same calls gives."""
 
+import copy
 import sys
 import threading
+from functools import partial
 
 import numpy as np
 import pytest
@@ -131,3 +133,21 @@ def test_slow_candidates_do_not_hold_up_others():
     go_on.set()
     waiting.join(60)
     assert learner.pending == 1
+
+
+def test_copies_learn_apart():
+    """A learner and its copies share memory that neither may write to."""
+    for trial in range(30):
+        learner = ps.Uniform(POLICIES, PROBLEM, rounds=5000, rng=0)
+        decisions = learner.ask(np.zeros(101, int))
+        learner.tell(decisions, np.zeros(101))
+        copies = [copy.deepcopy(learner) for _ in range(2)]
+
+        def go_on(context, copies=copies):
+            asked = copies[context].ask(np.full(20, context))
+            copies[context].tell(asked, np.full(20, context))
+
+        in_threads(*(partial(go_on, context) for context in range(2)))
+        for context, one in enumerate(copies):
+            assert (one.log.contexts[101:] == context).all(), trial
+            assert (one.log.rewards[101:] == context).all(), trial

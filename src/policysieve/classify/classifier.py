@@ -89,15 +89,15 @@ class BanditClassifier(ClassifierMixin, LabelLearner):
         InvalidArgumentError
             If they do not fit; the classifier is then as it was before.
         """
-        with self._all_or_nothing():
-            rows, right = self._labelled_rows(X, y)
+        with self._anew() as then:
+            rows, right = then._labelled_rows(X, y)
             classes = np.unique(right) if self.classes is None else self._given_classes()
             if len(classes) < 2:
                 raise InvalidArgumentError(
                     f"y must have labels of 2 or more classes, got one class: {classes.tolist()}"
                 )
             shown = places_of(right, classes, "y")[:, None]
-            self._start(classes, rows, [(rows, shown, np.ones(shown.shape))])
+            then._start(classes, rows, [(rows, shown, np.ones(shown.shape))])
         return self
 
     def predict(self, X: Any) -> npt.NDArray[Any]:

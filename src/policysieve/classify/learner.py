@@ -2,9 +2,9 @@
 
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import partial
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -65,13 +65,10 @@ class LabelLearner(Asking, BaseEstimator):
             If X is not like earlier rows; nothing is changed.
         """
         with _STARTING:
-            started = self.__sklearn_is_fitted__()
-            if not started:
-                with self._all_or_nothing():
-                    rows = self._rows(X, reset=True)
-                    self._start(self._given_classes(), rows)
-        if started:
-            rows = self._rows(X)
+            if not self.__sklearn_is_fitted__():
+                with self._anew() as then:
+                    then._start(then._given_classes(), then._rows(X, reset=True))
+        rows = self._rows(X)
         smallest = number("mixing", self.mixing, above=0, below=1, closed=True)
         with self._lock:
             self._catch_up()
@@ -281,15 +278,13 @@ class LabelLearner(Asking, BaseEstimator):
         return max(rounds + 1, int((rounds + labelled) * _GROWTH) - labelled)
 
     @contextmanager
-    def _all_or_nothing(self) -> Iterator[None]:
-        """Leave the classifier as it was if anything fails."""
-        before = self.__dict__.copy()
-        try:
-            yield
-        except BaseException:
-            self.__dict__.clear()
-            self.__dict__.update(before)
-            raise
+    def _anew(self) -> Iterator[Self]:
+        """A copy to begin anew with, which takes this one's place if nothing fails."""
+        with _STARTING, self.__dict__.get("_lock") or nullcontext():
+            then = object.__new__(type(self))
+            then.__dict__.update(self.__dict__)
+            yield then
+            self.__dict__.update(then.__dict__)
 
     def _rows(self, X: Any, *, reset: bool = False) -> Any:
         """Checked feature rows, an array or a CSR matrix of floats."""

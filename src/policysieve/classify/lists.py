@@ -86,11 +86,11 @@ class BanditListClassifier(LabelLearner):
         InvalidArgumentError
             If they do not fit; the classifier is then as it was before.
         """
-        with self._all_or_nothing():
-            rows, classes = self._rows(X, reset=True), self._given_classes()
+        with self._anew() as then:
+            rows, classes = then._rows(X, reset=True), self._given_classes()
             right = _indicators(Y, rows, len(classes))
             shown = np.tile(np.arange(len(classes)), (len(right), 1))
-            self._start(classes, rows, [(rows, shown, right)])
+            then._start(classes, rows, [(rows, shown, right)])
         return self
 
     def predict(self, X: Any) -> npt.NDArray[Any]:

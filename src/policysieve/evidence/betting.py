@@ -172,7 +172,7 @@ class _Wealth:
         self._common = np.zeros((1, len(epsilons), len(stakes)))
         self._level = np.zeros(size, dtype=np.uint8)
         self._lam = np.zeros((1, len(stakes)))
-        self._range: tuple[float, int] | None = None
+        self._range: tuple[float, Array | None] | None = None  # what the bets were set for
         self._place = Place()
 
     def copy(self) -> "_Wealth":
@@ -194,10 +194,10 @@ class _Wealth:
         return out
 
     def _bet(self, block: Block) -> None:
-        mark = (block.largest, id(block.ranges))
-        if mark != self._range:
+        known = self._range
+        if known is None or known[0] != block.largest or known[1] is not block.ranges:
             self._set_bets(block)
-            self._range = mark
+            self._range = (block.largest, block.ranges)
         events = block.events
         table, rows = events.table, events.rows
         if self._which is not None:

@@ -181,8 +181,6 @@ class Evidence:
                     f"ranges must be {policies.n_policies} positive numbers, one for each policy, "
                     f"got shape {ranges.shape}"
                 )
-            last = self.record.blocks[-1].ranges if self.record.blocks else None
-            ranges = last if last is not None and np.array_equal(last, ranges) else ranges
         self.take(rewarded_events(log, policies), floor=smallest, ranges=ranges)
 
     def take(self, events: Events, *, floor: float, ranges: Array | None = None) -> None:

@@ -76,12 +76,11 @@ class Record:
             their contexts were seen.
         ranges : float array of shape (n_policies,), optional
             Bounds on R_i(pi) where they are smaller than reward_cap / floor. They are taken on
-            trust: check that they follow from the exploration. The same object says that they are
-            those of the rounds before.
+            trust: check that they follow from the exploration.
         """
         blocks, largest = self.blocks, self.problem.reward_cap / floor
         last = blocks[-1] if blocks else None
-        if last is not None and last.largest == largest and last.ranges is ranges:
+        if last is not None and last.largest == largest and _same(last.ranges, ranges):
             blocks = (*blocks[:-1], replace(last, events=last.events.plus(events)))
         else:
             blocks = (*blocks, Block(events, largest, ranges))
@@ -126,3 +125,8 @@ def check_floor(log: Log, floor: float) -> float:
             f"{log.propensities[row].min():g} in row {row}"
         )
     return smallest
+
+
+def _same(one: npt.NDArray[np.float64] | None, other: npt.NDArray[np.float64] | None) -> bool:
+    """Whether ranges are equal; of a copy that travelled, number by number."""
+    return one is other or (one is not None and other is not None and np.array_equal(one, other))

@@ -22,9 +22,10 @@ class Asking(ABC):
     """Rounds are issued and settled in a ledger, and learnt from in the order of decisions.
 
     A subclass is a fold: its `_fold` takes settled rounds by binding attributes anew and never
-    changes an object that an attribute was bound to. It works on a copy whose attributes then
-    replace the old ones in one step. So a failure or an interrupt leaves all or nothing, and
-    whoever looks at a `_snapshot` sees one state, while other threads go on.
+    changes an object that an attribute was bound to, nor draws from the generator that asks. It
+    works on a copy, whose new attributes then replace the old ones in one step. So a failure or an
+    interrupt leaves all or nothing, and whoever looks at a `_snapshot` sees one state, while other
+    threads go on.
     """
 
     _lock: Any
@@ -32,8 +33,8 @@ class Asking(ABC):
     _learnt: int  # rounds of the ledger that were learnt from or discarded
 
     def _open_ledger(self) -> None:
-        """Begin with an empty ledger."""
-        self._lock = threading.RLock()
+        """Begin with an empty ledger; who has a lock keeps it."""
+        self._lock = self.__dict__.get("_lock") or threading.RLock()
         self._ledger = Ledger()
         self._learnt = 0
 
@@ -58,12 +59,18 @@ class Asking(ABC):
         if ready is None:
             return
         parts, learnt = ready
+        self._take(parts, learnt)
+        self._ledger.forget(learnt)
+
+    def _take(self, parts: list[Part], learnt: int) -> None:
+        """Fold parts on a copy, and take what it has changed in the one step that counts."""
         then = self._twin()
+        before = dict(then.__dict__)
         for part in parts:
             then._fold(part)
         then._learnt = learnt
-        self._become(then)
-        self._ledger.forget(learnt)
+        changed = {k: v for k, v in then.__dict__.items() if before.get(k, before) is not v}
+        self.__dict__.update(changed)
 
     def _snapshot(self) -> Self:
         """The state after everything that was told, to look at."""
@@ -78,10 +85,6 @@ class Asking(ABC):
         twin = object.__new__(type(self))
         twin.__dict__.update(self.__dict__, _lock=None, _ledger=None)
         return twin
-
-    def _become(self, twin: Self) -> None:
-        """Take the attributes of a copy, in the one step in which it happens."""
-        self.__dict__.update({**twin.__dict__, "_lock": self._lock, "_ledger": self._ledger})
 
     def _n_pending(self) -> int:
         with self._lock:

@@ -71,7 +71,7 @@ class Explorer(Asking):
         self._rounds = 0
         self._log: Log | None = None
         self._mass = (0.0, 0.0)  # sums over rounds of the importance-weighted rewards, and squares
-        self._kind: tuple[tuple[int, ...], bool] | None = None  # of contexts: shape, strings or not
+        self._kind: tuple[tuple[int, ...], str] | None = None  # of contexts
         self._open_ledger()
 
     def ask(self, contexts: Any) -> Decisions:
@@ -205,10 +205,8 @@ class Explorer(Asking):
         answers = self.policies.answers_at(x) if answers is None else answers
         with self._lock:
             self._catch_up()
-            then = self._twin()
-            then._kind = self._check_kind(x)
-            then._fold(Part(rounds, exploration, answers))
-            self._become(then)
+            self._kind = self._check_kind(x)
+            self._take([Part(rounds, exploration, answers)] if len(x) else [], self._learnt)
 
     @property
     def log(self) -> Log:
@@ -276,7 +274,10 @@ class Explorer(Asking):
 
     def _takes(self, exploration: Any) -> bool:
         """Whether this learner could have published the exploration."""
-        return type(exploration) is type(self.exploration)
+        if type(exploration) is not type(self.exploration) or exploration.problem != self.problem:
+            return False
+        mine, theirs = self.policies, exploration.policies
+        return theirs is mine or bool(theirs.fingerprint() == mine.fingerprint())
 
     def _check_told(self, rewards: npt.NDArray[np.float64]) -> None:
         """Raise if checked rewards are not of the kind this learner takes."""
@@ -295,14 +296,20 @@ class Explorer(Asking):
     def _events(self, rounds: Log, answers: Answers) -> Events:
         return rewarded_events(rounds, self.policies, answers)
 
-    def _check_kind(self, contexts: npt.NDArray[Any]) -> tuple[tuple[int, ...], bool]:
-        """Shape of a context and whether it is a string, or raise if earlier ones differ."""
-        kind = (contexts.shape[1:], contexts.dtype == object)
+    def _check_kind(self, contexts: npt.NDArray[Any]) -> tuple[tuple[int, ...], str] | None:
+        """Shape and kind of a context, or raise if earlier ones differ; nothing is known of none.
+
+        Of numbers only those beyond int64 are a kind of their own: they and others together would
+        be rounded.
+        """
+        if not len(contexts):
+            return self._kind
+        names = {"object": "strings", "uint64": "whole numbers beyond int64"}
+        kind = (contexts.shape[1:], names.get(str(contexts.dtype), "numbers"))
         if self._kind is not None and kind != self._kind:
             raise InvalidArgumentError(
                 f"contexts must be like those of earlier rounds, of shape (n, *{self._kind[0]}), "
-                f"{'strings' if self._kind[1] else 'numbers'}, got shape {contexts.shape} of "
-                f"{contexts.dtype}"
+                f"{self._kind[1]}, got shape {contexts.shape} of {contexts.dtype}"
             )
         return kind
 

@@ -20,7 +20,7 @@ Array = npt.NDArray[np.float64]
 _PENDING, _TOLD, _DISCARDED = 0, 1, 2
 _CONTEXTS, _ACTIONS, _PROPENSITIES, _REWARDS, _STATES, _ASKED = range(6)
 _STRETCH = 64  # rounds looked at first when the end of the settled ones is searched
-_FEW = 1024  # rounds that are not worth forgetting
+_FEW = 64  # rounds that are not worth forgetting
 
 
 class Part(NamedTuple):
@@ -102,10 +102,15 @@ class Ledger:
             return decisions
         begun = bisect_left(self._starts, first)  # what lies behind was interrupted here
         del self._starts[begun:], self._batches[begun:]
-        last = self._batches[-1] if self._batches else (None, self)
-        if kept is not None or last[1] is not None or last[0] is not exploration:
+        last: tuple[Any, Any] = self._batches[-1] if self._batches else (None, self)
+        alike = kept is last[1] is None or (getattr(kept, "grows", False) and last[1] is not None)
+        if last[0] is not exploration or not alike:
             self._batches.append((exploration, kept))
             self._starts.append(first)
+        elif kept is not None:
+            before, size = last[1], first - self._starts[-1]
+            before = before if len(before) == size else before.take(slice(size))  # interrupted
+            self._batches[-1] = (exploration, before.plus(kept))
         if self._columns is None:
             columns = Columns(*(np.array(rows) for rows in new))
         else:
@@ -133,10 +138,9 @@ class Ledger:
                 "decisions were not issued by this learner; tell them to the learner whose ask "
                 "returned them"
             )
-        place = marks.index(decisions.issuer)
-        ends = [start for _, start in self._issuers[1:]] + [self.issued]
-        start = self._issuers[place][1] if place + 1 < len(marks) else 0  # `open` has old ones too
-        if low < start or high >= ends[place]:
+        place = marks.index(decisions.issuer) + 1
+        end = self._issuers[place][1] if place < len(marks) else self.issued
+        if high >= end:
             raise DecisionsError(
                 "decisions were not issued by this learner but by a copy of it, or after the copy "
                 "was taken; tell them to the learner whose ask returned them"
@@ -174,9 +178,9 @@ class Ledger:
         start = learnt - self._first
         end = self._end_of_settled(start)
         groups: list[list[Part]] = []
-        edges = [*self._starts, self.issued]
         for i in range(self._batch_at(learnt), len(self._starts)):
-            low, high = max(start, edges[i] - self._first), min(end, edges[i + 1] - self._first)
+            behind = self._starts[i + 1] if i + 1 < len(self._starts) else self.issued
+            low, high = max(start, self._starts[i] - self._first), min(end, behind - self._first)
             if low >= high:
                 break
             part = self._part(i, low, high)
@@ -189,15 +193,19 @@ class Ledger:
 
     def forget(self, learnt: int) -> None:
         """Let go of what was kept with the first `learnt` rounds; of many, altogether."""
-        done = self._batch_at(learnt)
-        if done:
+        done, gone = self._batch_at(learnt), learnt - self._first
+        if done > _FEW and 2 * done > len(self._starts):
             self.__dict__.update(_starts=self._starts[done:], _batches=self._batches[done:])
-        gone = learnt - self._first
         if gone < _FEW or 2 * gone < len(self._states):
             return
         self._count(learnt)
         rest = Columns(*(array[gone:].copy() for array in self._arrays))
-        self.__dict__.update(_columns=rest, _first=learnt)
+        starts, batches = self._starts[done:], self._batches[done:]
+        exploration, kept = batches[0]
+        if kept is not None and starts[0] < learnt:
+            kept = kept.take(slice(learnt - starts[0], None))
+        starts[0], batches[0] = max(starts[0], learnt), (exploration, kept)
+        self.__dict__.update(_columns=rest, _first=learnt, _starts=starts, _batches=batches)
 
     def open(self) -> Decisions:
         """The open rounds, in the order of their decisions."""
@@ -288,8 +296,7 @@ class Ledger:
     def __setstate__(self, state: dict[str, Any]) -> None:
         """A copy goes its own way: what the original issues from now on is not the copy's."""
         self.__dict__.update(state)
-        issuers = [pair for pair in self._issuers if pair[1] < self.issued]
-        self._issuers = [*issuers, (uuid.uuid4().hex, self.issued)]
+        self._issuers = [*self._issuers, (uuid.uuid4().hex, self.issued)]
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "Ledger":
         twin = object.__new__(Ledger)

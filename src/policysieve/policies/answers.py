@@ -14,6 +14,9 @@ __all__ = ["Answers", "ContextAnswers", "Slates"]
 class Answers(ABC):
     """What explorations and evidence need to know of the candidates at n contexts. A value."""
 
+    grows = True
+    """Whether `plus` takes amortised constant time for each context."""
+
     @abstractmethod
     def __len__(self) -> int: ...
 

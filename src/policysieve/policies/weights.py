@@ -96,8 +96,8 @@ class ListedWeights(Weights):
     @classmethod
     def equal(cls, policies: Policies) -> Self:
         """The same weight for all."""
-        n = policies.n_policies
-        return cls(policies, np.zeros(n), np.full(n, 1 / n))
+        zeros = np.zeros(policies.n_policies)
+        return cls(policies, zeros, _shares(zeros))
 
     def marginals(self, answers: Answers) -> Array:
         """Q(x, a) at the contexts of the answers."""
@@ -225,4 +225,6 @@ class UnlistedWeights(Weights):
 
 def _shares(log_weights: Array) -> Array:
     shares = np.exp(np.maximum(log_weights - log_weights.max(), _FAINTEST))
-    return np.asarray(shares / shares.sum())
+    shares /= shares.sum()
+    shares.flags.writeable = False
+    return np.asarray(shares)

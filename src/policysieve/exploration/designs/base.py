@@ -111,6 +111,21 @@ class Exploration(ABC):
         """W(x, j) of every item at the contexts, shape (n, n_actions); rows sum to slate_size."""
         return self._propensities(self._answers(contexts))
 
+    def same_as(self, other: Any) -> bool:
+        """Whether the other is of this kind, for the same problem, and has the same numbers."""
+        if other is self:
+            return True
+        if type(other) is not type(self) or other.problem != self.problem:
+            return False
+        names = [field.name for field in fields(self) if field.name not in ("policies", "weights")]
+        pairs = [(getattr(self, name), getattr(other, name)) for name in names]
+        weights: Any = getattr(self, "weights", None)
+        if weights is not None:
+            theirs: Any = other
+            arrays = theirs.weights.arrays()
+            pairs += [(mine, arrays.get(name)) for name, mine in weights.arrays().items()]
+        return all(np.array_equal(one, two) for one, two in pairs)
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write one small file; an existing one is replaced only when all is written."""
         from policysieve.exploration.designs.saving import ExplorationFile
@@ -149,6 +164,9 @@ class Exploration(ABC):
         return {field.name: self.__dict__[field.name] for field in fields(self)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
+        for value in state.values():
+            if isinstance(value, np.ndarray):
+                value.flags.writeable = False
         self.__dict__.update(state)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "Exploration":
@@ -176,6 +194,6 @@ def frozen_array(name: str, values: Any, dtype: Any, length: int | None = None) 
         raise InvalidArgumentError(f"{name} must have {length} entries, got {len(array)}")
     if not np.isfinite(array).all():
         raise InvalidArgumentError(f"{name} must be finite, got NaN or infinity")
-    array = array.astype(dtype, copy=array.flags.writeable)
+    array = array.astype(dtype, copy=array.flags.writeable or array.base is not None)
     array.flags.writeable = False
     return array

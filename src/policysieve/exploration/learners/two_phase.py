@@ -82,7 +82,10 @@ class TwoPhaseExplorer(Explorer):
         return (self.estimate_rounds or 0) - self._estimated
 
     def _takes(self, exploration: Any) -> bool:
-        return isinstance(exploration, UniformExploration | MixedExploration)
+        """Uniform ones, and the design or a copy of it."""
+        if isinstance(exploration, UniformExploration):
+            return exploration.problem == self.problem
+        return self.design is not None and self.design.same_as(exploration)
 
     def _learn(self, rounds: Log, exploration: Any, answers: Answers) -> None:
         if not isinstance(exploration, UniformExploration):
@@ -91,17 +94,16 @@ class TwoPhaseExplorer(Explorer):
             self._estimated += len(designed)
             return
         first = rounds[: self.explore_rounds - self._phase_one.rounds]
+        if len(first):
+            events = self._events(first, answers)
+            self._phase_one = self._phase_one.plus(events, floor=exploration.floor)
+            self._count(events, exploration, phase=1)
+            if self._phase_one.rounds == self.explore_rounds:
+                self.design = self.exploration = self._find_design(self._phase_one.all_events())
         between = rounds[len(first) :]
         if len(between):
             later = answers.take(slice(len(first), None))
             self._count(self._events(between, later), exploration, phase=0)
-        if not len(first):
-            return
-        events = self._events(first, answers)
-        self._phase_one = self._phase_one.plus(events, floor=exploration.floor)
-        self._count(events, exploration, phase=1)
-        if self._phase_one.rounds == self.explore_rounds:
-            self.design = self.exploration = self._find_design(self._phase_one.all_events())
 
     @abstractmethod
     def _count(self, events: Events, exploration: Any, *, phase: int) -> None:
