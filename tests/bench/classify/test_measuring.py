@@ -9,11 +9,11 @@ import pytest
 from click.testing import CliRunner
 
 import policysieve as ps
+from policysieve.bench.cells import code_version
 from policysieve.bench.classify import measuring
 from policysieve.bench.classify.contestants import CONTESTANTS, Entry
 from policysieve.bench.classify.measuring import ClassifySettings, checkpoints, classify, play
 from policysieve.bench.classify.tasks import CLASSIFY_TASKS, ClassifyTask, SplitRows
-from policysieve.bench.code import code_version
 from policysieve.cli import main
 
 ROOT = Path(__file__).parents[3]

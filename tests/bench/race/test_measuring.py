@@ -13,7 +13,7 @@ from click.testing import CliRunner
 
 import policysieve as ps
 from policysieve.bench import cells
-from policysieve.bench.code import code_version
+from policysieve.bench.cells import code_version
 from policysieve.bench.race import measuring
 from policysieve.bench.race.measuring import RaceSettings, race, summary
 from policysieve.bench.race.tasks import TASKS

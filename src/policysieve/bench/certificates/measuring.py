@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-from policysieve.bench.code import code_version
+from policysieve.bench.cells import code_version
 from policysieve.bench.rounds import Game, Made, Task
 from policysieve.evidence import Evidence
 from policysieve.evidence.certificate import Method

@@ -8,10 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from policysieve.bench.cells import Progress, check_names, keep_cell, kept_cell
+from policysieve.bench.cells import Progress, check_names, code_version, keep_cell, kept_cell
 from policysieve.bench.classify.contestants import CONTESTANTS, Entry
 from policysieve.bench.classify.tasks import CLASSIFY_TASKS, SplitRows
-from policysieve.bench.code import code_version
 from policysieve.errors import DatasetUnavailableError, MissingExtraError
 
 __all__ = ["ClassifySettings", "checkpoints", "classify", "play"]

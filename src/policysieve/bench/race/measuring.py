@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from policysieve.bench import cells as keeping
-from policysieve.bench.code import code_version
+from policysieve.bench.cells import code_version
 from policysieve.bench.race.tasks import TASKS
 from policysieve.bench.racers import ONE_ACTION_ONLY, PROVERS, RACERS
 from policysieve.bench.rounds import Made, picking, proving, rounds_needed

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from policysieve.bench.code import code_version
+from policysieve.bench.cells import code_version
 from policysieve.bench.speed.class_size import growth, memory_bandwidth, peak_memory
 from policysieve.bench.speed.yardsticks import best_seconds, naive_low_variance
 from policysieve.evidence import Evidence
