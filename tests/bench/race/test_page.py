@@ -8,8 +8,8 @@ from matplotlib.figure import Figure
 from policysieve.bench.race.measuring import RaceSettings, summary
 from policysieve.bench.race.page import rounds_by_task, suboptimality_by_task, tables
 from policysieve.bench.racers import RACERS
-from policysieve.report.formats import Beyond
 from policysieve.report.style import BLUE
+from policysieve.report.table import Beyond
 from tests.bench.results import BENCHES, picked
 
 SETTINGS = RaceSettings(most=1000, most_to_prove=9000)

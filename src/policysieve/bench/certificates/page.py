@@ -6,8 +6,8 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from policysieve.report import Page, Table
-from policysieve.report.formats import Beyond
 from policysieve.report.style import legend, line_looks, look, name_rows, new_figure, rounds_axis
+from policysieve.report.table import Beyond
 
 __all__ = ["page", "rounds_to_certify", "tables"]
 

@@ -7,7 +7,6 @@ from matplotlib.figure import Figure
 
 from policysieve.bench.classify.contestants import CEILING, OURS
 from policysieve.report import Page, Table
-from policysieve.report.formats import Cell, value_text
 from policysieve.report.style import (
     BLUE,
     INK,
@@ -17,6 +16,7 @@ from policysieve.report.style import (
     rounds_axis,
     shared_legend,
 )
+from policysieve.report.table import CellValue, value_text
 
 __all__ = ["accuracy_by_task", "page", "tables"]
 
@@ -80,7 +80,7 @@ def _by_task(rows: Rows) -> dict[str, Rows]:
     return found
 
 
-def _headline(rows: Rows) -> tuple[Cell, str]:
+def _headline(rows: Rows) -> tuple[CellValue, str]:
     """Our accuracy at the end, and who of the others that are not told labels was best."""
     ends = {row["contestant"]: row["mean"][-1] for row in rows if row["mean"]}
     others = {name: end for name, end in ends.items() if name not in (OURS, CEILING)}

@@ -6,7 +6,6 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from policysieve.report import Page, Table
-from policysieve.report.formats import Beyond, Cell, value_text
 from policysieve.report.style import (
     INK,
     LineLook,
@@ -20,6 +19,7 @@ from policysieve.report.style import (
     rounds_axis,
     shared_legend,
 )
+from policysieve.report.table import Beyond, CellValue, value_text
 
 __all__ = ["page", "rounds_by_task", "suboptimality_by_task", "tables"]
 
@@ -117,14 +117,16 @@ def page(result: dict[str, Any]) -> Page:
     return page
 
 
-def _headlines(summary: dict[str, Any]) -> dict[str, tuple[Cell, str]]:
+def _headlines(summary: dict[str, Any]) -> dict[str, tuple[CellValue, str]]:
     headlines = {"To be right, Sieve / best other": (summary["right_mean"], _NOTE)}
     for name, mean in summary["proved_mean"].items():
         headlines[f"To prove it, Sieve / {name}"] = (mean, _NOTE)
     return headlines
 
 
-def _grid(rows: list[dict[str, Any]], key: str, most: int) -> tuple[list[str], list[list[Cell]]]:
+def _grid(
+    rows: list[dict[str, Any]], key: str, most: int
+) -> tuple[list[str], list[list[CellValue]]]:
     """Columns and rows of a table with a row for each task and a column for each learner."""
     learners = list(dict.fromkeys(row["learner"] for row in rows))
     found = {(row["task"], row["learner"]): _rounds(row, key, most) for row in rows}
@@ -134,7 +136,7 @@ def _grid(rows: list[dict[str, Any]], key: str, most: int) -> tuple[list[str], l
     ]
 
 
-def _rounds(row: dict[str, Any], key: str, most: int) -> Cell:
+def _rounds(row: dict[str, Any], key: str, most: int) -> CellValue:
     """The rounds under a key, or more than were tried: than the last budget, if there are any."""
     return Beyond(row.get("budgets", [most])[-1]) if row[key] is None else round(row[key])
 

@@ -8,7 +8,6 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator
 
 from policysieve.report import Page, Table
-from policysieve.report.formats import Beyond, Cell
 from policysieve.report.style import (
     BLUE,
     INK,
@@ -21,6 +20,7 @@ from policysieve.report.style import (
     new_panels,
     shared_legend,
 )
+from policysieve.report.table import Beyond, CellValue
 
 __all__ = ["growth_by_sweep", "page", "slopes_by_sweep", "tables", "variance_of_designs"]
 
@@ -161,11 +161,11 @@ def _slopes(rows: list[dict[str, Any]], kind: str) -> Table:
     )
 
 
-def _rounds(point: dict[str, Any]) -> Cell:
+def _rounds(point: dict[str, Any]) -> CellValue:
     return Beyond(point["most"]) if point["rounds"] is None else round(point["rounds"])
 
 
-def _against_bound(point: dict[str, Any]) -> list[Cell]:
+def _against_bound(point: dict[str, Any]) -> list[CellValue]:
     """Rounds, the lower bound, and their ratio where the learner was not given up."""
     rounds, bound = point["rounds"], point["lower_bound"]
     return [_rounds(point), round(bound), None if rounds is None else rounds / bound]
