@@ -1,4 +1,4 @@
-"""How rounds lie in the columns of Parquet files: ours, with or without a header, and plain ones."""
+"""How rounds lie in the columns of Parquet files: ours, with a header or not, and plain ones."""
 
 import json
 from abc import ABC, abstractmethod
