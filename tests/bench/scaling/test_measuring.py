@@ -16,7 +16,7 @@ from policysieve.bench import cells
 from policysieve.bench.cells import code_version
 from policysieve.bench.racers import RACERS
 from policysieve.bench.scaling import measuring, worlds
-from policysieve.bench.scaling.measuring import ScalingSettings, fit_slope, scaling
+from policysieve.bench.scaling.measuring import ScalingSettings, fit_slope, measure_scaling
 from policysieve.bench.scaling.sweeps import RATES, SWEEPS, Sweep
 from policysieve.cli import main
 from tests.statistics import assert_binomial
@@ -85,7 +85,7 @@ class TestSweeps:
 
 class TestScaling:
     def test_a_row_for_each_line(self, quick):
-        result = scaling(["tiny"], settings=ScalingSettings(seeds=3))
+        result = measure_scaling(["tiny"], settings=ScalingSettings(seeds=3))
         assert result["code"] == code_version()
         assert [(row["kind"], row["learner"]) for row in result["sweeps"]] == [
             ("right", "Uniform"),
@@ -110,27 +110,29 @@ class TestScaling:
 
     def test_full_has_more_points(self, quick, monkeypatch):
         monkeypatch.setattr(measuring, "_EXPLORE_FULL", (100,))
-        result = scaling(["tiny"], settings=ScalingSettings(seeds=1, full=True))
+        result = measure_scaling(["tiny"], settings=ScalingSettings(seeds=1, full=True))
         assert [len(row["points"]) for row in result["sweeps"]] == [4] * 4
         assert len(result["variance"]) == 1
 
     def test_finished_cells_are_not_run_again(self, quick, tmp_path, monkeypatch):
-        first = scaling(["tiny"], settings=ScalingSettings(seeds=2), folder=tmp_path)
+        first = measure_scaling(["tiny"], settings=ScalingSettings(seeds=2), folder=tmp_path)
         monkeypatch.setattr(measuring, "_rounds", None)
         monkeypatch.setattr(measuring, "_variance", None)
-        assert scaling(["tiny"], settings=ScalingSettings(seeds=2), folder=tmp_path) == first
+        assert (
+            measure_scaling(["tiny"], settings=ScalingSettings(seeds=2), folder=tmp_path) == first
+        )
 
     def test_changed_worlds_are_run_anew(self, quick, tmp_path, monkeypatch):
-        first = scaling(["tiny"], settings=ScalingSettings(seeds=2), folder=tmp_path)
+        first = measure_scaling(["tiny"], settings=ScalingSettings(seeds=2), folder=tmp_path)
         changed = replace(TINY, fixed={"epsilon": 0.1, "sparsity": 2})
         monkeypatch.setitem(SWEEPS, "tiny", changed)
-        other = scaling(["tiny"], settings=ScalingSettings(seeds=2), folder=tmp_path)
+        other = measure_scaling(["tiny"], settings=ScalingSettings(seeds=2), folder=tmp_path)
         assert other["variance"] == first["variance"]
         assert other["sweeps"][0]["points"] != first["sweeps"][0]["points"]
 
     def test_unknown_sweeps(self):
         with pytest.raises(ps.InvalidArgumentError, match=r"sweeps must be among .*, got 'no'"):
-            scaling(["no"])
+            measure_scaling(["no"])
 
 
 class TestVariance:
@@ -178,7 +180,7 @@ class TestCommand:
             seen.append(settings)
             return {"sweeps": [], "variance": [], "settings": settings._asdict()}
 
-        monkeypatch.setattr(measuring, "scaling", measure)
+        monkeypatch.setattr(measuring, "measure_scaling", measure)
         assert self.invoke("--json", *options).exit_code == 0
         assert seen == [ScalingSettings(seeds=seeds, full=bool(options))]
 

@@ -14,7 +14,7 @@ from policysieve.bench.scaling.worlds import arms_among_many
 from policysieve.exploration.learners import LowVarianceExploration
 from policysieve.theory import rate_variance, variance_bound
 
-__all__ = ["ScalingSettings", "fit_slope", "scaling"]
+__all__ = ["ScalingSettings", "fit_slope", "measure_scaling"]
 
 _PROVERS = ("Uniform", "Sieve")
 _MOST = {"right": 2, "certified": 4}  # rates after which a learner is given up
@@ -56,7 +56,7 @@ class _Measurement(NamedTuple):
         return f"{self.kind}-{self.sweep.name}-{self.learner}-{self.point.x:.4g}"
 
 
-def scaling(
+def measure_scaling(
     sweeps: Sequence[str] = tuple(SWEEPS),
     *,
     settings: ScalingSettings | None = None,

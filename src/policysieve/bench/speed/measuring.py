@@ -19,12 +19,12 @@ from policysieve.policies import PolicyTable
 from policysieve.problem import Problem
 from policysieve.worlds import SparseSynthetic
 
-__all__ = ["speed"]
+__all__ = ["measure_speed"]
 
 Progress = Callable[[str], None]
 
 
-def speed(progress: Progress = lambda _step: None) -> dict[str, Any]:
+def measure_speed(progress: Progress = lambda _step: None) -> dict[str, Any]:
     """Measure speed; `progress` hears the name of each step.
 
     Returns
