@@ -24,7 +24,7 @@ __all__ = ["METHODS", "SOURCES", "false_certificates", "measure_certificates", "
 METHODS: tuple[Method, ...] = tuple(
     method
     for method in get_args(Method)
-    if method != "fixed"  # which must not be looked at twice
+    if method != "fixed"  # which holds at one number of rounds
 )
 SOURCES = ("uniform", "low_variance")
 _NULL_MEANS = np.array([0.55, 0.44, 0.44, 0.1])  # the best is ahead by a little more than epsilon
