@@ -15,9 +15,22 @@ import policysieve
 from policysieve.errors import InvalidArgumentError
 from policysieve.files import write_whole
 
-__all__ = ["Cell", "Progress", "check_names", "code_version", "keep_cell", "kept_cell", "run_cells"]
+__all__ = [
+    "Cell",
+    "Progress",
+    "SayStep",
+    "check_names",
+    "code_version",
+    "keep_cell",
+    "kept_cell",
+    "run_cells",
+]
 
 Progress = Callable[[int, int, str], None]
+"""Is told how many cells are done, of how many, and the name of the last."""
+
+SayStep = Callable[[str], None]
+"""Is told the name of the next step, by benchmarks without cells."""
 
 _ROOT = Path(policysieve.__file__).parent
 _SHOWING_ROOMS = ("cli", "report")

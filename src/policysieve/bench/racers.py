@@ -27,7 +27,7 @@ __all__ = ["ONE_ACTION_ONLY", "PROVERS", "RACERS", "Racer", "VowpalVotes"]
 
 Make = Callable[[PolicyTable, Problem, int, int], Any]
 
-_OPTIONS = "--cb_explore_adf --cb_type mtr --epsilon 0.1 --quiet"
+_VOWPAL_OPTIONS = "--cb_explore_adf --cb_type mtr --epsilon 0.1 --quiet"
 
 
 @dataclass(frozen=True)
@@ -133,7 +133,7 @@ class VowpalVotes:
         except ImportError as error:
             raise MissingExtraError("VowpalWabbit", "vowpalwabbit", "peers") from error
         self._rng = as_rng(rng, stream=1)
-        self._machine = vowpalwabbit.Workspace(_OPTIONS)
+        self._machine = vowpalwabbit.Workspace(_VOWPAL_OPTIONS)
         self._table = policies.actions(np.arange(policies.n_contexts or 0))[:, :, 0]
         self._n_actions = problem.n_actions
         self._lines: dict[int, tuple[list[int], list[str]]] = {}

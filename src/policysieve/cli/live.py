@@ -9,6 +9,7 @@ from operator import itemgetter
 
 import click
 from rich.console import Console, ConsoleOptions
+from rich.live import Live
 from rich.text import Text
 
 from policysieve.experiment import Experiment, Progress, Proof
@@ -50,9 +51,6 @@ def live_bounds(experiment: Experiment, quiet: bool) -> Iterator[Progress | None
 
     On a terminal as a chart, elsewhere a line whenever there is news.
     """
-    from rich.console import Console
-    from rich.live import Live
-
     if quiet:
         yield None
         return

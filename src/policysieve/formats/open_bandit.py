@@ -18,10 +18,9 @@ from policysieve.log import Layout, Log, Rounds
 
 __all__ = ["FORMAT", "from_bandit_feedback", "to_bandit_feedback"]
 
-_KEYS = ("context", "action", "reward", "pscore")
-
+_KEYS = ("context", "action", "reward", "pscore")  # of bandit feedback
 _TITLE = "Open Bandit Pipeline's CSV"
-_COLUMNS = ("item_id", "position", "click", "propensity_score")
+_COLUMNS = ("item_id", "position", "click", "propensity_score")  # of the CSV
 _FEATURES = ("user_feature_", "user-item_affinity_")
 
 

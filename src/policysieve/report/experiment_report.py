@@ -35,7 +35,6 @@ _SIEVE = (
     "only policies that look poor would show, so it rules these out late, and keeps its rounds for "
     "the close ones. Its bound may be the larger one until then."
 )
-
 _SHORT = 12  # letters of a name that goes into a narrow column
 _MARKS = 8  # on a line, where it has many points
 _LOWEST = 0.1  # of epsilon: where the axis of the bound ends

@@ -22,7 +22,7 @@ from policysieve.report.style import look
 from policysieve.report.svg import inline_svg
 from policysieve.report.table import CellValue, Table, flat_texts, sort_key, value_text
 
-__all__ = ["Page", "provenance", "versions"]
+__all__ = ["Page", "versions"]
 
 _NARROW = 4.4  # inches; how wide a figure is laid out for a phone
 # What figures are saved as, without the time, so that the same figure gives the same bytes.
@@ -192,7 +192,7 @@ class Page:
             style=_asset("page.css"),
             script=script,
             body="\n".join(self._blocks),
-            made=provenance(self.made_by, self.configuration),
+            made=_provenance(self.made_by, self.configuration),
         )
 
     def save(
@@ -247,7 +247,7 @@ def _asset(name: str) -> str:
     return files("policysieve.report").joinpath(name).read_text(encoding="utf-8")
 
 
-def provenance(made_by: str, configuration: Mapping[str, Any]) -> str:
+def _provenance(made_by: str, configuration: Mapping[str, Any]) -> str:
     """What ends a page, as HTML: what made it, the settings and the versions."""
     parts = [f'<p class="command"><code>{escape(made_by)}</code></p>'] if made_by else []
     settings = dict(flat_texts(configuration))

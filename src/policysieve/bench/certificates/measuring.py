@@ -1,6 +1,6 @@
 """Are certificates true, and how soon do they come? Counted and measured, for every method."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from typing import Any, get_args
 
@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-from policysieve.bench.cells import code_version
+from policysieve.bench.cells import SayStep, code_version
 from policysieve.bench.rounds import Game, Made, Task
 from policysieve.evidence import Evidence
 from policysieve.evidence.certificate import Method
@@ -29,12 +29,11 @@ METHODS: tuple[Method, ...] = tuple(
 SOURCES = ("uniform", "low_variance")
 _NULL_MEANS = np.array([0.55, 0.44, 0.44, 0.1])  # the best is ahead by a little more than epsilon
 
-Progress = Callable[[str], None]
 Piece = tuple[Log, float, "npt.NDArray[np.float64] | None"]
 
 
 def measure_certificates(
-    *, runs: int, seeds: int, progress: Progress = lambda _step: None
+    *, runs: int, seeds: int, progress: SayStep = lambda _step: None
 ) -> dict[str, Any]:
     """Count false certificates in `runs` runs, and measure rounds to certify for `seeds` seeds.
 

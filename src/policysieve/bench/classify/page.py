@@ -20,7 +20,7 @@ from policysieve.report.table import CellValue, value_text
 
 __all__ = ["accuracy_by_task", "page", "tables"]
 
-Rows = list[dict[str, Any]]
+ResultRows = list[dict[str, Any]]
 
 _DASHES = ("-", "--", ":", "-.")
 
@@ -73,14 +73,14 @@ def page(result: dict[str, Any]) -> Page:
     return page
 
 
-def _by_task(rows: Rows) -> dict[str, Rows]:
-    found: dict[str, Rows] = {}
+def _by_task(rows: ResultRows) -> dict[str, ResultRows]:
+    found: dict[str, ResultRows] = {}
     for row in rows:
         found.setdefault(row["task"], []).append(row)
     return found
 
 
-def _headline(rows: Rows) -> tuple[CellValue, str]:
+def _headline(rows: ResultRows) -> tuple[CellValue, str]:
     """Our accuracy at the end, and who of the others that are not told labels was best."""
     ends = {row["contestant"]: row["mean"][-1] for row in rows if row["mean"]}
     others = {name: end for name, end in ends.items() if name not in (OURS, CEILING)}

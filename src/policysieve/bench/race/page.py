@@ -24,8 +24,7 @@ from policysieve.report.table import Beyond, CellValue, value_text
 __all__ = ["page", "rounds_by_task", "suboptimality_by_task", "tables"]
 
 _NOTE = "ratio of rounds, geometric mean; below 1 the Sieve is ahead"
-
-_COLUMNS = 3
+_COLUMNS = 3  # of panels
 _SMALLEST_GAP = 1e-3  # drawn; zero has no place on a log axis
 
 

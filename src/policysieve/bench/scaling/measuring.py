@@ -22,8 +22,7 @@ _FEWEST = 200  # rounds that every learner gets
 _DESIGN: dict[str, Any] = {"n_actions": 64, "sparsity": 4, "epsilon": 0.1}
 _EXPLORE = (250, 1000, 4000, 16_000)
 _EXPLORE_FULL = (250, 500, 1000, 2000, 4000, 8000, 16_000, 32_000, 64_000)
-
-_LEVEL = 0.95
+_LEVEL = 0.95  # of the interval of a slope
 _ROUNDING = 1e-9
 
 
