@@ -1,14 +1,16 @@
 """Cells: run once, kept, and run anew when their settings change."""
 
 import json
+import shutil
 import time
 from concurrent.futures import ThreadPoolExecutor
 from multiprocessing import active_children
 
 import pytest
 
+import policysieve
 from policysieve.bench import cells
-from policysieve.bench.cells import Cell, kept_cell, run_cells
+from policysieve.bench.cells import Cell, code_version, kept_cell, run_cells
 
 
 @pytest.fixture(autouse=True)
@@ -110,3 +112,62 @@ class TestProcesses:
             run_cells(some, folder=tmp_path, progress=interrupt)
         assert kept_cell(tmp_path, "short", {}) == {}
         assert not active_children()
+
+
+@pytest.fixture
+def version(tmp_path, monkeypatch):
+    """The version of a copy of the package, after a change to one of its files."""
+    root = tmp_path / "policysieve"
+    skip = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(cells._ROOT, root, ignore=skip)
+    monkeypatch.setattr(cells, "_ROOT", root)
+
+    def changed(name=None, change=lambda source: source + b"# more\n", **options):
+        if name is not None:
+            path = root / name
+            path.write_bytes(change(path.read_bytes()))
+        code_version.cache_clear()
+        return code_version(**options)
+
+    yield changed
+    code_version.cache_clear()
+
+
+def test_the_version_and_a_hash_of_the_source(version):
+    name, _, digest = code_version().partition("+")
+    assert name == policysieve.__version__
+    assert len(digest) == 8
+    assert int(digest, 16) >= 0
+    assert version() == code_version() == f"{name}+{digest}"
+
+
+def test_the_ends_of_lines_do_not_count(version):
+    before = version()
+    assert version("bench/cells.py", lambda source: source.replace(b"\n", b"\r\n")) == before
+
+
+@pytest.mark.parametrize(
+    ("name", "measures"),
+    [
+        ("exploration/__init__.py", True),
+        ("bench/rounds.py", True),
+        ("bench/race/tasks.py", True),
+        ("problem.py", True),
+        ("bench/race/page.py", False),
+        ("bench/pages.py", False),
+        ("bench/scaling/page.py", False),
+        ("report/page.py", False),
+        ("cli/bench.py", False),
+    ],
+)
+def test_any_change_is_seen(version, name, measures):
+    """What only prints and draws changes no measurement."""
+    before, measuring = version(), version(measuring_only=True)
+    assert version(name) != before
+    assert (version(measuring_only=True) != measuring) is measures
+
+
+def test_the_name_of_a_file_counts(version):
+    before = version()
+    (cells._ROOT / "planning.py").rename(cells._ROOT / "planing.py")
+    assert version() != before

@@ -6,8 +6,7 @@ import re
 import pytest
 from rich.console import Console
 
-from policysieve.cli.chart import BoundChart
-from policysieve.cli.live import live_bounds, run_bar, training_bar
+from policysieve.cli.live import BoundChart, live_bounds, run_bar, training_bar
 from policysieve.experiment import Proof, make_experiment
 from tests.experiment.configurations import small
 from tests.terminal import on_terminal

@@ -2,11 +2,14 @@
 
 import json
 import sys
+from typing import get_args
 
 import numpy as np
 import pytest
 
 import policysieve as ps
+from policysieve.cli import main
+from policysieve.evidence.certificate import Method
 from policysieve.formats import FORMATS
 from tests.cli.test_cli import invoke
 from tests.formats.rounds import write
@@ -179,3 +182,8 @@ class TestClassesThatCannotBeListed:
         assert result.exit_code == 1
         assert "cannot be kept in a file; keep the log" in result.output
         assert not (folder / "design.npz").exists()
+
+
+def test_select_offers_every_method():
+    (method,) = [one for one in main.commands["select"].params if one.name == "method"]
+    assert tuple(method.type.choices) == get_args(Method)

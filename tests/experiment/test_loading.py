@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 
 import policysieve as ps
-from policysieve.experiment import candidates as candidates_module
-from policysieve.experiment import load_experiment, make_experiment
-from policysieve.experiment.candidates import world_kinds
+from policysieve.experiment import load_experiment, loading, make_experiment
+from policysieve.experiment.loading import world_kinds
 from policysieve.exploration import LEARNERS
 from policysieve.worlds import Dataset
 from tests.experiment.configurations import small
@@ -178,7 +177,7 @@ class TestDataSets:
         monkeypatch.setenv("POLICYSIEVE_CACHE", str(tmp_path / "cache"))
 
         def use(dataset):
-            monkeypatch.setattr(candidates_module, "load_dataset", lambda _name: dataset)
+            monkeypatch.setattr(loading, "load_dataset", lambda _name: dataset)
 
         return use
 

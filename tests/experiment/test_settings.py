@@ -3,7 +3,7 @@ from typing import Any, Literal
 import pytest
 
 from policysieve.errors import FileFormatError, InvalidArgumentError
-from policysieve.experiment.settings import Table, can_be_set, read_toml, within
+from policysieve.experiment.settings import SettingsTable, can_be_set, read_toml, within
 
 
 def make(
@@ -22,7 +22,7 @@ def make(
 
 
 def arguments(**values):
-    return Table("here", values).arguments(make, "policies")
+    return SettingsTable("here", values).arguments(make, "policies")
 
 
 class TestArguments:
@@ -32,7 +32,7 @@ class TestArguments:
         assert arguments(**given, name="x") == {**given, "name": "x"}
 
     def test_beside_is_left_to_others(self):
-        table = Table("here", {"size": 3, "note": 1})
+        table = SettingsTable("here", {"size": 3, "note": 1})
         assert table.arguments(make, "policies", beside=["note"]) == {"size": 3}
 
     @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_what_can_be_set():
 
 
 def test_tables_within_tables():
-    file = Table("", {"a": {"x": 1}, "b": [{"x": 1}, {"x": 2}], "c": 3, "d": []})
+    file = SettingsTable("", {"a": {"x": 1}, "b": [{"x": 1}, {"x": 2}], "c": 3, "d": []})
     assert file.table("a").key("x") == "a.x"
     assert [table.key("x") for table in file.tables("b")] == ["b[0].x", "b[1].x"]
     assert file.table("e", optional=True).values == {}
@@ -88,8 +88,8 @@ def test_tables_within_tables():
 
 
 def test_choices():
-    table = Table("world", {"kind": "Bule", "size": [1]})
-    assert Table("", {"kind": "Blue"}).choice("kind", {"Blue": 1, "Red": 2}) == 1
+    table = SettingsTable("world", {"kind": "Bule", "size": [1]})
+    assert SettingsTable("", {"kind": "Blue"}).choice("kind", {"Blue": 1, "Red": 2}) == 1
     for key, message in [
         ("kind", "world.kind: unknown 'Bule', did you mean Blue?"),
         ("size", r"world.size: unknown \[1\], known: Blue, Red"),

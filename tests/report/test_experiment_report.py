@@ -11,7 +11,7 @@ from policysieve.report import (
 from policysieve.report.style import BLUE
 from tests.report.documents import Document
 from tests.report.results import made_up_experiment, no_rounds
-from tests.report.test_plots import draw, labels, line
+from tests.report.test_run_report import draw, labels, line
 
 PLOTS = [bound_by_learner, suboptimality_by_learner]
 

@@ -8,7 +8,7 @@ import pytest
 
 from policysieve.errors import InvalidArgumentError
 from policysieve.report import Page, Table, suboptimality_over_rounds, value_intervals
-from policysieve.report.provenance import versions
+from policysieve.report.page import versions
 from tests.report.documents import Document
 from tests.report.results import made_up_result
 

@@ -1,10 +1,20 @@
+import io
 from dataclasses import replace
+from math import inf, nan
 
+import matplotlib
+import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
+from policysieve.errors import InvalidArgumentError
+from policysieve.evidence import ValueIntervals
 from policysieve.problem import Problem
+from policysieve.report import estimate_over_rounds, suboptimality_over_rounds, value_intervals
 from tests.report.documents import Document
 from tests.report.results import made_up_result, no_rounds
+
+PLOTS = [value_intervals, estimate_over_rounds, suboptimality_over_rounds]
 
 
 def report(result, path, **options) -> Document:
@@ -64,3 +74,138 @@ def test_slates_and_unknown_sparsity(tmp_path):
     document = report(replace(made_up_result(), problem=problem), tmp_path / "run.html")
     assert "1,000 actions, 3 shown in each of 10,000 rounds" in document.text_of("p")[1]
     assert "not known" in document.text_of("dd")
+
+
+def labels(figure: Figure) -> list[str]:
+    return [text.get_text() for legend in figure.legends for text in legend.get_texts()]
+
+
+def tick_labels(figure: Figure) -> list[str]:
+    return [label.get_text() for label in figure.axes[0].get_yticklabels()]
+
+
+def line(figure: Figure, label: str) -> np.ndarray:
+    (found,) = [one for one in figure.axes[0].lines if one.get_label() == label]
+    return found.get_xydata()
+
+
+def draw(figure: Figure) -> bytes:
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="png", dpi=40)
+    return buffer.getvalue()
+
+
+@pytest.mark.parametrize("plot", PLOTS)
+@pytest.mark.parametrize(
+    "result",
+    [
+        pytest.param(made_up_result(), id="usual"),
+        pytest.param(made_up_result(truth=False), id="unknown truth"),
+        pytest.param(made_up_result(stops=(500,)), id="one checkpoint"),
+        pytest.param(made_up_result(1), id="one policy"),
+        pytest.param(no_rounds(), id="no rounds"),
+        pytest.param(no_rounds(history=False), id="no history"),
+    ],
+)
+def test_every_figure_can_be_drawn(plot, result):
+    assert draw(plot(result)).startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("plot", PLOTS)
+def test_figures_leave_the_users_settings_alone(plot):
+    with matplotlib.rc_context({"axes.facecolor": "red", "font.size": 30, "axes.grid": True}):
+        before = dict(matplotlib.rcParams)
+        disturbed = draw(plot(made_up_result()))
+        assert dict(matplotlib.rcParams) == before
+    assert disturbed == draw(plot(made_up_result()))
+
+
+def test_intervals_are_those_of_the_leaders_best_first():
+    result = made_up_result()
+    figure = value_intervals(result, count=7)
+    leaders = result.leaders(7)
+    assert tick_labels(figure) == [f"policy {leader['policy']}" for leader in leaders]
+    assert line(figure, "recommended").tolist() == [[leaders[0]["value"], 0]]
+    assert line(figure, "true value")[:, 0].tolist() == [row["true_value"] for row in leaders]
+    bottom, top = figure.axes[0].get_ylim()
+    assert top < bottom
+
+
+def test_the_recommended_policy_is_shown_even_when_it_does_not_lead():
+    result = made_up_result()
+    last = int(result.intervals.values.argmin())
+    result = replace(result, recommendation=replace(result.recommendation, policy=last))
+    figure = value_intervals(result, count=5)
+    assert tick_labels(figure)[5:] == [f"policy {last}"]
+    assert line(figure, "recommended").tolist() == [[result.intervals.values[last], 5]]
+
+
+def test_policies_without_an_estimate_still_have_intervals():
+    result = made_up_result(4)
+    values = result.intervals.values.copy()
+    values[1] = nan
+    limits = ValueIntervals(values, result.intervals.lower, result.intervals.upper)
+    assert len(tick_labels(value_intervals(replace(result, intervals=limits)))) == 4
+
+
+@pytest.mark.parametrize("count", [0, 2.5, True])
+def test_intervals_need_a_count(count):
+    with pytest.raises(InvalidArgumentError, match="count"):
+        value_intervals(made_up_result(), count=count)
+
+
+def test_the_estimate_is_that_of_each_checkpoint():
+    result = made_up_result()
+    figure = estimate_over_rounds(result)
+    looks = [checkpoint.recommendation for checkpoint in result.history]
+    assert line(figure, "estimate").tolist() == [[look.rounds, look.value] for look in looks]
+    assert figure.axes[0].get_xscale() == "log"
+    assert set(labels(figure)) == {"interval", "estimate", "true value"}
+    assert "true value" not in labels(estimate_over_rounds(made_up_result(truth=False)))
+
+
+def test_rounds_that_do_not_range_widely_are_on_a_linear_scale():
+    assert estimate_over_rounds(made_up_result(stops=(1, 2, 5))).axes[0].get_xscale() == "linear"
+
+
+def test_suboptimality_shows_truth_bound_and_epsilon():
+    result = made_up_result()
+    figure = suboptimality_over_rounds(result)
+    assert labels(figure) == ["true", "bound", "epsilon 0.1"]
+    assert line(figure, "epsilon 0.1")[:, 1].tolist() == [0.1, 0.1]
+    bounds = [look.recommendation.suboptimality_bound for look in result.history]
+    assert line(figure, "bound")[:, 1].tolist() == bounds
+    assert figure.axes[0].get_ylim()[0] == 0
+    assert labels(suboptimality_over_rounds(made_up_result(truth=False))) == [
+        "bound",
+        "epsilon 0.1",
+    ]
+
+
+def test_several_runs_are_told_apart_also_with_the_same_learner():
+    runs = [made_up_result(learner=name) for name in ("Uniform", "Other", "Uniform")]
+    figure = suboptimality_over_rounds(iter(runs))
+    assert labels(figure)[-1] == "epsilon 0.1"
+    assert labels(figure)[:-1] == [
+        f"{name}: {what}"
+        for name in ("Uniform", "Other", "Uniform 2")
+        for what in ("true", "bound")
+    ]
+    draw(figure)
+
+
+def test_what_is_not_finite_is_left_out():
+    result = made_up_result(stops=(100, 1000, 10_000))
+    first, middle, last = result.history
+    endless = replace(first.recommendation, suboptimality_bound=inf, value=nan)
+    unknown = replace(middle, suboptimality=None)
+    result = replace(result, history=(replace(first, recommendation=endless), unknown, last))
+    figure = suboptimality_over_rounds(result)
+    assert line(figure, "bound")[:, 0].tolist() == [1000, 10_000]
+    assert line(figure, "true")[:, 0].tolist() == [100, 10_000]
+    assert line(estimate_over_rounds(result), "estimate")[:, 0].tolist() == [1000, 10_000]
+
+
+def test_no_runs_give_a_figure_that_says_so():
+    (text,) = suboptimality_over_rounds([]).axes[0].texts
+    assert text.get_text() == "No rounds were played."

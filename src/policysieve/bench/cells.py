@@ -1,21 +1,40 @@
-"""Measurements in cells, each kept in a file of its own when it is done."""
+"""Measurements in cells, each kept in a file of its own with the code that measured it."""
 
+import hashlib
 import json
 import os
 import signal
 from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from functools import cache
 from multiprocessing import active_children, get_context
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from policysieve.bench.code import code_version
+import policysieve
 from policysieve.errors import InvalidArgumentError
 from policysieve.files import write_whole
 
-__all__ = ["Cell", "Progress", "check_names", "keep_cell", "kept_cell", "run_cells"]
+__all__ = [
+    "Cell",
+    "Progress",
+    "SayStep",
+    "check_names",
+    "code_version",
+    "keep_cell",
+    "kept_cell",
+    "run_cells",
+]
 
 Progress = Callable[[int, int, str], None]
+"""Is told how many cells are done, of how many, and the name of the last."""
+
+SayStep = Callable[[str], None]
+"""Is told the name of the next step, by benchmarks without cells."""
+
+_ROOT = Path(policysieve.__file__).parent
+_SHOWING_ROOMS = ("cli", "report")
+_SHOWING_FILES = ("page.py", "pages.py")  # of benchmarks
 
 
 class Cell(NamedTuple):
@@ -117,3 +136,28 @@ def _code() -> str:
 
 def _path(folder: Path, name: str) -> Path:
     return folder / "cells" / f"{name}.json"
+
+
+@cache
+def code_version(*, measuring_only: bool = False) -> str:
+    """The package's version and a short hash of its source, as in ``0.1.0+1a2b3c4d``.
+
+    The same source has the same hash on every machine.
+
+    Parameters
+    ----------
+    measuring_only : bool
+        Leave out what only prints and draws, which changes no measurement.
+    """
+    digest = hashlib.sha256()
+    names = sorted(path.relative_to(_ROOT).as_posix() for path in _ROOT.rglob("*.py"))
+    for name in names:
+        if not (measuring_only and _only_shows(name)):
+            source = (_ROOT / name).read_bytes().replace(b"\r\n", b"\n")
+            digest.update(f"{name} {len(source)}\n".encode() + source)
+    return f"{policysieve.__version__}+{digest.hexdigest()[:8]}"
+
+
+def _only_shows(name: str) -> bool:
+    room, *inside = name.split("/")
+    return room in _SHOWING_ROOMS or (room == "bench" and inside[-1] in _SHOWING_FILES)

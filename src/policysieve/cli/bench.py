@@ -3,14 +3,96 @@
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import click
 
-from policysieve.cli.bench_options import names_option, output_options, output_result
+from policysieve.cli.options import Command, grouped, json_option, report_option
+from policysieve.cli.output import command_line, print_json, print_table, print_text, write_json
 from policysieve.progress import progress_bar
 
 __all__ = ["bench"]
+
+# Signs that one can type: what a terminal shows may be copied.
+_PLAIN = str.maketrans({"\N{EN DASH}": "-", "\N{MINUS SIGN}": "-", "\N{INFINITY}": "inf"})
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Output:
+    """What becomes of a result, as it was typed."""
+
+    as_json: bool
+    out: Path | None
+    report: Path | None
+
+    def give(self, kind: str, result: dict[str, Any]) -> None:
+        """Write what was asked for, and print the result as JSON or in tables."""
+        from policysieve.bench.pages import bench_page, bench_tables
+
+        if self.out is not None:
+            self.out.mkdir(parents=True, exist_ok=True)
+            write_json(result, self.out / f"{kind}.json")
+        if self.out is not None or self.report is not None:
+            page = bench_page(kind, result, command=command_line())
+            if self.out is not None:
+                page.save_figures(self.out)
+            if self.report is not None:
+                page.save(self.report)
+                if not self.as_json:
+                    click.echo(f"Report: {self.report}")
+        if self.as_json:
+            print_json(result)
+            return
+        for table in bench_tables(kind, result):
+            texts = [tuple(text.translate(_PLAIN) for text in row) for row in table.texts]
+            words = [number for number, numeric in enumerate(table.numeric) if not numeric]
+            print_table(table.title, table.columns, texts, words=words)
+            if table.note:
+                print_text(table.note)
+
+    def say_step(self, step: str) -> None:
+        """Say on a terminal what is measured next."""
+        if not self.as_json and sys.stderr.isatty():
+            click.echo(f"Measuring {step.replace('_', ' ')} ...", err=True)
+
+    @contextmanager
+    def cells_bar(self) -> Iterator[Callable[[int, int, str], None]]:
+        """Say which cell is done on one line of a terminal, or nothing."""
+        with progress_bar("racing", quiet=self.as_json) as move:
+            yield lambda done, total, name: move(done, total=total, title=name)
+
+
+def _output_options(kept: str) -> Callable[[Command], Command]:
+    """The options ``--json``, ``--out`` and ``--report``; `kept` is what a folder holds."""
+    out = click.option(
+        "--out", type=click.Path(file_okay=False, path_type=Path), help=f"Folder for {kept}."
+    )
+    return grouped("output", _Output, json_option(), out, report_option)
+
+
+def _names_option(
+    option: str, module: str, registry: str, note: str = ""
+) -> Callable[[Command], Command]:
+    """An option whose help lists the names of a registry, and then a `note`.
+
+    The module of the registry is imported only when the help is shown.
+    """
+
+    class NamesOption(click.Option):
+        def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+            names = ", ".join(getattr(import_module(module), registry))
+            known = f"Any of these, with commas between them; all by default: {names}."
+            self.help = f"{known} {note}".strip()
+            return super().get_help_record(ctx)
+
+    return click.option(option, cls=NamesOption)
+
+
+def _names(option: str | None) -> tuple[str, ...]:
+    return tuple(name.strip() for name in option.split(",")) if option else ()
 
 
 @click.group(short_help="Measure speed, certificates and learners here.")
@@ -19,13 +101,12 @@ def bench() -> None:
 
 
 @bench.command()
-@output_options("speed.json and the plot")
-def speed(as_json: bool, out: Path | None, report: Path | None) -> None:
+@_output_options("speed.json and the plot")
+def speed(output: _Output) -> None:
     """Learners and certificates against naive twins, memory bandwidth and the class size."""
-    from policysieve.bench.speed.measuring import speed as measure
+    from policysieve.bench.speed.measuring import measure_speed
 
-    result = measure(_progress(as_json))
-    output_result("speed", result, as_json=as_json, out=out, report=report)
+    output.give("speed", measure_speed(output.say_step))
 
 
 @bench.command()
@@ -35,81 +116,64 @@ def speed(as_json: bool, out: Path | None, report: Path | None) -> None:
 @click.option(
     "--seeds", default=5, show_default=True, type=click.IntRange(1), help="Seeds of the race."
 )
-@output_options("certificates.json and the plot")
-def certificates(
-    runs: int, seeds: int, as_json: bool, out: Path | None, report: Path | None
-) -> None:
+@_output_options("certificates.json and the plot")
+def certificates(runs: int, seeds: int, output: _Output) -> None:
     """Count false certificates on null worlds, and race the methods to a true one."""
-    from policysieve.bench.certificates.measuring import certificates as measure
+    from policysieve.bench.certificates.measuring import measure_certificates
 
-    result = measure(runs=runs, seeds=seeds, progress=_progress(as_json))
-    output_result("certificates", result, as_json=as_json, out=out, report=report)
+    result = measure_certificates(runs=runs, seeds=seeds, progress=output.say_step)
+    output.give("certificates", result)
 
 
 @bench.command()
-@names_option("--tasks", "policysieve.bench.race.tasks", "TASKS")
-@names_option(
+@_names_option("--tasks", "policysieve.bench.race.tasks", "TASKS")
+@_names_option(
     "--learners", "policysieve.bench.racers", "RACERS", "VowpalWabbit needs the extra peers."
 )
 @click.option(
     "--seeds", default=20, show_default=True, type=click.IntRange(1), help="Runs of each cell."
 )
-@output_options("samples.json and the plots; cells that it holds are not run again")
-def samples(
-    tasks: str | None,
-    learners: str | None,
-    seeds: int,
-    as_json: bool,
-    out: Path | None,
-    report: Path | None,
-) -> None:
+@_output_options("samples.json and the plots; cells that it holds are not run again")
+def samples(tasks: str | None, learners: str | None, seeds: int, output: _Output) -> None:
     """Race all learners: rounds until they are right, and until they can prove it."""
-    from policysieve.bench.race.measuring import RaceSettings, race
+    from policysieve.bench.race.measuring import RaceSettings, measure_race
     from policysieve.bench.race.tasks import TASKS
     from policysieve.bench.racers import RACERS
 
-    with _cells_bar(as_json) as progress:
-        result = race(
+    with output.cells_bar() as progress:
+        result = measure_race(
             _names(tasks) or tuple(TASKS),
             _names(learners) or tuple(RACERS),
             settings=RaceSettings(seeds=seeds),
-            folder=out,
+            folder=output.out,
             progress=progress,
         )
-    output_result("samples", result, as_json=as_json, out=out, report=report)
+    output.give("samples", result)
 
 
 @bench.command()
-@names_option("--sweeps", "policysieve.bench.scaling.sweeps", "SWEEPS")
+@_names_option("--sweeps", "policysieve.bench.scaling.sweeps", "SWEEPS")
 @click.option("--seeds", type=click.IntRange(1), help="Runs of each cell; 10, or 40 with --full.")
 @click.option("--full", is_flag=True, help="More points and larger sizes.")
-@output_options("scaling.json and the plots; cells that it holds are not run again")
-def scaling(
-    sweeps: str | None,
-    seeds: int | None,
-    full: bool,
-    as_json: bool,
-    out: Path | None,
-    report: Path | None,
-) -> None:
+@_output_options("scaling.json and the plots; cells that it holds are not run again")
+def scaling(sweeps: str | None, seeds: int | None, full: bool, output: _Output) -> None:
     """Measure how rounds grow with 1/epsilon, actions, sparsity, lists and policies."""
-    from policysieve.bench.scaling.measuring import ScalingSettings
-    from policysieve.bench.scaling.measuring import scaling as measure
+    from policysieve.bench.scaling.measuring import ScalingSettings, measure_scaling
     from policysieve.bench.scaling.sweeps import SWEEPS
 
-    with _cells_bar(as_json) as progress:
-        result = measure(
+    with output.cells_bar() as progress:
+        result = measure_scaling(
             _names(sweeps) or tuple(SWEEPS),
             settings=ScalingSettings(seeds=seeds or (40 if full else 10), full=full),
-            folder=out,
+            folder=output.out,
             progress=progress,
         )
-    output_result("scaling", result, as_json=as_json, out=out, report=report)
+    output.give("scaling", result)
 
 
 @bench.command()
-@names_option("--tasks", "policysieve.bench.classify.tasks", "CLASSIFY_TASKS")
-@names_option(
+@_names_option("--tasks", "policysieve.bench.classify.tasks", "CLASSIFY_TASKS")
+@_names_option(
     "--contestants",
     "policysieve.bench.classify.contestants",
     "CONTESTANTS",
@@ -124,16 +188,14 @@ def scaling(
 @click.option(
     "--batch", default=100, show_default=True, type=click.IntRange(1), help="Rounds at once."
 )
-@output_options("classify.json and the plot; cells that it holds are not run again")
+@_output_options("classify.json and the plot; cells that it holds are not run again")
 def classify(
     tasks: str | None,
     contestants: str | None,
     seeds: int,
     rounds: int,
     batch: int,
-    as_json: bool,
-    out: Path | None,
-    report: Path | None,
+    output: _Output,
 ) -> None:
     """Compare bandit classifiers: accuracy on held-out rows, and rounds per second.
 
@@ -141,35 +203,15 @@ def classify(
     --contestants policysieve it takes about 7 minutes.
     """
     from policysieve.bench.classify.contestants import CONTESTANTS
-    from policysieve.bench.classify.measuring import ClassifySettings
-    from policysieve.bench.classify.measuring import classify as measure
+    from policysieve.bench.classify.measuring import ClassifySettings, measure_classifiers
     from policysieve.bench.classify.tasks import CLASSIFY_TASKS
 
-    with _cells_bar(as_json) as progress:
-        result = measure(
+    with output.cells_bar() as progress:
+        result = measure_classifiers(
             _names(tasks) or tuple(CLASSIFY_TASKS),
             _names(contestants) or tuple(CONTESTANTS),
             settings=ClassifySettings(seeds=seeds, rounds=rounds, batch=batch),
-            folder=out,
+            folder=output.out,
             progress=progress,
         )
-    output_result("classify", result, as_json=as_json, out=out, report=report)
-
-
-def _names(option: str | None) -> tuple[str, ...]:
-    return tuple(name.strip() for name in option.split(",")) if option else ()
-
-
-@contextmanager
-def _cells_bar(quiet: bool) -> Iterator[Callable[[int, int, str], None]]:
-    """Say which cell is done on one line of a terminal, or nothing."""
-    with progress_bar("racing", quiet=quiet) as move:
-        yield lambda done, total, name: move(done, total=total, title=name)
-
-
-def _progress(quiet: bool) -> Callable[[str], None]:
-    def say(step: str) -> None:
-        if not quiet and sys.stderr.isatty():
-            click.echo(f"Measuring {step.replace('_', ' ')} ...", err=True)
-
-    return say
+    output.give("classify", result)

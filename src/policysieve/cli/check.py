@@ -6,13 +6,13 @@ import click
 
 from policysieve.cli.options import (
     LogArgument,
-    check_figures,
+    PageOutput,
     check_plot,
-    figures_option,
+    json_option,
     log_argument,
-    report_option,
+    page_options,
 )
-from policysieve.cli.output import command_line, print_json, print_table, print_text, reading
+from policysieve.cli.output import print_json, print_table, print_text, reading
 
 __all__ = ["check"]
 
@@ -31,20 +31,18 @@ __all__ = ["check"]
     type=float,
     help="Probability of calling a healthy log broken.",
 )
-@report_option
-@figures_option
+@page_options
 @click.option(
     "--plot",
     type=click.Path(dir_okay=False, path_type=Path),
     help="Draw importance weights into this file (.png, .svg or .pdf).",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
+@json_option("the findings")
 def check(
     log: LogArgument,
     actions: int | None,
     delta: float,
-    report: Path | None,
-    figures: Path | None,
+    page: PageOutput,
     plot: Path | None,
     as_json: bool,
 ) -> None:
@@ -56,12 +54,10 @@ def check(
     """
     from policysieve.health import check_log
 
-    check_figures(report, figures)
     check_plot(plot)
     opened = log.open()
     health = check_log(opened, n_actions=actions, delta=delta, track=reading(opened, quiet=as_json))
-    if report is not None:
-        health.report(report, figures=figures, command=command_line())
+    page.write(health)
     if plot is not None:
         from policysieve.report import mean_weights
 
@@ -80,7 +76,7 @@ def check(
             if one.verdict != "ok":
                 print_text(one.sentence)
         print_text(health.verdict)
-        for what, path in (("Report", report), ("Plot", plot)):
+        for what, path in (("Report", page.report), ("Plot", plot)):
             if path is not None:
                 click.echo(f"{what}: {path}")
     if health.broken:

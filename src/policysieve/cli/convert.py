@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from policysieve.cli.options import FormatOption, LogArgument, log_argument
+from policysieve.cli.options import FormatOption, LogArgument, json_option, log_argument
 from policysieve.cli.output import print_json, print_text
 from policysieve.progress import tracked
 
@@ -24,7 +24,7 @@ __all__ = ["convert"]
 @click.option(
     "--skip-bad", is_flag=True, help="Leave bad rows out, and write them to OUT.skipped.jsonl."
 )
-@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+@json_option()
 def convert(
     log: LogArgument,
     target: str,

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from policysieve.cli.options import json_option
 from policysieve.cli.output import print_json, print_table, print_text
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ def data() -> None:
 
 
 @data.command("list")
-@click.option("--json", "as_json", is_flag=True, help="Print the list as JSON.")
+@json_option("the list")
 def list_(as_json: bool) -> None:
     """Say what there is, how large it is, on what terms, and whether it is here already."""
     from policysieve.worlds.catalogue import CATALOGUE, LOGS
@@ -68,7 +69,7 @@ def list_(as_json: bool) -> None:
 @data.command()
 @click.argument("names", metavar="[NAME]...", nargs=-1)
 @click.option("--all", "every", is_flag=True, help="Fetch all data sets and logs.")
-@click.option("--json", "as_json", is_flag=True, help="Print what was fetched as JSON.")
+@json_option("what was fetched")
 def get(names: tuple[str, ...], every: bool, as_json: bool) -> None:
     """Fetch data sets and logs into the cache, and say where they are and on what terms."""
     from policysieve.worlds.catalogue import CATALOGUE, LOGS

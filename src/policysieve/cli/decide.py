@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from policysieve.cli.options import as_floor
+from policysieve.cli.options import as_floor, json_option
 from policysieve.cli.output import print_json, print_text
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ _BATCH = 1 << 16  # contexts decided at once
     type=click.IntRange(0),
     help="For the same decisions again; take another one for each batch of contexts.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+@json_option()
 def decide(
     design: str, policies: str, contexts: str, out: Path, seed: int | None, as_json: bool
 ) -> None:

@@ -1,12 +1,11 @@
 """``policysieve demo``: choose among hundreds of classifiers from right/wrong feedback."""
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from policysieve.cli.options import figures_option
-from policysieve.cli.output import command_line, print_json, print_table, print_text, write_json
+from policysieve.cli.options import ExperimentOutput, experiment_output
+from policysieve.cli.output import print_table, print_text
 
 if TYPE_CHECKING:
     from policysieve.experiment import ExperimentResult, SeedResult
@@ -32,18 +31,8 @@ _TRAINING_ROWS = 600
     type=click.IntRange(2),
     help="Size of the pool.",
 )
-@click.option(
-    "--out",
-    default="demo-output",
-    show_default=True,
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Folder for report.html and result.json.",
-)
-@figures_option
-@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
-def demo(
-    seed: int, rounds: int, classifiers: int, out: Path, figures: Path | None, as_json: bool
-) -> None:
+@experiment_output("demo-output")
+def demo(seed: int, rounds: int, classifiers: int, output: ExperimentOutput) -> None:
     """Choose among hundreds of digit classifiers from right/wrong feedback alone.
 
     Each round shows a handwritten digit; the learner guesses one of ten labels and hears only
@@ -54,8 +43,8 @@ def demo(
     from policysieve.cli.live import live_bounds, training_bar
     from policysieve.experiment import make_experiment
 
-    out.mkdir(parents=True, exist_ok=True)
-    if not as_json:
+    output.out.mkdir(parents=True, exist_ok=True)
+    if not output.as_json:
         click.echo(f"Training {classifiers} classifiers on {_TRAINING_ROWS} handwritten digits ...")
     experiment = make_experiment(
         {
@@ -70,25 +59,17 @@ def demo(
             "learner": [{"kind": "Sieve"}, {"kind": "Uniform"}],
             "run": {"rounds": rounds, "seeds": [seed]},
         },
-        track=training_bar(as_json),
+        track=training_bar(output.as_json),
     )
-    if not as_json:
+    if not output.as_json:
         click.echo("Playing: guess a label, hear only right or wrong, until it is proved ...")
-    with live_bounds(experiment, as_json) as tell:
+    with live_bounds(experiment, output.as_json) as tell:
         result = experiment.run(tell)
-    data = result.to_dict()
-    write_json(data, out / "result.json")
-    result.report(
-        out / "report.html",
-        title=f"The best of {classifiers} digit classifiers, from right or wrong",
-        figures=figures,
-        command=command_line(),
-    )
-    if as_json:
-        print_json(data)
+    output.write(result, title=f"The best of {classifiers} digit classifiers, from right or wrong")
+    if output.as_json:
         return
     _print_result(result)
-    click.echo(f"Report: {out / 'report.html'}   Numbers: {out / 'result.json'}")
+    output.say_where()
 
 
 def _print_result(result: "ExperimentResult") -> None:

@@ -5,10 +5,11 @@ from pathlib import Path
 import click
 
 from policysieve.cli.options import (
-    Candidates,
+    CandidatesOptions,
     LogArgument,
     as_floor,
     candidates_options,
+    json_option,
     log_argument,
 )
 from policysieve.cli.output import print_json, print_text
@@ -28,10 +29,10 @@ __all__ = ["design"]
     type=click.Path(dir_okay=False, path_type=Path),
     help="Write the design here, for decide.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+@json_option()
 def design(
     log: LogArgument,
-    candidates: Candidates,
+    candidates: CandidatesOptions,
     mixing: float | None,
     out: Path,
     as_json: bool,

@@ -9,24 +9,36 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from policysieve.cli.output import command_line, print_json, write_json
+
 if TYPE_CHECKING:
+    from policysieve.experiment import ExperimentResult
     from policysieve.log import LogFile
     from policysieve.policies import AnyPolicies
     from policysieve.problem import Problem
+    from policysieve.reported import Reported
 
 __all__ = [
-    "SPARSITY",
-    "Candidates",
+    "CandidatesOptions",
+    "Command",
+    "ExperimentOutput",
     "FormatOption",
     "LogArgument",
+    "PageOutput",
     "as_floor",
     "candidates_options",
-    "check_figures",
     "check_plot",
+    "delta_option",
+    "epsilon_option",
+    "experiment_output",
     "figures_option",
+    "grouped",
+    "json_option",
     "known_sparsity",
     "log_argument",
+    "page_options",
     "report_option",
+    "sparsity_option",
 ]
 
 Command = Callable[..., Any]
@@ -52,7 +64,17 @@ class _Sparsity(click.ParamType[Any]):
             self.fail(f"{value!r} is neither a number nor the word unknown", param, ctx)
 
 
-SPARSITY = _Sparsity()
+epsilon_option = click.option(
+    "--epsilon", required=True, type=float, help="Distance to the best policy."
+)
+delta_option = click.option("--delta", required=True, type=float, help="Probability of failure.")
+sparsity_option = click.option(
+    "--sparsity",
+    default=1.0,
+    show_default=True,
+    type=_Sparsity(),
+    help="Bound on the sum of a context's rewards.",
+)
 
 
 def known_sparsity(value: Any) -> float | None:
@@ -67,7 +89,7 @@ def as_floor(smallest: float) -> str:
     return f"{float(exact.quantize(step, ROUND_FLOOR)):.4g}"
 
 
-def _grouped(
+def grouped(
     name: str, record: type, *options: Callable[[Command], Command]
 ) -> Callable[[Command], Command]:
     """Options that a command gets as one record, whose fields they are, under one name."""
@@ -124,7 +146,7 @@ class LogArgument:
 
 def log_argument(metavar: str = "LOG...") -> Callable[[Command], Command]:
     """The argument and the options of a command that reads a log: it gets them as `log`."""
-    return _grouped(
+    return grouped(
         "log",
         LogArgument,
         click.argument(
@@ -148,7 +170,7 @@ def log_argument(metavar: str = "LOG...") -> Callable[[Command], Command]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Candidates:
+class CandidatesOptions:
     """The candidates and what is asked of them, as they were typed."""
 
     policies: str
@@ -173,20 +195,14 @@ class Candidates:
         return policies, problem
 
 
-candidates_options = _grouped(
+candidates_options = grouped(
     "candidates",
-    Candidates,
+    CandidatesOptions,
     click.option("--policies", required=True, help=_POLICIES_HELP),
-    click.option("--epsilon", required=True, type=float, help="Distance to the best policy."),
-    click.option("--delta", required=True, type=float, help="Probability of failure."),
+    epsilon_option,
+    delta_option,
     click.option("--actions", type=click.IntRange(1), help="Number of actions, for a .npy table."),
-    click.option(
-        "--sparsity",
-        default=1.0,
-        show_default=True,
-        type=SPARSITY,
-        help="Bound on the sum of a context's rewards.",
-    ),
+    sparsity_option,
 )
 report_option = click.option(
     "--report", type=click.Path(dir_okay=False, path_type=Path), help="Write an HTML report here."
@@ -198,10 +214,70 @@ figures_option = click.option(
 )
 
 
-def check_figures(report: Path | None, figures: Path | None) -> None:
-    """Figures are those of a report: refuse to write them without one."""
-    if figures is not None and report is None:
-        raise click.UsageError("--figures needs --report, whose figures it writes")
+def json_option(what: str = "the result") -> Callable[[Command], Command]:
+    """The option ``--json``, which a command gets as `as_json`."""
+    return click.option("--json", "as_json", is_flag=True, help=f"Print {what} as JSON.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class PageOutput:
+    """Where the page of a result goes, if anywhere, and its figures."""
+
+    report: Path | None
+    figures: Path | None
+
+    def __post_init__(self) -> None:
+        if self.figures is not None and self.report is None:
+            raise click.UsageError("--figures needs --report, whose figures it writes")
+
+    def write(self, result: "Reported") -> None:
+        """Write what was asked for."""
+        if self.report is not None:
+            result.report(self.report, figures=self.figures, command=command_line())
+
+
+page_options = grouped("page", PageOutput, report_option, figures_option)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExperimentOutput:
+    """The folder in which an experiment leaves its page and its numbers, and what is printed."""
+
+    out: Path
+    figures: Path | None
+    as_json: bool
+
+    def write(self, result: "ExperimentResult", *, title: str | None = None) -> None:
+        """Write ``report.html`` and ``result.json``, and print the numbers if that is asked for."""
+        data = result.to_dict()
+        write_json(data, self._numbers)
+        result.report(self._page, title=title, figures=self.figures, command=command_line())
+        if self.as_json:
+            print_json(data)
+
+    def say_where(self) -> None:
+        """Print where the files are."""
+        click.echo(f"Report: {self._page}   Numbers: {self._numbers}")
+
+    @property
+    def _page(self) -> Path:
+        return self.out / "report.html"
+
+    @property
+    def _numbers(self) -> Path:
+        return self.out / "result.json"
+
+
+def experiment_output(folder: str) -> Callable[[Command], Command]:
+    """The options of a command that runs an experiment, which gets them as `output`."""
+    out = click.option(
+        "--out",
+        default=folder,
+        show_default=True,
+        type=click.Path(file_okay=False, path_type=Path),
+        help="Folder for report.html and result.json.",
+    )
+    return grouped("output", ExperimentOutput, out, figures_option, json_option())
 
 
 def check_plot(plot: Path | None) -> None:

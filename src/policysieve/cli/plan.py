@@ -6,7 +6,14 @@ from typing import Any
 
 import click
 
-from policysieve.cli.options import SPARSITY, check_plot, known_sparsity
+from policysieve.cli.options import (
+    check_plot,
+    delta_option,
+    epsilon_option,
+    json_option,
+    known_sparsity,
+    sparsity_option,
+)
 from policysieve.cli.output import print_json, print_table, print_text
 from policysieve.planning import Plan
 from policysieve.planning import plan as make_plan
@@ -18,19 +25,13 @@ __all__ = ["plan"]
 @click.command(short_help="Say how many rounds it takes.")
 @click.option("--actions", required=True, type=click.IntRange(1), help="Number of actions.")
 @click.option("--policies", required=True, type=click.IntRange(1), help="Number of policies.")
-@click.option("--epsilon", required=True, type=float, help="Distance to the best policy.")
-@click.option("--delta", required=True, type=float, help="Probability of failure.")
-@click.option(
-    "--sparsity",
-    default=1.0,
-    show_default=True,
-    type=SPARSITY,
-    help="Bound on the sum of a context's rewards.",
-)
+@epsilon_option
+@delta_option
+@sparsity_option
 @click.option(
     "--slate", default=1, show_default=True, type=click.IntRange(1), help="Items shown each round."
 )
-@click.option("--json", "as_json", is_flag=True, help="Print the plan as JSON.")
+@json_option("the plan")
 @click.option(
     "--plot",
     type=click.Path(dir_okay=False, path_type=Path),

@@ -5,24 +5,16 @@ from typing import Any
 
 import click
 
-from policysieve.cli.options import figures_option
-from policysieve.cli.output import command_line, print_json, print_table, print_text, write_json
+from policysieve.cli.options import ExperimentOutput, experiment_output
+from policysieve.cli.output import print_table, print_text
 
 __all__ = ["run"]
 
 
 @click.command(short_help="Compare learners as a file says.")
 @click.argument("config", type=click.Path(dir_okay=False, path_type=Path))
-@click.option(
-    "--out",
-    default="run-output",
-    show_default=True,
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Folder for report.html and result.json.",
-)
-@figures_option
-@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
-def run(config: Path, out: Path, figures: Path | None, as_json: bool) -> None:
+@experiment_output("run-output")
+def run(config: Path, output: ExperimentOutput) -> None:
     """Compare learners in the world that CONFIG, a TOML file, describes.
 
     Every learner plays with every seed, and is judged by what its rounds prove.
@@ -30,15 +22,12 @@ def run(config: Path, out: Path, figures: Path | None, as_json: bool) -> None:
     from policysieve.cli.live import run_bar, training_bar
     from policysieve.experiment import load_experiment
 
-    experiment = load_experiment(config, track=training_bar(as_json))
-    out.mkdir(parents=True, exist_ok=True)
-    with run_bar(experiment, as_json) as tell:
+    experiment = load_experiment(config, track=training_bar(output.as_json))
+    output.out.mkdir(parents=True, exist_ok=True)
+    with run_bar(experiment, output.as_json) as tell:
         result = experiment.run(tell)
-    data = result.to_dict()
-    write_json(data, out / "result.json")
-    result.report(out / "report.html", figures=figures, command=command_line())
-    if as_json:
-        print_json(data)
+    output.write(result)
+    if output.as_json:
         return
     seeds = len(result.seeds)
     print_table(
@@ -63,7 +52,7 @@ def run(config: Path, out: Path, figures: Path | None, as_json: bool) -> None:
         f"{first.name}, seed {result.seeds[0]}: {first.recommendation.policy_name}. "
         f"{first.recommendation.guarantee}"
     )
-    click.echo(f"Report: {out / 'report.html'}   Numbers: {out / 'result.json'}")
+    output.say_where()
 
 
 def _rounds(value: float | None) -> str:

@@ -1,20 +1,19 @@
 """``policysieve select``: the best policy from a log, with a certificate."""
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from policysieve.cli.options import (
-    Candidates,
+    CandidatesOptions,
     LogArgument,
+    PageOutput,
     candidates_options,
-    check_figures,
-    figures_option,
+    json_option,
     log_argument,
-    report_option,
+    page_options,
 )
-from policysieve.cli.output import command_line, print_json, print_table, print_text, reading
+from policysieve.cli.output import print_json, print_table, print_text, reading
 
 if TYPE_CHECKING:
     from policysieve.evidence import Selection
@@ -40,17 +39,15 @@ _METHODS = ("betting", "empirical_bernstein", "stitched", "fixed", "checkpoints"
     help="Smallest propensity possible, as design and decide say it; by default the smallest in "
     "the log.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
-@report_option
-@figures_option
+@json_option()
+@page_options
 def select(
     log: LogArgument,
-    candidates: Candidates,
+    candidates: CandidatesOptions,
     method: Any,
     floor: float | None,
     as_json: bool,
-    report: Path | None,
-    figures: Path | None,
+    page: PageOutput,
 ) -> None:
     """Choose the best policy from LOG, one or several files, and say what the log proves about it.
 
@@ -60,13 +57,11 @@ def select(
     from policysieve.cli.loading import in_words
     from policysieve.evidence import select as choose
 
-    check_figures(report, figures)
     opened = log.open()
     policies, problem = candidates.load(opened.slate_size)
     track = reading(opened, quiet=as_json)
     selection = choose(opened, policies, problem, method=method, floor=floor, track=track)
-    if report is not None:
-        selection.report(report, figures=figures, command=command_line())
+    page.write(selection)
     if as_json:
         print_json(selection.to_dict())
         return
@@ -76,8 +71,8 @@ def select(
         [_cells(selection, row) for row in selection.leaders()],
     )
     print_text(selection.guarantee)
-    if report is not None:
-        click.echo(f"Report: {report}")
+    if page.report is not None:
+        click.echo(f"Report: {page.report}")
 
 
 def _cells(selection: "Selection", leader: dict[str, Any]) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeVar, Union, get_args, get_origin
 
 from policysieve.errors import FileFormatError, InvalidArgumentError
 
-__all__ = ["Table", "can_be_set", "read_toml", "within"]
+__all__ = ["SettingsTable", "can_be_set", "read_toml", "within"]
 
 T = TypeVar("T")
 
@@ -52,7 +52,7 @@ def can_be_set(function: Callable[..., Any], *given: str) -> bool:
     )
 
 
-class Table:
+class SettingsTable:
     """One table of a file, or the file itself. Every complaint names the key.
 
     Parameters
@@ -73,21 +73,21 @@ class Table:
     def __contains__(self, name: str) -> bool:
         return name in self.values
 
-    def table(self, name: str, *, optional: bool = False) -> "Table":
+    def table(self, name: str, *, optional: bool = False) -> "SettingsTable":
         """The table of that name; an empty one if it may be missing."""
         value = self.values.get(name, {}) if optional else self._required(name, f"add [{name}]")
         if not isinstance(value, Mapping):
             raise InvalidArgumentError(f"{self.key(name)}: must be a table [{name}], got {value!r}")
-        return Table(self.key(name), value)
+        return SettingsTable(self.key(name), value)
 
-    def tables(self, name: str) -> list["Table"]:
+    def tables(self, name: str) -> list["SettingsTable"]:
         """The tables of a list ``[[name]]``, at least one."""
         value = self._required(name, f"add one or more tables, each headed [[{name}]]")
         if not isinstance(value, list) or not value or not all(isinstance(v, dict) for v in value):
             raise InvalidArgumentError(
                 f"{self.key(name)}: must be one or more tables, each headed [[{name}]]"
             )
-        return [Table(f"{self.key(name)}[{i}]", entry) for i, entry in enumerate(value)]
+        return [SettingsTable(f"{self.key(name)}[{i}]", entry) for i, entry in enumerate(value)]
 
     def choice(self, name: str, choices: Mapping[str, T]) -> T:
         """What the value of a key stands for."""

@@ -1,20 +1,27 @@
-"""Open Bandit Pipeline's bandit feedback, a dictionary of arrays."""
+"""Open Bandit Pipeline: its bandit feedback, a dictionary of arrays, and its CSV of shown items."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from policysieve.checks import integer
-from policysieve.errors import InvalidArgumentError
-from policysieve.formats.format import refuse_slates
+from policysieve.errors import FileFormatError, InvalidArgumentError
+from policysieve.formats.cells import as_number, as_timestamp, finite, finite_row, seconds, whole
+from policysieve.formats.csv_file import CsvReader, csv_text, read_header
+from policysieve.formats.format import refuse_slates, refuse_text_rows
 from policysieve.formats.rules import Rules, check_rounds
+from policysieve.formats.text import RawRow, TextRow, text_format
 from policysieve.log import Layout, Log, Rounds
 
-__all__ = ["from_bandit_feedback", "to_bandit_feedback"]
+__all__ = ["FORMAT", "from_bandit_feedback", "to_bandit_feedback"]
 
-_NEEDED = ("context", "action", "reward", "pscore")
+_KEYS = ("context", "action", "reward", "pscore")  # of bandit feedback
+_TITLE = "Open Bandit Pipeline's CSV"
+_COLUMNS = ("item_id", "position", "click", "propensity_score")  # of the CSV
+_FEATURES = ("user_feature_", "user-item_affinity_")
 
 
 def from_bandit_feedback(
@@ -35,10 +42,10 @@ def from_bandit_feedback(
     InvalidArgumentError
         If a key is missing, or a round breaks a rule; the row is named.
     """
-    missing = [key for key in _NEEDED if feedback.get(key) is None]
+    missing = [key for key in _KEYS if feedback.get(key) is None]
     if missing:
         raise InvalidArgumentError(
-            f"feedback must have {', '.join(_NEEDED)}, {missing[0]!r} is missing"
+            f"feedback must have {', '.join(_KEYS)}, {missing[0]!r} is missing"
         )
     contexts = np.asarray(feedback["context"])
     if contexts.ndim == 0 or contexts.dtype.kind not in "biuf":
@@ -47,7 +54,7 @@ def from_bandit_feedback(
             f"{contexts.shape} of {contexts.dtype}"
         )
     n = len(contexts)
-    action, reward, pscore = (_column(feedback, key, n) for key in _NEEDED[1:])
+    action, reward, pscore = (_column(feedback, key, n) for key in _KEYS[1:])
     if feedback.get("position") is not None:
         position = _column(feedback, "position", n)
         if len(np.unique(position)) > 1:
@@ -119,3 +126,149 @@ def to_bandit_feedback(log: Log, n_actions: int) -> dict[str, Any]:
         "reward": log.rewards[:, 0].copy(),
         "pscore": log.propensities[:, 0].copy(),
     }
+
+
+def _is_open_bandit(path: Path) -> bool:
+    """Whether a CSV file has the columns of Open Bandit Pipeline's."""
+    try:
+        names, _ = read_header(path)
+    except FileFormatError:  # said again when the file is opened
+        return False
+    return set(_COLUMNS) <= set(names)
+
+
+class _OpenBanditReader(CsvReader):
+    def __init__(self, _rules: Rules) -> None:
+        super().__init__()
+
+    def _understand(self, path: Path, names: list[str]) -> None:
+        missing = [name for name in _COLUMNS if name not in names]
+        if missing:
+            raise FileFormatError(
+                f"{path} has no column {missing[0]!r}; {_TITLE} has {', '.join(_COLUMNS)}"
+            )
+        features = [name for name in names if name.startswith(_FEATURES)]
+        self._features = [names.index(name) for name in features]
+        self.contexts = _CodedCells(features)
+
+    def row(self, raw: RawRow) -> TextRow:
+        """Understand one row."""
+        cells = self._cells(raw)
+        item, position, click, propensity = (cells[self._columns[name]] for name in _COLUMNS)
+        time = cells[self._columns["timestamp"]] if "timestamp" in self._columns else ""
+        return TextRow(
+            context=[*(cells[i] for i in self._features), str(whole("position", position))],
+            actions=[whole("item_id", item)],
+            propensities=[finite("propensity_score", propensity)],
+            rewards=[finite("click", click) if click else np.nan],
+            time=seconds("timestamp", time) if time else np.nan,
+        )
+
+
+class _CodedCells:
+    """Features as numbers, and the position as the last of them if there are several positions.
+
+    A column whose first cell is not a number is coded: a cell becomes its place among the
+    different cells of the column in alphabetical order. Positions are numbered from 0 in their
+    own order.
+    """
+
+    dtype = np.dtype(np.float64)
+
+    def __init__(self, names: list[str]) -> None:
+        self._names = names
+        self._seen: dict[int, set[str]] | None = None
+        self._positions: set[int] = set()
+        self._codes: dict[int, dict[str, str]] | None = None
+
+    @property
+    def _with_position(self) -> bool:
+        return len(self._positions) > 1 or not self._names
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Number of features, and one more for the position."""
+        return (len(self._names) + self._with_position,)
+
+    def see(self, context: list[str]) -> None:
+        """Take one row of cells into account."""
+        if self._seen is None:
+            text = [i for i, cell in enumerate(context[:-1]) if as_number(cell) is None]
+            self._seen = {i: set() for i in text}
+        for i, cells in self._seen.items():
+            cells.add(context[i])
+        self._positions.add(int(context[-1]))
+
+    def value(self, context: list[str]) -> list[float]:
+        """The row as numbers."""
+        if self._codes is None:
+            self._codes = {i: _codes(sorted(cells)) for i, cells in (self._seen or {}).items()}
+            self._codes[len(self._names)] = _codes(map(str, sorted(self._positions)))
+        coded = [
+            self._codes[i][cell] if i in self._codes else cell for i, cell in enumerate(context)
+        ]
+        row = finite_row([*self._names, "position"], coded)
+        return row if self._with_position else row[:-1]
+
+
+def _codes(cells: Iterable[str]) -> dict[str, str]:
+    return {cell: str(code) for code, cell in enumerate(cells)}
+
+
+def _text(batches: Iterable[Rounds], layout: Layout, _n_actions: int) -> Iterator[str]:
+    features = [f"user_feature_{i}" for i in range(layout.width)]
+    yield csv_text([["", "timestamp", *_COLUMNS, *features]])
+    first = 0
+    for rounds in batches:
+        contexts = rounds.plain_contexts(flat=True)
+        columns = (
+            contexts if layout.context_shape else [[context] for context in contexts],
+            rounds.actions[:, 0].tolist(),
+            rounds.rewards[:, 0].tolist(),
+            rounds.propensities[:, 0].tolist(),
+            _timestamps(rounds, first),
+        )
+        yield csv_text(
+            [
+                [first + i, time, action, 1, int(r) if r.is_integer() else r, propensity, *context]
+                for i, (context, action, r, propensity, time) in enumerate(
+                    zip(*columns, strict=True)
+                )
+            ]
+        )
+        first += len(rounds)
+
+
+def _timestamps(rounds: Rounds, first: int) -> list[Any]:
+    """Times, or numbers of the rounds where there are none: Open Bandit Pipeline sorts by them."""
+    if rounds.times is None:
+        return list(range(first, first + len(rounds)))
+    return ["" if np.isnan(time) else as_timestamp(time) for time in rounds.times.tolist()]
+
+
+def _not_held(layout: Layout) -> tuple[str, ...]:
+    refuse_slates(layout, _TITLE)
+    refuse_text_rows(layout, _TITLE)
+    notes = ["positions: all rounds are at position 1"]
+    if layout.has_ids:
+        notes.append("ids")
+    if layout.has_times:
+        notes.append("parts of a microsecond of the times")
+    else:
+        notes.append("that there are no times: the rounds' numbers stand for them")
+    if layout.has_text:
+        notes.append("strings: read again, they are codes in alphabetical order")
+    elif len(layout.context_shape) != 1:
+        notes.append(f"the shape of the contexts: they are rows of {layout.width} features")
+    return tuple(notes)
+
+
+FORMAT = text_format(
+    name="obp-csv",
+    title=_TITLE,
+    suffixes=(".csv",),
+    recognises=_is_open_bandit,
+    reader=_OpenBanditReader,
+    text=_text,
+    not_held=_not_held,
+)

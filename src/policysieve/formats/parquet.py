@@ -11,15 +11,7 @@ import numpy.typing as npt
 
 from policysieve.errors import FileFormatError
 from policysieve.formats.format import BATCH, Format
-from policysieve.formats.own_parquet import (
-    ListColumns,
-    OwnColumns,
-    as_table,
-    has_lists,
-    is_log,
-    opened,
-)
-from policysieve.formats.plain_parquet import PlainColumns
+from policysieve.formats.parquet_columns import as_table, columns_of, is_log, opened
 from policysieve.formats.rules import BadRow, Report, Rules, check_rounds, nothing_read, raising
 from policysieve.log import Layout, Rounds
 
@@ -44,14 +36,9 @@ class _ParquetFile:
                 f"{path} is not a readable Parquet file; if it is of another format, name that "
                 f"(--from, or format=), or let its suffix tell; else it may be truncated ({error})"
             ) from error
-        kind: type[OwnColumns | PlainColumns] = PlainColumns
-        if is_log(schema):
-            kind = OwnColumns
-        elif not self.n_rounds:
+        if not is_log(schema) and not self.n_rounds:
             raise nothing_read([path])
-        elif has_lists(schema):
-            kind = ListColumns
-        self._columns = kind(path, schema, contexts_only)
+        self._columns = columns_of(path, schema, contexts_only)
         self.layout = self._columns.layout
 
     def parts(self) -> "Iterator[tuple[pa.RecordBatch, npt.NDArray[np.object_], Rounds]]":

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from policysieve.errors import InvalidArgumentError
 from policysieve.files import Paths, as_paths
-from policysieve.formats import csv_file, dsjson, json_lines, open_bandit_csv, parquet, vowpal
+from policysieve.formats import csv_file, dsjson, json_lines, open_bandit, parquet, vowpal
 from policysieve.formats.format import Format, Source
 from policysieve.formats.rules import Report, Rules
 from policysieve.log import Rounds
@@ -21,7 +21,7 @@ FORMATS: dict[str, Format] = {
         vowpal.FORMAT,
         vowpal.ADF_FORMAT,
         dsjson.FORMAT,
-        open_bandit_csv.FORMAT,
+        open_bandit.FORMAT,
     )
 }
 

@@ -7,8 +7,7 @@ from typing import Any
 from policysieve.checks import integer, number
 from policysieve.errors import InvalidArgumentError
 from policysieve.health.findings import Finding, Verdict, findings
-from policysieve.health.sums import LogSums
-from policysieve.health.weight_tests import WeightTests
+from policysieve.health.weight_tests import LogSums, WeightTests
 from policysieve.log import AnyLog, Rounds, open_log
 from policysieve.reported import Reported
 

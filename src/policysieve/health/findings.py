@@ -8,8 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from policysieve.evidence.weights import MeanWeights, inverse
-from policysieve.health.sums import LogSums
-from policysieve.health.weight_tests import WeightTests
+from policysieve.health.weight_tests import LogSums, WeightTests
 
 __all__ = ["Finding", "Verdict", "findings"]
 

@@ -6,10 +6,9 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from policysieve.report.formats import value_text
 from policysieve.report.page import Page
 from policysieve.report.style import BLUE, INK, VERMILION, legend, look, name_rows, new_figure
-from policysieve.report.table import Table
+from policysieve.report.table import Table, value_text
 
 if TYPE_CHECKING:
     from policysieve.evidence.weights import MeanWeights

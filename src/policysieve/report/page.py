@@ -4,8 +4,11 @@ import base64
 import hashlib
 import io
 import os
+import platform
+import re
 from collections.abc import Mapping
 from html import escape
+from importlib import metadata
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, Self
@@ -15,13 +18,11 @@ from matplotlib.figure import Figure
 
 from policysieve.errors import InvalidArgumentError
 from policysieve.files import write_whole
-from policysieve.report.formats import Cell, sort_key, value_text
-from policysieve.report.provenance import provenance
 from policysieve.report.style import look
 from policysieve.report.svg import inline_svg
-from policysieve.report.table import Table
+from policysieve.report.table import CellValue, Table, flat_texts, sort_key, value_text
 
-__all__ = ["Page"]
+__all__ = ["Page", "versions"]
 
 _NARROW = 4.4  # inches; how wide a figure is laid out for a phone
 # What figures are saved as, without the time, so that the same figure gives the same bytes.
@@ -57,6 +58,9 @@ _TEMPLATE = """\
 </body>
 </html>
 """
+
+_PACKAGES = ("policysieve", "numpy", "numba", "scipy", "matplotlib")
+_EXTRAS = ("scikit-learn", "vowpalwabbit", "contextualbandits", "mabwiser", "river")
 
 
 class Page:
@@ -109,7 +113,7 @@ class Page:
         """Add a paragraph, set off from the others when it is the page's main statement."""
         return self._add(f"<p{_class('statement' if statement else '')}>{escape(text)}</p>")
 
-    def facts(self, facts: Mapping[str, Cell | tuple[Cell, str]]) -> Self:
+    def facts(self, facts: Mapping[str, CellValue | tuple[CellValue, str]]) -> Self:
         """Add headline figures: a label for each value, or for each value and a note on it."""
         tiles = []
         for number, (label, fact) in enumerate(facts.items()):
@@ -188,7 +192,7 @@ class Page:
             style=_asset("page.css"),
             script=script,
             body="\n".join(self._blocks),
-            made=provenance(self.made_by, self.configuration),
+            made=_provenance(self.made_by, self.configuration),
         )
 
     def save(
@@ -229,7 +233,7 @@ class Page:
         return f"{kind}-{self._ids}"
 
 
-def _cell(is_name: bool, kind: str, text: str, value: Cell) -> str:
+def _cell(is_name: bool, kind: str, text: str, value: CellValue) -> str:
     tag, scope = ("th", ' scope="row"') if is_name else ("td", "")
     key = escape(sort_key(value))
     return f'<{tag}{scope}{_class(kind)} data-sort="{key}">{escape(text)}</{tag}>'
@@ -241,3 +245,42 @@ def _class(name: str) -> str:
 
 def _asset(name: str) -> str:
     return files("policysieve.report").joinpath(name).read_text(encoding="utf-8")
+
+
+def _provenance(made_by: str, configuration: Mapping[str, Any]) -> str:
+    """What ends a page, as HTML: what made it, the settings and the versions."""
+    parts = [f'<p class="command"><code>{escape(made_by)}</code></p>'] if made_by else []
+    settings = dict(flat_texts(configuration))
+    for heading, facts in (("Configuration", settings), ("Versions", versions())):
+        if facts:
+            pairs = (
+                f"<div><dt>{_breakable(name)}</dt><dd>{escape(text)}</dd></div>"
+                for name, text in facts.items()
+            )
+            parts.append(f"<h3>{heading}</h3>\n<dl>\n" + "\n".join(pairs) + "\n</dl>")
+    return "\n".join(parts)
+
+
+def versions() -> dict[str, str]:
+    """Versions of what computes and draws, and the kind of machine without its name.
+
+    Of optional packages, those of whoever is compared included, only what is installed.
+    """
+    return {
+        **{name: metadata.version(name) for name in (*_PACKAGES, *filter(_is_installed, _EXTRAS))},
+        "python": platform.python_version(),
+        "platform": f"{platform.system()} {platform.machine()}",
+    }
+
+
+def _is_installed(package: str) -> bool:
+    try:
+        metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return False
+    return True
+
+
+def _breakable(name: str) -> str:
+    """The name of a setting, as HTML that breaks into lines after dots and underscores."""
+    return re.sub(r"([._])(?=.)", r"\1<wbr>", escape(name))

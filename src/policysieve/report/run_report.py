@@ -1,20 +1,43 @@
-"""The report of one run."""
+"""One run: its figures and its page."""
 
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
-from policysieve.report.formats import Cell, shown_text, value_text
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+
+from policysieve.checks import integer
 from policysieve.report.page import Page
-from policysieve.report.plots import (
-    estimate_over_rounds,
-    suboptimality_over_rounds,
-    value_intervals,
+from policysieve.report.style import (
+    BLUE,
+    INK,
+    PAPER,
+    legend,
+    line_looks,
+    look,
+    name_rows,
+    new_figure,
+    rounds_axis,
+    say,
 )
-from policysieve.report.table import Table
+from policysieve.report.table import CellValue, Table, shown_text, value_text
 
 if TYPE_CHECKING:
+    from policysieve.evidence import Selection
+    from policysieve.problem import Problem
     from policysieve.simulate import RunResult
 
-__all__ = ["run_page"]
+__all__ = [
+    "estimate_over_rounds",
+    "problem_settings",
+    "run_page",
+    "suboptimality_over_rounds",
+    "value_intervals",
+]
 
 _LEADERS = 15
 
@@ -39,7 +62,7 @@ def run_page(result: "RunResult", title: str | None, command: str | None) -> Pag
     return page
 
 
-def _headlines(result: "RunResult") -> dict[str, Cell | tuple[Cell, str]]:
+def _headlines(result: "RunResult") -> dict[str, CellValue | tuple[CellValue, str]]:
     best, epsilon = result.recommendation, result.problem.epsilon
     stop = "the learner finished" if result.finished else "the learner had not finished"
     return {
@@ -94,7 +117,7 @@ def _add_progress(page: Page, result: "RunResult") -> None:
         "rounds come in."
         + (
             " An estimate from few rounds can lie above all that a round can earn."
-            if any(look.value > look.upper for look in looks)
+            if any(seen.value > seen.upper for seen in looks)
             else ""
         )
         + (
@@ -113,11 +136,11 @@ def _add_progress(page: Page, result: "RunResult") -> None:
         name="suboptimality",
     )
     columns = ["rounds", "policy", "estimate", "lower", "upper", "bound", "certified"]
-    rows: list[list[Cell]] = []
+    rows: list[list[CellValue]] = []
     for checkpoint in result.history:
-        look = checkpoint.recommendation
-        row: list[Cell] = [look.rounds, look.policy_name, look.value, look.lower, look.upper]
-        row += [look.suboptimality_bound, look.certified]
+        seen = checkpoint.recommendation
+        row: list[CellValue] = [seen.rounds, seen.policy_name, seen.value, seen.lower, seen.upper]
+        row += [seen.suboptimality_bound, seen.certified]
         rows.append(row + [checkpoint.suboptimality] * known)
     page.table(
         Table(
@@ -130,16 +153,169 @@ def _add_progress(page: Page, result: "RunResult") -> None:
 
 
 def _configuration(result: "RunResult") -> dict[str, Any]:
-    problem = result.problem
     return {
         "learner": result.learner,
         "candidates": result.intervals.candidates,
+        **problem_settings(result.problem),
+        **result.configuration,
+        "rounds": result.rounds,
+        "finished": result.finished,
+    }
+
+
+def problem_settings(problem: "Problem") -> dict[str, Any]:
+    """What is asked, for the configuration of a page."""
+    return {
         "n_actions": problem.n_actions,
         "slate_size": problem.slate_size,
         "sparsity": "not known" if problem.sparsity is None else problem.sparsity,
         "epsilon": problem.epsilon,
         "delta": problem.delta,
-        **result.configuration,
-        "rounds": result.rounds,
-        "finished": result.finished,
     }
+
+
+def value_intervals(result: "RunResult | Selection", count: int = 15) -> Figure:
+    """Draw the intervals of the leading policies, the best estimate on top.
+
+    Parameters
+    ----------
+    result : RunResult or Selection
+    count : int
+        How many policies. The recommended one is added below when it is not among them.
+
+    Returns
+    -------
+    Figure
+        A dot for each estimate, and a hollow diamond for each true value that is known.
+    """
+    count = integer("count", count, low=1)
+    limits, truth, chosen = result.intervals, result.true_values, result.chosen
+    shown = [row["policy"] for row in result.leaders(count)]
+    if isinstance(chosen, int) and chosen not in shown:
+        shown.append(chosen)
+    rows = np.arange(len(shown))
+    with look():
+        figure, axes = new_figure(0.95 + 0.26 * len(shown))
+        for mine, colour, label in [(True, BLUE, "recommended"), (False, INK, "others")]:
+            part = np.array([(policy == chosen) is mine for policy in shown])
+            if not part.any():
+                continue
+            at, which = rows[part], np.array(shown)[part]
+            width, strength = (2.4, 1.0) if mine else (1.4, 0.62)
+            axes.hlines(
+                at, limits.lower[which], limits.upper[which], colour, lw=width, alpha=strength
+            )
+            axes.plot(
+                limits.values[which],
+                at,
+                "o",
+                color=colour,
+                ms=6 if mine else 4.5,
+                mew=0,
+                alpha=strength,
+                label=label,
+                zorder=3,
+            )
+        if truth is not None:
+            axes.plot(
+                truth[shown], rows, "D", ms=5, mfc=PAPER, mec=INK, mew=1.1, label="true value"
+            )
+        name_rows(axes, [f"policy {policy}" for policy in shown], lines=False)
+        axes.xaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10]))
+        axes.set_xlabel("expected reward per round")
+        legend(figure, axes)
+    return figure
+
+
+def estimate_over_rounds(result: "RunResult") -> Figure:
+    """Draw the estimate of the policy that led at each checkpoint, with its interval as a band.
+
+    Where the world knows it, the true value of the finally recommended policy is a dashed line.
+    """
+    truth, gap = result.true_values, result.suboptimality
+    looks = [checkpoint.recommendation for checkpoint in result.history]
+    looks = [one for one in looks if one.rounds > 0 and isfinite(one.value)]
+    rounds, value, lower, upper = (
+        np.array([getattr(one, name) for one in looks], dtype=float)
+        for name in ("rounds", "value", "lower", "upper")
+    )
+    with look():
+        figure, axes = new_figure(3.3)
+        if not len(rounds):
+            say(figure, axes, "No rounds were played.")
+            return figure
+        if len(rounds) == 1:
+            axes.vlines(rounds, lower, upper, BLUE, lw=2.4, alpha=0.5, label="interval")
+        else:
+            axes.fill_between(rounds, lower, upper, color=BLUE, alpha=0.18, lw=0, label="interval")
+        axes.plot(rounds, value, "o-", color=BLUE, label="estimate")
+        if truth is not None and gap is not None and isfinite(gap):
+            axes.axhline(truth.max() - gap, color=INK, ls="--", lw=1, label="true value")
+        rounds_axis(axes, rounds[0], rounds[-1])
+        axes.set_ylabel("expected reward per round")
+        legend(figure, axes)
+    return figure
+
+
+def suboptimality_over_rounds(results: "RunResult | Iterable[RunResult]") -> Figure:
+    """Draw how far the recommended policy was from the best: the truth, and what was proved.
+
+    Parameters
+    ----------
+    results : RunResult or several
+        Several are drawn into the same axes, one colour for each.
+
+    Returns
+    -------
+    Figure
+        Solid lines for the true distance where it is known, dashed ones for the bound, and a
+        dotted level for each problem's epsilon.
+    """
+    runs = list(results) if isinstance(results, Iterable) else [results]
+    names = _names(runs)
+    drawn: list[float] = []
+    with look():
+        figure, axes = new_figure(3.3 + 0.2 * (len(runs) - 1))  # room for the legend
+        for run, name, (colour, marker, _) in zip(runs, names, line_looks(len(runs)), strict=True):
+            whose = f"{name}: " if len(runs) > 1 else ""
+            looks = [(one.recommendation, one.suboptimality) for one in run.history]
+            rounds = [proved.rounds for proved, _ in looks]
+            true = [distance for _, distance in looks]
+            bound = [proved.suboptimality_bound for proved, _ in looks]
+            style = {"color": colour, "marker": marker}
+            drawn += _line(axes, rounds, true, ls="-", label=f"{whose}true", **style)
+            drawn += _line(axes, rounds, bound, ls="--", mfc=PAPER, label=f"{whose}bound", **style)
+        if not drawn:
+            say(figure, axes, "No rounds were played.")
+            return figure
+        for epsilon in sorted({run.problem.epsilon for run in runs}):
+            label = f"epsilon {epsilon:g}"
+            axes.axhline(epsilon, color=INK, ls=(0, (1, 2)), lw=1.3, label=label)
+        rounds_axis(axes, min(drawn), max(drawn))
+        axes.set_ylim(bottom=0)
+        axes.set_ylabel("distance to the best policy")
+        legend(figure, axes, columns=3 if len(runs) == 1 else 2)
+    return figure
+
+
+def _line(
+    axes: Axes, rounds: Sequence[int], distances: Sequence[float | None], **style: Any
+) -> list[float]:
+    """Draw what is known and finite; return the rounds at which something was."""
+    x, y = np.array(rounds, dtype=float), np.array(distances, dtype=float)  # None becomes NaN
+    kept = (x > 0) & np.isfinite(y)
+    if kept.any():
+        # Not clipped: a distance of zero is good news and must not hide half behind the axis.
+        axes.plot(x[kept], y[kept], clip_on=False, zorder=3, **style)
+    return [float(at) for at in x[kept]]
+
+
+def _names(runs: "list[RunResult]") -> list[str]:
+    """The learners' names, numbered where the same one comes again."""
+    seen: Counter[str] = Counter()
+    names = []
+    for run in runs:
+        seen[run.learner] += 1
+        again = seen[run.learner] > 1
+        names.append(f"{run.learner} {seen[run.learner]}" if again else run.learner)
+    return names

@@ -2,10 +2,9 @@
 
 from typing import TYPE_CHECKING
 
-from policysieve.report.formats import value_text
 from policysieve.report.page import Page
-from policysieve.report.plots import value_intervals
-from policysieve.report.table import Table
+from policysieve.report.run_report import problem_settings, value_intervals
+from policysieve.report.table import Table, value_text
 
 if TYPE_CHECKING:
     from policysieve.evidence import Selection
@@ -27,11 +26,7 @@ def selection_page(selection: "Selection", title: str | None, command: str | Non
         configuration={
             "method": proof.method,
             "candidates": candidates,
-            "n_actions": problem.n_actions,
-            "slate_size": problem.slate_size,
-            "sparsity": "not known" if problem.sparsity is None else problem.sparsity,
-            "epsilon": problem.epsilon,
-            "delta": problem.delta,
+            **problem_settings(problem),
             "floor of propensities": selection.floor,
             "rounds": proof.rounds,
         },

@@ -1,12 +1,38 @@
-"""A table of results, which pages and the command line show alike."""
+"""Tables of results, which pages and the command line show alike, and their values as text."""
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
 
 from policysieve.errors import InvalidArgumentError
-from policysieve.report.formats import Cell, column_texts, is_number
 
-__all__ = ["Table"]
+__all__ = [
+    "Beyond",
+    "CellValue",
+    "Table",
+    "column_texts",
+    "exact_text",
+    "flat_texts",
+    "is_number",
+    "shown_text",
+    "sort_key",
+    "value_text",
+]
+
+_UNKNOWN = "\N{EN DASH}"
+_DIGITS = 4
+_MOST_DECIMALS = 6
+
+
+class Beyond(float):
+    """A number that was not enough: shown with a sign for more, sorted as the number."""
+
+
+CellValue: TypeAlias = str | int | float | np.generic | None
+"""What a table or a fact can show. None and NaN are shown as a dash."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +54,7 @@ class Table:
 
     title: str
     columns: Sequence[str]
-    rows: Sequence[Sequence[Cell]]
+    rows: Sequence[Sequence[CellValue]]
     note: str = ""
     fold: str | None = None
 
@@ -52,3 +78,90 @@ class Table:
         """The rows as they are shown, the numbers of a column alike."""
         columns = [column_texts(values) for values in zip(*self.rows, strict=True)]
         return list(zip(*columns, strict=True))
+
+
+def value_text(value: CellValue) -> str:
+    """One value by itself: numbers with four digits, yes or no, a dash for None and NaN."""
+    plain = _plain(value)
+    if plain is None:
+        return _UNKNOWN
+    if isinstance(plain, bool):
+        return "yes" if plain else "no"
+    if isinstance(plain, int):
+        return _minus(f"{plain:,}")
+    if isinstance(plain, Beyond):
+        return f">{plain:,.0f}"
+    if isinstance(plain, float):
+        return _minus(f"{plain:.{_DIGITS}g}")
+    return plain
+
+
+def shown_text(slate_size: int) -> str:
+    """How many items a round shows."""
+    return "one shown" if slate_size == 1 else f"{slate_size:,} shown"
+
+
+def exact_text(value: CellValue) -> str:
+    """One value by itself, numbers with all their digits and as one would type them."""
+    plain = _plain(value)
+    is_plain_number = isinstance(plain, int | float) and not isinstance(plain, bool)
+    return repr(plain) if is_plain_number else value_text(plain)
+
+
+def flat_texts(tables: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
+    """Settings in tables within tables: their keys as messages name them, and exact values."""
+    for name, value in tables.items():
+        if isinstance(value, Mapping):
+            yield from flat_texts(value, f"{prefix}{name}.")
+        elif isinstance(value, list | tuple) and any(isinstance(one, Mapping) for one in value):
+            for number, entry in enumerate(value):
+                yield from flat_texts(entry, f"{prefix}{name}[{number}].")
+        elif isinstance(value, list | tuple):
+            yield prefix + name, ", ".join(map(exact_text, value))
+        else:
+            yield prefix + name, exact_text(value)
+
+
+def column_texts(values: Iterable[CellValue]) -> list[str]:
+    """The values of a table's column, its broken numbers all with the same decimals."""
+    cells = [_plain(value) for value in values]
+    plain = [x for x in cells if isinstance(x, float) and not isinstance(x, Beyond)]
+    sizes = [abs(x) for x in plain if x and math.isfinite(x)]
+    whole = math.floor(math.log10(max(sizes))) + 1 if sizes else 0  # digits before the point
+    if not _DIGITS - _MOST_DECIMALS <= whole <= 9:
+        return [value_text(cell) for cell in cells]
+    decimals = max(0, _DIGITS + (whole > 0) - whole)
+    return [
+        _minus(f"{cell:,.{decimals}f}")
+        if isinstance(cell, float) and not isinstance(cell, Beyond)
+        else value_text(cell)
+        for cell in cells
+    ]
+
+
+def is_number(value: CellValue) -> bool:
+    """Whether a value is shown as a number, or as the dash of a missing one."""
+    plain = _plain(value)
+    return plain is None or (isinstance(plain, int | float) and not isinstance(plain, bool))
+
+
+def sort_key(value: CellValue) -> str:
+    """What a page sorts the value by; empty, which goes last, when it is not known."""
+    plain = _plain(value)
+    if plain is None:
+        return ""
+    if isinstance(plain, int | float) and not isinstance(plain, bool):
+        return repr(plain).replace("inf", "Infinity")  # as JavaScript spells it
+    return value_text(plain)
+
+
+def _plain(value: CellValue) -> str | int | float | None:
+    """A Python value without NaN."""
+    item = value.item() if isinstance(value, np.generic) else value
+    if isinstance(item, float) and math.isnan(item):
+        return None
+    return item if isinstance(item, str | int | float | None) else str(item)
+
+
+def _minus(text: str) -> str:
+    return text.replace("-", "\N{MINUS SIGN}").replace("inf", "\N{INFINITY}")

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
+from policysieve.bench.cells import code_version
 from policysieve.bench.certificates import measuring
-from policysieve.bench.code import code_version
 from policysieve.cli import main
 
 

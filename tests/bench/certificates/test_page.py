@@ -1,10 +1,10 @@
-from policysieve.bench.certificates.page import rounds_to_certify, tables
+from policysieve.bench.certificates.page import rounds_by_method, tables
 from tests.bench.results import BENCHES
 
 
-def test_rounds_to_certify():
+def test_rounds_by_method():
     """Hollow at the limit where there was no certificate."""
-    figure = rounds_to_certify(BENCHES["certificates"]["power"])
+    figure = rounds_by_method(BENCHES["certificates"]["power"])
     axes = figure.axes[0]
     labels = [label.get_text() for label in axes.get_yticklabels()]
     assert labels == ["10 actions, low-variance", "30 actions, low-variance"]

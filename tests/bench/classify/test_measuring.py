@@ -9,11 +9,16 @@ import pytest
 from click.testing import CliRunner
 
 import policysieve as ps
+from policysieve.bench.cells import code_version
 from policysieve.bench.classify import measuring
 from policysieve.bench.classify.contestants import CONTESTANTS, Entry
-from policysieve.bench.classify.measuring import ClassifySettings, checkpoints, classify, play
+from policysieve.bench.classify.measuring import (
+    ClassifySettings,
+    checkpoints,
+    measure_classifiers,
+    play,
+)
 from policysieve.bench.classify.tasks import CLASSIFY_TASKS, ClassifyTask, SplitRows
-from policysieve.bench.code import code_version
 from policysieve.cli import main
 
 ROOT = Path(__file__).parents[3]
@@ -137,7 +142,7 @@ class TestPlay:
 
 class TestClassify:
     def test_a_row_for_each_task_and_contestant(self, made):
-        result = classify(["tiny"], ["puppet", "told"], settings=SHORT)
+        result = measure_classifiers(["tiny"], ["puppet", "told"], settings=SHORT)
         assert result["settings"] == SHORT._asdict()
         assert result["skipped"] == {}
         assert [(row["task"], row["contestant"]) for row in result["rows"]] == [
@@ -156,7 +161,7 @@ class TestClassify:
             ]
         )
         monkeypatch.setattr(measuring, "play", lambda *_arguments: next(cells))
-        (row,) = classify(["tiny"], ["puppet"], settings=SHORT)["rows"]
+        (row,) = measure_classifiers(["tiny"], ["puppet"], settings=SHORT)["rows"]
         assert row["checkpoints"] == [1, 2]
         assert row["mean"] == pytest.approx([0.15, 0.45])
         assert (row["low"], row["high"]) == ([0.1, 0.3], [0.2, 0.6])
@@ -171,11 +176,11 @@ class TestClassify:
 
         monkeypatch.setitem(CLASSIFY_TASKS, "tiny", ClassifyTask("tiny", "", build))
         monkeypatch.setitem(CONTESTANTS, "dense", replace(CONTESTANTS["told"], dense=True))
-        classify(["tiny"], ["puppet", "dense", "told"], settings=SHORT)
+        measure_classifiers(["tiny"], ["puppet", "dense", "told"], settings=SHORT)
         assert built == [(0, False), (0, True), (1, False), (1, True)]
 
     def test_what_cannot_be_had_is_left_out_with_the_reason(self, made):
-        result = classify(["gone", "tiny"], ["peer", "told"], settings=SHORT)
+        result = measure_classifiers(["gone", "tiny"], ["peer", "told"], settings=SHORT)
         assert set(result["skipped"]) == {"gone", "peer"}
         assert result["skipped"]["gone"] == "gone could not be downloaded: no network"
         assert "policysieve[peers]" in result["skipped"]["peer"]
@@ -190,24 +195,26 @@ class TestClassify:
     )
     def test_unknown_names(self, made, arguments, message):
         with pytest.raises(ps.InvalidArgumentError, match=message):
-            classify(*arguments, settings=SHORT)
+            measure_classifiers(*arguments, settings=SHORT)
         assert made == []
 
     def test_progress(self, made):
         seen = []
-        classify(["tiny"], ["told"], settings=SHORT, progress=lambda *step: seen.append(step))
+        measure_classifiers(
+            ["tiny"], ["told"], settings=SHORT, progress=lambda *step: seen.append(step)
+        )
         assert seen == [(1, 2, "tiny-told-0"), (2, 2, "tiny-told-1")]
 
     def test_finished_cells_are_not_run_again(self, made, tmp_path, monkeypatch):
-        first = classify(["tiny"], ["puppet"], settings=SHORT, folder=tmp_path)
+        first = measure_classifiers(["tiny"], ["puppet"], settings=SHORT, folder=tmp_path)
         monkeypatch.setitem(CLASSIFY_TASKS, "tiny", CLASSIFY_TASKS["gone"])
-        assert classify(["tiny"], ["puppet"], settings=SHORT, folder=tmp_path) == first
+        assert measure_classifiers(["tiny"], ["puppet"], settings=SHORT, folder=tmp_path) == first
         assert len(made) == 2
 
     def test_more_seeds_are_added_and_other_settings_run_anew(self, made, tmp_path, monkeypatch):
         def seeds_run(settings):
             before = len(made)
-            classify(["tiny"], ["puppet"], settings=settings, folder=tmp_path)
+            measure_classifiers(["tiny"], ["puppet"], settings=settings, folder=tmp_path)
             return [one.seed for one in made[before:]]
 
         assert seeds_run(SHORT) == [0, 1]
@@ -219,20 +226,20 @@ class TestClassify:
 
     def test_a_mean_of_fewer_seeds_is_left_out(self, made, tmp_path, monkeypatch):
         """As when the first seeds were measured where a peer is installed, and others are not."""
-        classify(["tiny"], ["puppet", "told"], settings=SHORT, folder=tmp_path)
+        measure_classifiers(["tiny"], ["puppet", "told"], settings=SHORT, folder=tmp_path)
         gone = replace(CONTESTANTS["puppet"], make=CONTESTANTS["peer"].make)
         monkeypatch.setitem(CONTESTANTS, "puppet", gone)
         more = SHORT._replace(seeds=3)
-        result = classify(["tiny"], ["puppet", "told"], settings=more, folder=tmp_path)
+        result = measure_classifiers(["tiny"], ["puppet", "told"], settings=more, folder=tmp_path)
         assert [row["contestant"] for row in result["rows"]] == ["told"]
         assert set(result["skipped"]) == {"puppet"}
 
     @pytest.mark.parametrize("damage", [lambda text: text[:40], lambda text: ""])
     def test_a_truncated_cell_is_run_anew(self, made, tmp_path, damage):
-        first = classify(["tiny"], ["puppet"], settings=SHORT, folder=tmp_path)
+        first = measure_classifiers(["tiny"], ["puppet"], settings=SHORT, folder=tmp_path)
         path = tmp_path / "cells" / "tiny-puppet-1.json"
         path.write_text(damage(path.read_text()))
-        again = classify(["tiny"], ["puppet"], settings=SHORT, folder=tmp_path)
+        again = measure_classifiers(["tiny"], ["puppet"], settings=SHORT, folder=tmp_path)
         assert [one.seed for one in made] == [0, 1, 1]
         assert again["rows"][0]["mean"] == first["rows"][0]["mean"]
 

@@ -13,9 +13,9 @@ from click.testing import CliRunner
 
 import policysieve as ps
 from policysieve.bench import cells
-from policysieve.bench.code import code_version
+from policysieve.bench.cells import code_version
 from policysieve.bench.race import measuring
-from policysieve.bench.race.measuring import RaceSettings, race, summary
+from policysieve.bench.race.measuring import RaceSettings, measure_race, summary
 from policysieve.bench.race.tasks import TASKS
 from policysieve.bench.racers import ONE_ACTION_ONLY, PROVERS, RACERS
 from policysieve.bench.rounds import Task, picking, proving, rounds_needed
@@ -61,7 +61,7 @@ def measured(monkeypatch):
 
 class TestRace:
     def test_a_row_for_each_cell(self, measured):
-        result = race(["tiny", "same"], ["Sieve", "Exp4", "Uniform"], settings=SHORT)
+        result = measure_race(["tiny", "same"], ["Sieve", "Exp4", "Uniform"], settings=SHORT)
         assert result["code"] == code_version()
         assert result["settings"] == SHORT._asdict()
         assert result["skipped"] == {}
@@ -81,7 +81,7 @@ class TestRace:
         json.dumps(result, allow_nan=False)
 
     def test_numbers_are_those_of_the_cells(self, measured):
-        result = race(["tiny"], ["Uniform"], settings=SHORT)
+        result = measure_race(["tiny"], ["Uniform"], settings=SHORT)
         found = picking(TASKS["tiny"], "Uniform", seeds=2, most=60)
         row = result["picking"][0]
         assert row["budgets"] == found["budgets"] == [20, 30, 45]
@@ -105,15 +105,17 @@ class TestRace:
             return tiny(seed)
 
         monkeypatch.setitem(TASKS, "same", Task("same", "", build, fixed=True, epsilon=0.2))
-        race(["same"], ["Sieve", "Uniform"], settings=SHORT)
+        measure_race(["same"], ["Sieve", "Uniform"], settings=SHORT)
         assert built == [0]
         monkeypatch.setitem(TASKS, "tiny", Task("tiny", "", build, epsilon=0.2))
-        race(["tiny"], ["Exp4"], settings=SHORT._replace(most=20))
+        measure_race(["tiny"], ["Exp4"], settings=SHORT._replace(most=20))
         assert built == [0, 0, 1]
 
     def test_progress(self, measured):
         seen = []
-        race(["tiny"], ["Uniform"], settings=SHORT, progress=lambda *step: seen.append(step))
+        measure_race(
+            ["tiny"], ["Uniform"], settings=SHORT, progress=lambda *step: seen.append(step)
+        )
         assert seen == [(1, 2, "proving-tiny-Uniform"), (2, 2, "picking-tiny-Uniform")]
 
     def test_learners_of_one_action_do_not_race_with_slates(self):
@@ -139,23 +141,23 @@ class TestRace:
     )
     def test_unknown_names(self, measured, arguments, message):
         with pytest.raises(ps.InvalidArgumentError, match=message):
-            race(*arguments, settings=SHORT)
+            measure_race(*arguments, settings=SHORT)
         assert measured == []
 
     def test_a_data_set_that_cannot_be_had_is_left_out(self, measured):
-        result = race(["gone", "tiny"], ["Uniform"], settings=SHORT)
+        result = measure_race(["gone", "tiny"], ["Uniform"], settings=SHORT)
         assert result["skipped"] == {"gone": "gone could not be downloaded: no network"}
         assert {row["task"] for row in result["picking"] + result["proving"]} == {"tiny"}
 
     def test_a_peer_that_is_not_installed_is_left_out(self, measured, monkeypatch):
         monkeypatch.setattr(measuring, "find_spec", lambda name: None)
-        result = race(["tiny"], ["Uniform", "VowpalWabbit"], settings=SHORT)
+        result = measure_race(["tiny"], ["Uniform", "VowpalWabbit"], settings=SHORT)
         assert "policysieve[peers]" in result["skipped"]["VowpalWabbit"]
         assert [row["learner"] for row in result["picking"]] == ["Uniform"]
 
     def test_in_processes_of_its_own(self, tmp_path):
         settings = RaceSettings(seeds=1, proof_seeds=1, most=20, most_to_prove=20)
-        result = race(["hidden_arm"], ["Uniform"], settings=settings, folder=tmp_path)
+        result = measure_race(["hidden_arm"], ["Uniform"], settings=settings, folder=tmp_path)
         found = picking(TASKS["hidden_arm"], "Uniform", seeds=1, most=20)
         assert result["picking"][0]["mean"] == [found["suboptimality"][0][0]]
         assert len(list((tmp_path / "cells").iterdir())) == 2
@@ -165,7 +167,7 @@ class TestKeeping:
     CELL = "picking-tiny-Uniform.json"
 
     def run(self, folder, settings=SHORT, learners=("Uniform",)):
-        return race(["tiny"], learners, settings=settings, folder=folder)
+        return measure_race(["tiny"], learners, settings=settings, folder=folder)
 
     def test_finished_cells_are_not_run_again(self, measured, tmp_path):
         first = self.run(tmp_path)
@@ -177,9 +179,9 @@ class TestKeeping:
         assert [row for row in more["picking"] if row["learner"] == "Uniform"] == first["picking"]
 
     def test_finished_cells_do_not_need_their_data(self, measured, tmp_path, monkeypatch):
-        first = race(["same"], ["Uniform"], settings=SHORT, folder=tmp_path)
+        first = measure_race(["same"], ["Uniform"], settings=SHORT, folder=tmp_path)
         monkeypatch.setitem(TASKS, "same", Task("same", "", missing, fixed=True, epsilon=0.2))
-        assert race(["same"], ["Uniform"], settings=SHORT, folder=tmp_path) == first
+        assert measure_race(["same"], ["Uniform"], settings=SHORT, folder=tmp_path) == first
 
     def test_other_settings_are_run_anew(self, measured, tmp_path):
         self.run(tmp_path)

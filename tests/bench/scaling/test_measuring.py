@@ -6,18 +6,20 @@ from dataclasses import replace
 from math import log
 from pathlib import Path
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
 import policysieve as ps
 from policysieve import theory
 from policysieve.bench import cells
-from policysieve.bench.code import code_version
+from policysieve.bench.cells import code_version
 from policysieve.bench.racers import RACERS
 from policysieve.bench.scaling import measuring, worlds
-from policysieve.bench.scaling.measuring import ScalingSettings, scaling
+from policysieve.bench.scaling.measuring import ScalingSettings, fit_slope, measure_scaling
 from policysieve.bench.scaling.sweeps import RATES, SWEEPS, Sweep
 from policysieve.cli import main
+from tests.statistics import assert_binomial
 
 TINY = Sweep(
     "tiny",
@@ -83,7 +85,7 @@ class TestSweeps:
 
 class TestScaling:
     def test_a_row_for_each_line(self, quick):
-        result = scaling(["tiny"], settings=ScalingSettings(seeds=3))
+        result = measure_scaling(["tiny"], settings=ScalingSettings(seeds=3))
         assert result["code"] == code_version()
         assert [(row["kind"], row["learner"]) for row in result["sweeps"]] == [
             ("right", "Uniform"),
@@ -108,27 +110,29 @@ class TestScaling:
 
     def test_full_has_more_points(self, quick, monkeypatch):
         monkeypatch.setattr(measuring, "_EXPLORE_FULL", (100,))
-        result = scaling(["tiny"], settings=ScalingSettings(seeds=1, full=True))
+        result = measure_scaling(["tiny"], settings=ScalingSettings(seeds=1, full=True))
         assert [len(row["points"]) for row in result["sweeps"]] == [4] * 4
         assert len(result["variance"]) == 1
 
     def test_finished_cells_are_not_run_again(self, quick, tmp_path, monkeypatch):
-        first = scaling(["tiny"], settings=ScalingSettings(seeds=2), folder=tmp_path)
+        first = measure_scaling(["tiny"], settings=ScalingSettings(seeds=2), folder=tmp_path)
         monkeypatch.setattr(measuring, "_rounds", None)
         monkeypatch.setattr(measuring, "_variance", None)
-        assert scaling(["tiny"], settings=ScalingSettings(seeds=2), folder=tmp_path) == first
+        assert (
+            measure_scaling(["tiny"], settings=ScalingSettings(seeds=2), folder=tmp_path) == first
+        )
 
     def test_changed_worlds_are_run_anew(self, quick, tmp_path, monkeypatch):
-        first = scaling(["tiny"], settings=ScalingSettings(seeds=2), folder=tmp_path)
+        first = measure_scaling(["tiny"], settings=ScalingSettings(seeds=2), folder=tmp_path)
         changed = replace(TINY, fixed={"epsilon": 0.1, "sparsity": 2})
         monkeypatch.setitem(SWEEPS, "tiny", changed)
-        other = scaling(["tiny"], settings=ScalingSettings(seeds=2), folder=tmp_path)
+        other = measure_scaling(["tiny"], settings=ScalingSettings(seeds=2), folder=tmp_path)
         assert other["variance"] == first["variance"]
         assert other["sweeps"][0]["points"] != first["sweeps"][0]["points"]
 
     def test_unknown_sweeps(self):
         with pytest.raises(ps.InvalidArgumentError, match=r"sweeps must be among .*, got 'no'"):
-            scaling(["no"])
+            measure_scaling(["no"])
 
 
 class TestVariance:
@@ -176,7 +180,7 @@ class TestCommand:
             seen.append(settings)
             return {"sweeps": [], "variance": [], "settings": settings._asdict()}
 
-        monkeypatch.setattr(measuring, "scaling", measure)
+        monkeypatch.setattr(measuring, "measure_scaling", measure)
         assert self.invoke("--json", *options).exit_code == 0
         assert seen == [ScalingSettings(seeds=seeds, full=bool(options))]
 
@@ -223,3 +227,61 @@ class TestDocumentation:
 
     def test_how_much_was_measured(self):
         assert f"{self.RESULT['settings']['seeds']} seeds" in self.PAGE
+
+
+def test_an_exact_power():
+    x = [1, 2, 4, 8]
+    found = fit_slope(x, [3 * v**1.5 for v in x], [v**2 for v in x])
+    assert found["slope"] == pytest.approx(1.5)
+    assert found["predicted"] == pytest.approx(2)
+    assert (found["low"], found["high"]) == (pytest.approx(1.5), pytest.approx(1.5))
+    assert found["verdict"] == "below"
+
+
+def test_a_predicted_curve_does_not_widen_the_interval():
+    x = np.array([1, 2, 4, 8, 16])
+    curve = x + x**2
+    found = fit_slope(x, (7 * curve).tolist(), curve.tolist())
+    assert found["high"] - found["low"] < 1e-9
+    assert found["slope"] == pytest.approx(found["predicted"])
+    assert found["predicted"] == pytest.approx(1.75, abs=0.1)
+    assert found["verdict"] == "as predicted"
+
+
+def test_by_hand():
+    """Ratios 1, e, 1 at logs 0, 1, 2: excess slope 0, residual 2/3, error sqrt(2/3/2)."""
+    x = np.exp([0, 1, 2])
+    found = fit_slope(x.tolist(), [1, np.e, 1], [1, 1, 1])
+    assert found["slope"] == pytest.approx(0)
+    assert found["high"] == pytest.approx(12.706 * np.sqrt(1 / 3), rel=1e-4)
+
+
+@pytest.mark.parametrize(("power", "verdict"), [(3, "above"), (1, "below")])
+def test_verdicts(power, verdict):
+    x = [1, 2, 4, 8]
+    assert fit_slope(x, [v**power for v in x], [v**2 for v in x])["verdict"] == verdict
+
+
+def test_points_that_were_given_up_do_not_count():
+    x = [1, 2, 4, 8]
+    some = fit_slope(x, [1, None, 16, 64], [1, 1, 1, 1])
+    assert some["slope"] == pytest.approx(2)
+    none = fit_slope(x, [1, None, None, 64], [1, 1, 1, 1])
+    assert none == {
+        "slope": None,
+        "low": None,
+        "high": None,
+        "predicted": None,
+        "verdict": "unknown",
+    }
+
+
+def test_the_interval_covers():
+    """In 95 of 100 cases for normal noise, by exact binomial limits."""
+    rng = np.random.default_rng(0)
+    x = np.array([1.0, 2, 4, 8, 16])
+    hits, runs = 0, 400
+    for _ in range(runs):
+        found = fit_slope(x, (x**1.2 * np.exp(0.3 * rng.standard_normal(5))), x**1.2)
+        hits += found["low"] <= 1.2 <= found["high"]
+    assert_binomial(hits, runs, 0.95)

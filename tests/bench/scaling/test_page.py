@@ -1,4 +1,12 @@
-from policysieve.bench.scaling.page import tables
+from matplotlib.colors import to_hex
+
+from policysieve.bench.scaling.page import (
+    growth_by_sweep,
+    slopes_by_sweep,
+    tables,
+    variance_of_designs,
+)
+from policysieve.report.style import BLUE
 from tests.bench.results import BENCHES, grown
 
 DASH = "\N{EN DASH}"
@@ -30,3 +38,98 @@ def test_worlds_that_are_no_instance_of_a_bound():
     assert set(shown) == {"slopes_right", "right"}
     assert shown["right"].fold == "All points"
     assert shown["right"].rows[0] == ["few", "Sieve", 2, 20, 20, None]
+
+
+def row(sweep, learner, rounds, kind="right", lower=None):
+    slope = None if None in rounds else 1.0
+    return {
+        "sweep": sweep,
+        "summary": f"about {sweep}",
+        "axis": "actions K",
+        "kind": kind,
+        "learner": learner,
+        "points": [
+            {"x": x, "rate": 10 * x, "rounds": n, "most": 999, "lower_bound": lower and lower * x}
+            for x, n in zip((2, 4, 8), rounds, strict=True)
+        ],
+        "slope": slope,
+        "low": slope and 0.8,
+        "high": slope and 1.2,
+        "predicted": slope and 1.1,
+        "verdict": "as predicted",
+    }
+
+
+ROWS = [
+    row("one", "Uniform", (100, 200, 400), lower=1),
+    row("one", "Sieve", (20, 40, 80), lower=1),
+    row("two", "Sieve", (30, None, None)),
+]
+DESIGNS = [
+    {
+        "explore_rounds": n,
+        "true": 5000 / n,
+        "observable": 20_000 / n,
+        "bound": 50_000 / n,
+        "rate": 30_000 / n,
+        "uniform": 40.0,
+    }
+    for n in (100, 1000)
+]
+
+
+def drawn(axes):
+    return {
+        line.get_label(): line.get_xydata().tolist()
+        for line in axes.lines
+        if not line.get_label().startswith("_")
+    }
+
+
+class TestGrowth:
+    def test_a_panel_for_each_sweep(self):
+        figure = growth_by_sweep(ROWS)
+        first, second = figure.axes
+        assert first.get_title(loc="left") == "about one"
+        assert (first.get_xscale(), first.get_yscale()) == ("log", "log")
+        assert first.get_xlabel() == "actions K"
+        assert drawn(first) == {
+            "Uniform": [[2, 100], [4, 200], [8, 400]],
+            "Sieve": [[2, 20], [4, 40], [8, 80]],
+            "lower bound": [[2, 2], [4, 4], [8, 8]],
+        }
+        assert drawn(second) == {"Sieve": [[2, 30]]}
+        names = [text.get_text() for text in figure.legends[0].get_texts()]
+        assert names == ["Uniform", "Sieve", "lower bound"]
+
+    def test_predicted_shapes_at_the_height_of_the_dots(self):
+        axes = growth_by_sweep(ROWS).axes[0]
+        shapes = [line for line in axes.lines if line.get_marker() == "None"]
+        heights = [line.get_ydata()[0] for line in shapes if line.get_label().startswith("_")]
+        assert [round(height, 6) for height in heights] == [100, 20]
+
+    def test_hollow_where_given_up(self):
+        (hollow,) = [
+            line
+            for line in growth_by_sweep(ROWS).axes[1].lines
+            if line.get_markerfacecolor() == "none" and len(line.get_xdata())
+        ]
+        assert hollow.get_xydata().tolist() == [[4, 999], [8, 999]]
+
+
+def test_slopes_and_what_was_predicted():
+    axes = slopes_by_sweep(ROWS).axes[0]
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["one, right"]
+    bars = [line for line in axes.lines if line.get_marker() == "|" and len(line.get_xdata())]
+    assert [bar.get_xdata()[0] for bar in bars] == [1.1, 1.1]
+    dots = [line for line in axes.lines if line.get_marker() == "o" and len(line.get_xdata())]
+    assert [(dot.get_xdata()[0], to_hex(dot.get_color())) for dot in dots] == [(1.0, BLUE)]
+
+
+def test_variance_of_designs():
+    lines = drawn(variance_of_designs(DESIGNS).axes[0])
+    assert lines["largest of all policies"] == [[100, 50], [1000, 5]]
+    assert lines["observable bound"] == [[100, 200], [1000, 20]]
+    assert lines["bound in advance"] == [[100, 500], [1000, 50]]
+    assert lines["rate, constant 1"] == [[100, 300], [1000, 30]]
+    assert lines["uniform"] == [[100, 40], [1000, 40]]

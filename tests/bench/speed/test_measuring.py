@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from policysieve.bench.code import code_version
+from policysieve.bench.cells import code_version
 from policysieve.bench.speed import class_size
 from policysieve.bench.speed import measuring as speed
 from policysieve.bench.speed.yardsticks import naive_low_variance

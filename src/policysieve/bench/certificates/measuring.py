@@ -1,14 +1,14 @@
 """Are certificates true, and how soon do they come? Counted and measured, for every method."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-from policysieve.bench.code import code_version
+from policysieve.bench.cells import SayStep, code_version
 from policysieve.bench.rounds import Game, Made, Task
 from policysieve.evidence import Evidence
 from policysieve.evidence.certificate import Method
@@ -19,18 +19,21 @@ from policysieve.policies import PolicyTable
 from policysieve.problem import Problem
 from policysieve.worlds import SparseSynthetic
 
-__all__ = ["METHODS", "SOURCES", "certificates", "false_certificates", "rounds_to_certify"]
+__all__ = ["METHODS", "SOURCES", "false_certificates", "measure_certificates", "rounds_to_certify"]
 
-METHODS: tuple[Method, ...] = ("betting", "empirical_bernstein", "stitched", "checkpoints")
+METHODS: tuple[Method, ...] = tuple(
+    method
+    for method in get_args(Method)
+    if method != "fixed"  # which holds at one number of rounds
+)
 SOURCES = ("uniform", "low_variance")
 _NULL_MEANS = np.array([0.55, 0.44, 0.44, 0.1])  # the best is ahead by a little more than epsilon
 
-Progress = Callable[[str], None]
 Piece = tuple[Log, float, "npt.NDArray[np.float64] | None"]
 
 
-def certificates(
-    *, runs: int, seeds: int, progress: Progress = lambda _step: None
+def measure_certificates(
+    *, runs: int, seeds: int, progress: SayStep = lambda _step: None
 ) -> dict[str, Any]:
     """Count false certificates in `runs` runs, and measure rounds to certify for `seeds` seeds.
 

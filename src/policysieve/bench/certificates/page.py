@@ -6,10 +6,10 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from policysieve.report import Page, Table
-from policysieve.report.formats import Beyond
 from policysieve.report.style import legend, line_looks, look, name_rows, new_figure, rounds_axis
+from policysieve.report.table import Beyond
 
-__all__ = ["page", "rounds_to_certify", "tables"]
+__all__ = ["page", "rounds_by_method", "tables"]
 
 
 def tables(result: dict[str, Any]) -> dict[str, Table]:
@@ -73,7 +73,7 @@ def page(result: dict[str, Any]) -> Page:
     )
     page.section("How soon")
     page.figure(
-        rounds_to_certify(power),
+        rounds_by_method(power),
         "Median rounds until each method certifies epsilon 0.05 among 50 policies of close value, "
         "on a log scale: further left is better. A hollow mark had no certificate when it was "
         "given up there.",
@@ -84,7 +84,7 @@ def page(result: dict[str, Any]) -> Page:
     return page
 
 
-def rounds_to_certify(power: Sequence[dict[str, Any]]) -> Figure:
+def rounds_by_method(power: Sequence[dict[str, Any]]) -> Figure:
     """Draw the median rounds that each method needs to certify, a line for each source of data.
 
     A method that did not get there is hollow, at the limit of the race.

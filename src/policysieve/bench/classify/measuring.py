@@ -8,13 +8,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from policysieve.bench.cells import Progress, check_names, keep_cell, kept_cell
+from policysieve.bench.cells import Progress, check_names, code_version, keep_cell, kept_cell
 from policysieve.bench.classify.contestants import CONTESTANTS, Entry
 from policysieve.bench.classify.tasks import CLASSIFY_TASKS, SplitRows
-from policysieve.bench.code import code_version
 from policysieve.errors import DatasetUnavailableError, MissingExtraError
 
-__all__ = ["ClassifySettings", "checkpoints", "classify", "play"]
+__all__ = ["ClassifySettings", "checkpoints", "measure_classifiers", "play"]
 
 _FIRST = 1000  # checkpoint
 _DRAWS = 1  # the stream of rows, apart from those that seeds of tasks and contestants start
@@ -41,7 +40,7 @@ class ClassifySettings(NamedTuple):
     most_seconds: float = 180.0
 
 
-class _Cell(NamedTuple):
+class _ClassifyCell(NamedTuple):
     task: str
     contestant: str
     seed: int
@@ -64,7 +63,7 @@ class _Cell(NamedTuple):
         return {key: value for key, value in settings._asdict().items() if key != "seeds"} | own
 
 
-def classify(
+def measure_classifiers(
     tasks: Sequence[str] = tuple(CLASSIFY_TASKS),
     contestants: Sequence[str] = tuple(CONTESTANTS),
     *,
@@ -88,12 +87,12 @@ def classify(
     check_names("tasks", tasks, CLASSIFY_TASKS)
     check_names("contestants", contestants, CONTESTANTS)
     cells = [
-        _Cell(task, contestant, seed)
+        _ClassifyCell(task, contestant, seed)
         for task in tasks
         for seed in range(settings.seeds)
         for contestant in contestants
     ]
-    found: dict[_Cell, Found] = {}
+    found: dict[_ClassifyCell, Found] = {}
     skipped: dict[str, str] = {}
 
     @lru_cache(maxsize=2)  # of a seed, as they are and dense
@@ -175,7 +174,10 @@ def play(
 
 
 def _summaries(
-    tasks: Sequence[str], contestants: Sequence[str], seeds: int, found: Mapping[_Cell, Found]
+    tasks: Sequence[str],
+    contestants: Sequence[str],
+    seeds: int,
+    found: Mapping[_ClassifyCell, Found],
 ) -> Iterable[dict[str, Any]]:
     """A row for each task and contestant that was measured with all seeds."""
     for task in tasks:

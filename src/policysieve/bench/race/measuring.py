@@ -10,13 +10,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from policysieve.bench import cells as keeping
-from policysieve.bench.code import code_version
+from policysieve.bench.cells import code_version
 from policysieve.bench.race.tasks import TASKS
 from policysieve.bench.racers import ONE_ACTION_ONLY, PROVERS, RACERS
 from policysieve.bench.rounds import Made, picking, proving, rounds_needed
 from policysieve.errors import DatasetUnavailableError, MissingExtraError
 
-__all__ = ["RaceSettings", "race", "summary"]
+__all__ = ["RaceSettings", "measure_race", "summary"]
 
 _SLATES = ("yeast", "tags_100")
 _BAND = (0.1, 0.9)  # quantiles over seeds
@@ -39,7 +39,7 @@ class RaceSettings(NamedTuple):
     most_to_prove: int = 500_000
 
 
-class _Cell(NamedTuple):
+class _RaceCell(NamedTuple):
     kind: str
     task: str
     learner: str
@@ -49,7 +49,7 @@ class _Cell(NamedTuple):
         return f"{self.kind}-{self.task}-{self.learner}"
 
 
-def race(
+def measure_race(
     tasks: Sequence[str] = tuple(TASKS),
     learners: Sequence[str] = tuple(RACERS),
     *,
@@ -162,19 +162,19 @@ def summary(
     }
 
 
-def _cells(tasks: Sequence[str], learners: Sequence[str]) -> Iterator[_Cell]:
+def _cells(tasks: Sequence[str], learners: Sequence[str]) -> Iterator[_RaceCell]:
     """The longest first, so that no core idles at the end."""
     for task in tasks:
         for learner in learners:
             if learner in PROVERS:
-                yield _Cell("proving", task, learner)
+                yield _RaceCell("proving", task, learner)
     for task in tasks:
         for learner in learners:
             if task not in _SLATES or learner not in ONE_ACTION_ONLY:
-                yield _Cell("picking", task, learner)
+                yield _RaceCell("picking", task, learner)
 
 
-def _measure(cell: _Cell, made: Made | None, settings: RaceSettings) -> dict[str, Any]:
+def _measure(cell: _RaceCell, made: Made | None, settings: RaceSettings) -> dict[str, Any]:
     task = TASKS[cell.task]
     if made is not None:
         task = replace(task, build=lambda _seed: made)

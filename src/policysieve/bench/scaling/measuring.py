@@ -1,22 +1,20 @@
 """Does the software behave as the theorems say? Rounds against what they should depend on."""
 
 from collections.abc import Iterator, Sequence
-from math import ceil
+from math import ceil, sqrt
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from policysieve.bench.cells import Cell, Progress, check_names, run_cells
-from policysieve.bench.code import code_version
+from policysieve.bench.cells import Cell, Progress, check_names, code_version, run_cells
 from policysieve.bench.rounds import DELTA, picking, proving, rounds_needed
-from policysieve.bench.scaling.slopes import fit_slope
 from policysieve.bench.scaling.sweeps import RATES, SWEEPS, Point, Rate, Sweep
 from policysieve.bench.scaling.worlds import arms_among_many
 from policysieve.exploration.learners import LowVarianceExploration
 from policysieve.theory import rate_variance, variance_bound
 
-__all__ = ["ScalingSettings", "scaling"]
+__all__ = ["ScalingSettings", "fit_slope", "measure_scaling"]
 
 _PROVERS = ("Uniform", "Sieve")
 _MOST = {"right": 2, "certified": 4}  # rates after which a learner is given up
@@ -24,6 +22,8 @@ _FEWEST = 200  # rounds that every learner gets
 _DESIGN: dict[str, Any] = {"n_actions": 64, "sparsity": 4, "epsilon": 0.1}
 _EXPLORE = (250, 1000, 4000, 16_000)
 _EXPLORE_FULL = (250, 500, 1000, 2000, 4000, 8000, 16_000, 32_000, 64_000)
+_LEVEL = 0.95  # of the interval of a slope
+_ROUNDING = 1e-9
 
 
 class ScalingSettings(NamedTuple):
@@ -55,7 +55,7 @@ class _Measurement(NamedTuple):
         return f"{self.kind}-{self.sweep.name}-{self.learner}-{self.point.x:.4g}"
 
 
-def scaling(
+def measure_scaling(
     sweeps: Sequence[str] = tuple(SWEEPS),
     *,
     settings: ScalingSettings | None = None,
@@ -180,4 +180,50 @@ def _variance(explore_rounds: int, seeds: int) -> dict[str, Any]:
         "bound": variance_bound(problem, log_size, **shared, learning_rate=learner.learning_rate),
         "rate": rate_variance(problem, log_size, **shared),
         "uniform": uniform,
+    }
+
+
+def fit_slope(
+    x: Sequence[float], measured: Sequence[float | None], predicted: Sequence[float]
+) -> dict[str, Any]:
+    """Slopes of what was measured and of what was predicted, by least squares.
+
+    The interval of the measured slope is Student's 95% interval for the slope of measured over
+    predicted, moved by the predicted slope. It is about scatter: a curve that was predicted, as at
+    the crossover of two terms, does not widen it.
+
+    Parameters
+    ----------
+    x, measured, predicted : sequence of the same length
+        Points that were given up are None and do not count.
+
+    Returns
+    -------
+    dict
+        ``slope``, ``low``, ``high``, ``predicted``, all None below three points, and ``verdict``:
+        "as predicted" when the interval holds the predicted slope, "below", "above" or "unknown".
+    """
+    known = [(at, y, p) for at, y, p in zip(x, measured, predicted, strict=True) if y is not None]
+    if len(known) < 3:
+        empty: dict[str, Any] = dict.fromkeys(("slope", "low", "high", "predicted"))
+        return {**empty, "verdict": "unknown"}
+    from scipy.special import stdtrit
+
+    at, y, p = np.log(np.array(known)).T
+    expected = float(np.polyfit(at, p, 1)[0])
+    excess, start = np.polyfit(at, y - p, 1)
+    left = y - p - start - excess * at
+    freedom = len(known) - 2
+    error = sqrt(float(left @ left) / freedom / float(((at - at.mean()) ** 2).sum()))
+    slope = expected + float(excess)
+    half = float(stdtrit(freedom, (1 + _LEVEL) / 2)) * error
+    verdict = "as predicted"
+    if abs(excess) > half + _ROUNDING:
+        verdict = "above" if excess > 0 else "below"
+    return {
+        "slope": slope,
+        "low": slope - half,
+        "high": slope + half,
+        "predicted": expected,
+        "verdict": verdict,
     }

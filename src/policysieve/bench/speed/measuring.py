@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from policysieve.bench.code import code_version
+from policysieve.bench.cells import SayStep, code_version
 from policysieve.bench.speed.class_size import growth, memory_bandwidth, peak_memory
 from policysieve.bench.speed.yardsticks import best_seconds, naive_low_variance
 from policysieve.evidence import Evidence
@@ -19,12 +19,10 @@ from policysieve.policies import PolicyTable
 from policysieve.problem import Problem
 from policysieve.worlds import SparseSynthetic
 
-__all__ = ["speed"]
-
-Progress = Callable[[str], None]
+__all__ = ["measure_speed"]
 
 
-def speed(progress: Progress = lambda _step: None) -> dict[str, Any]:
+def measure_speed(progress: SayStep = lambda _step: None) -> dict[str, Any]:
     """Measure speed; `progress` hears the name of each step.
 
     Returns

@@ -5,8 +5,8 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from policysieve.report import Page, Table
-from policysieve.report.formats import value_text
 from policysieve.report.style import colours, legend, log_axes, look, new_figure
+from policysieve.report.table import value_text
 
 __all__ = ["cost_against_policies", "page", "tables"]
 

@@ -1,6 +1,7 @@
-"""How rounds lie in our own Parquet files, with the header that says so or without it."""
+"""How rounds lie in the columns of Parquet files: ours, with a header or not, and plain ones."""
 
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,17 +11,20 @@ import numpy as np
 import numpy.typing as npt
 
 from policysieve.errors import FileFormatError
+from policysieve.formats.table import understand
 from policysieve.log import Layout, Rounds
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["ListColumns", "OwnColumns", "as_table", "has_lists", "is_log", "opened"]
+__all__ = ["ParquetColumns", "as_table", "columns_of", "is_log", "opened"]
 
 _KEY = b"policysieve.log"
 _VERSION = 1
 _NEEDED = ("context", "actions", "propensities")  # columns that have no nulls
 _ITEMS = {"actions": None, "propensities": "float64", "rewards": "float64"}  # None: as they are
+
+_INDEX = "__index_level_"  # what pandas calls an index without a name
 
 
 def as_table(rounds: Rounds) -> "pa.Table":
@@ -75,8 +79,8 @@ def is_log(schema: "pa.Schema") -> bool:
     return _KEY in (schema.metadata or {})
 
 
-class OwnColumns:
-    """Columns of a file with our header; lists have a fixed size.
+class ParquetColumns(ABC):
+    """Columns of one file, and the rounds in them.
 
     Attributes
     ----------
@@ -84,6 +88,31 @@ class OwnColumns:
         Columns that are read, and those of them that have no nulls.
     layout : Layout
     """
+
+    names: list[str]
+    needed: list[str]
+    layout: Layout
+
+    def prepared(self, batch: "pa.RecordBatch") -> "pa.RecordBatch":
+        """Rows with lists of a fixed size; as they are, where they have it already."""
+        return batch
+
+    @abstractmethod
+    def rounds(self, batch: "pa.RecordBatch") -> Rounds:
+        """Prepared rows without nulls in the needed columns."""
+
+
+def columns_of(path: Path, schema: "pa.Schema", contexts_only: bool) -> ParquetColumns:
+    """The columns of a file that is not empty, by its header or by their names."""
+    if is_log(schema):
+        return _OwnColumns(path, schema, contexts_only)
+    if _has_lists(schema):
+        return _ListColumns(path, schema, contexts_only)
+    return _PlainColumns(path, schema, contexts_only)
+
+
+class _OwnColumns(ParquetColumns):
+    """Columns of a file with our header; lists have a fixed size."""
 
     def __init__(self, path: Path, schema: "pa.Schema", contexts_only: bool) -> None:
         self._file = self._described(path, schema)
@@ -121,10 +150,6 @@ class OwnColumns:
                 "policysieve convert"
             ) from error
 
-    def prepared(self, batch: "pa.RecordBatch") -> "pa.RecordBatch":
-        """Rows as the schema has them."""
-        return batch
-
     def rounds(self, batch: "pa.RecordBatch") -> Rounds:
         """Prepared rows without nulls in the needed columns."""
         n, m, shown = batch.num_rows, self._file.slate_size, self.layout.slate_size
@@ -139,12 +164,12 @@ class OwnColumns:
         )
 
 
-def has_lists(schema: "pa.Schema") -> bool:
+def _has_lists(schema: "pa.Schema") -> bool:
     """Whether the columns of a log are there, with lists of items."""
     return {*_NEEDED, "rewards"} <= set(schema.names) and _is_list(schema.field("actions").type)
 
 
-class ListColumns(OwnColumns):
+class _ListColumns(_OwnColumns):
     """The same columns without our header, as data frames write them.
 
     All lists are as long as those of the first row.
@@ -225,3 +250,88 @@ def _is_list(type: "pa.DataType") -> bool:
     from pyarrow import types
 
     return bool(types.is_list(type) or types.is_large_list(type) or types.is_fixed_size_list(type))
+
+
+class _PlainColumns(ParquetColumns):
+    """Columns of numbers and strings with the names that CSV has, as data frames write them."""
+
+    def __init__(self, path: Path, schema: "pa.Schema", contexts_only: bool) -> None:
+        names = [name for name in schema.names if not name.startswith(_INDEX)]
+        self._table = table = understand(path, names, contexts_only=contexts_only)
+        fields = [field for field in schema if field.name in (*table.needed, "id", "time")]
+        self.names = [field.name for field in fields]
+        kinds = {field.name: _kind(field.type) for field in fields}
+        for field in fields:
+            if kinds[field.name] not in _allowed(field.name):
+                raise FileFormatError(
+                    f"{path}: column {field.name} must hold {' or '.join(_allowed(field.name))}, "
+                    f"got {field.type}; a row of features is columns x0, x1, ..."
+                )
+        self.needed = [name for name in table.needed if name not in table.items["reward"]]
+        contexts = {kinds[name] for name in table.features or ["context"]}
+        self._context = next(
+            kind for kind in ("text", "numbers", "whole numbers") if kind in contexts
+        )
+        self.layout = Layout(
+            (len(table.features),) if table.features else (),
+            np.dtype({"text": object, "numbers": np.float64}.get(self._context, np.int64)),
+            len(table.items["action"]),
+            "id" in kinds,
+            "time" in kinds,
+        )
+
+    def rounds(self, batch: "pa.RecordBatch") -> Rounds:
+        """Rows without nulls in the needed columns."""
+
+        def stacked(names: list[str], kind: str) -> npt.NDArray[Any]:
+            columns = [_as_kind(batch[name], kind) for name in names]
+            return np.stack(columns, axis=1) if columns else np.empty((batch.num_rows, 0))
+
+        features, items = self._table.features, self._table.items
+        return Rounds(
+            contexts=stacked(features, self._context)
+            if features
+            else _as_kind(batch["context"], self._context),
+            actions=stacked(items["action"], "whole numbers"),
+            propensities=stacked(items["propensity"], "numbers"),
+            rewards=stacked(items["reward"], "numbers"),
+            ids=_as_kind(batch["id"], "text") if self.layout.has_ids else None,
+            times=_as_kind(batch["time"], "times") if self.layout.has_times else None,
+        )
+
+
+def _allowed(name: str) -> tuple[str, ...]:
+    if name == "time":
+        return ("numbers", "whole numbers", "times")
+    return ("numbers", "whole numbers", *["text"] * (name in ("context", "id")))
+
+
+def _kind(type: "pa.DataType") -> str:
+    """What values of an Arrow type are."""
+    from pyarrow import types
+
+    if types.is_dictionary(type):
+        return _kind(type.value_type)
+    if types.is_integer(type) or types.is_boolean(type):
+        return "whole numbers"
+    if types.is_floating(type) or types.is_decimal(type):
+        return "numbers"
+    if types.is_string(type) or types.is_large_string(type):
+        return "text"
+    return "times" if types.is_timestamp(type) else "something else"
+
+
+def _as_kind(column: "pa.Array", kind: str) -> npt.NDArray[Any]:
+    """A column as an array of a kind; a null is NaN or the empty string."""
+    import pyarrow as pa
+
+    if kind == "text":
+        column = column.cast(pa.string()).fill_null("")
+    elif kind == "whole numbers":
+        column = column.cast(pa.int64())
+    elif pa.types.is_timestamp(column.type):
+        microseconds = column.cast(pa.timestamp("us"), safe=False).cast(pa.int64())
+        return np.asarray(microseconds.cast(pa.float64()).to_numpy(zero_copy_only=False)) / 1e6
+    else:
+        column = column.cast(pa.float64())
+    return np.asarray(column.to_numpy(zero_copy_only=False))

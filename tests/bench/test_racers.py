@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import policysieve as ps
+from policysieve.bench.racers import VowpalVotes
 from policysieve.bench.rounds import budgets, picking
-from policysieve.bench.vowpal_votes import VowpalVotes
 from tests.bench.test_rounds import TINY, tiny
 
 
