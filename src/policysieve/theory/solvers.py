@@ -13,18 +13,18 @@ from scipy import optimize
 
 from policysieve.checks import number
 from policysieve.errors import InvalidArgumentError
-from policysieve.exploration.objective import (
-    Array,
-    ExplorationSolution,
-    check_objective,
-    exploration_value,
-    sum_of_others,
-)
 from policysieve.kernels.by_optimization import (
     closed_form_log_ratios,
     closed_form_q,
     real_valued_log_ratio,
     real_valued_q,
+)
+from policysieve.theory.objective import (
+    Array,
+    ExplorationSolution,
+    check_objective,
+    exploration_value,
+    sum_of_others,
 )
 
 __all__ = [
