@@ -22,8 +22,7 @@ import numpy.typing as npt
 from policysieve.checks import integer, number
 from policysieve.evidence.intervals import ValueIntervals
 from policysieve.evidence.record import Block, Record
-from policysieve.kernels.importance import add_gains
-from policysieve.kernels.pairs import add_differences
+from policysieve.kernels.importance import add_differences, add_gains
 
 __all__ = [
     "checkpoints",
