@@ -44,6 +44,16 @@ class TreeCells:
     def __len__(self) -> int:
         return len(self.feature)
 
+    @property
+    def boxes(self) -> tuple[npt.NDArray[np.int16], ...]:
+        """Where the cells are, as kernels take it: feature, low, high."""
+        return self.feature, self.low, self.high
+
+    @property
+    def splits(self) -> tuple[Ints, ...]:
+        """How splits lead from cell to cell, as kernels take it: start, left, right, ends."""
+        return self.start, self.left, self.right, self.ends
+
 
 @lru_cache(maxsize=2)
 def tree_cells(n_bins: tuple[int, ...], depth: int) -> TreeCells:
