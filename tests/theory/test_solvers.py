@@ -14,9 +14,9 @@ from policysieve.kernels.by_optimization import (
     real_valued_log_ratio,
     real_valued_q,
 )
+from policysieve.theory.objective import exploration_value
 from policysieve.theory.solvers import (
     closed_form,
-    exploration_value,
     real_valued,
     second_tier,
 )
