@@ -11,7 +11,7 @@ from tempfile import mkdtemp
 
 from hypothesis import settings
 
-from policysieve.cache import cache_folder
+from policysieve.worlds.cache import cache_folder
 
 settings.register_profile("steady", deadline=None, derandomize=True, print_blob=True)
 settings.load_profile("steady")

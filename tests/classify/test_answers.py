@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from policysieve.classify.answers import Answers, Rows, stacked
+from policysieve.classify.answers import AnsweredRounds, Rows, stacked
 from policysieve.log import Log
 
 X = np.arange(12.0).reshape(6, 2)
@@ -31,7 +31,7 @@ def test_a_single_matrix_stays_as_it_is():
 
 
 def test_blocks_become_one_in_order():
-    answers, before = Answers(), []
+    answers, before = AnsweredRounds(), []
     for first, n in ((0, 1), (1, 3), (4, 2)):
         before.append(answers)
         rows = Rows(X[first : first + n], np.full((n, 1), first))
@@ -45,7 +45,7 @@ def test_blocks_become_one_in_order():
 
 
 def test_there_are_few_blocks():
-    answers = Answers()
+    answers = AnsweredRounds()
     for k in range(300):
         answers = answers.plus(Rows(X[:1], np.zeros((1, 1), int)), log_of(k, 1))
         assert len(answers.blocks) <= 10

@@ -12,8 +12,8 @@ from sklearn.exceptions import NotFittedError
 
 import policysieve as ps
 from policysieve.classify import learner
-from policysieve.classify.answers import Answers
-from policysieve.classify.counts import LabelCounts
+from policysieve.classify.answers import AnsweredRounds
+from policysieve.classify.exploring import LabelCounts
 from policysieve.classify.model import LabelModel
 from tests.classify.learners import NEW, assert_same, make, started, task
 
@@ -95,7 +95,7 @@ def test_rounds_are_told_once(size):
 @pytest.mark.parametrize("kind", [MemoryError, KeyboardInterrupt])
 @pytest.mark.parametrize(
     ("owner", "step"),
-    [(LabelModel, "fitted"), (LabelCounts, "with_answers"), (Answers, "plus")],
+    [(LabelModel, "fitted"), (LabelCounts, "with_answers"), (AnsweredRounds, "plus")],
     ids=["fit", "count", "add"],
 )
 def test_what_fails_while_learning_can_be_told_again(size, owner, step, kind, monkeypatch):

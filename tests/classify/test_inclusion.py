@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from policysieve.classify.counts import LabelCounts
-from policysieve.classify.exploring import inclusion
+from policysieve.classify.exploring import LabelCounts, inclusion
 from policysieve.classify.likelihoods import EXCLUSIVE, INDEPENDENT
 from tests.oracles import label_exploring as oracle
 from tests.oracles.label_model import sigmoid, softmax

@@ -10,10 +10,9 @@ import numpy as np
 import pytest
 from threadpoolctl import ThreadpoolController, threadpool_info, threadpool_limits
 
-from policysieve.classify import threads
+from policysieve.classify import model as module
 from policysieve.classify.likelihoods import EXCLUSIVE, Likelihood
-from policysieve.classify.model import LabelModel
-from policysieve.classify.threads import few_threads
+from policysieve.classify.model import LabelModel, few_threads
 
 
 def blas_threads():
@@ -68,7 +67,7 @@ class Pool:
 def test_who_comes_second_and_leaves_last_leaves_all_threads(monkeypatch):
     """As when two learners work in two threads of Python."""
     library = Pool()
-    monkeypatch.setattr(threads, "_blas", lambda: library)
+    monkeypatch.setattr(module, "_blas", lambda: library)
     second_is_in, first_is_out = Event(), Event()
 
     def second():
@@ -90,7 +89,7 @@ def test_who_comes_second_and_leaves_last_leaves_all_threads(monkeypatch):
 
 def test_where_no_library_has_threads_nothing_happens(monkeypatch):
     none = ThreadpoolController().select(prefix="no such library")
-    monkeypatch.setattr(threads, "_blas", lambda: none)
+    monkeypatch.setattr(module, "_blas", lambda: none)
     with few_threads(100):
         assert blas_threads() == {2}
 
@@ -98,11 +97,11 @@ def test_where_no_library_has_threads_nothing_happens(monkeypatch):
 def test_the_optimiser_loads_no_library_that_is_not_limited():
     """Libraries are looked for once, when a model first multiplies."""
     code = (
-        "import policysieve.classify.threads as threads\n"
-        "found = len(threads._blas().lib_controllers)\n"
+        "import policysieve.classify.model as module\n"
+        "found = len(module._blas().lib_controllers)\n"
         "import scipy.optimize\n"
-        "threads._blas.cache_clear()\n"
-        "assert found == len(threads._blas().lib_controllers)"
+        "module._blas.cache_clear()\n"
+        "assert found == len(module._blas().lib_controllers)"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
 

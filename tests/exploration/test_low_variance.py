@@ -138,7 +138,7 @@ def test_large_classes_are_cut_into_pieces(monkeypatch):
     problem = ps.Problem(n_actions=6, slate_size=2, epsilon=0.3, delta=0.1)
     designs = []
     for wide in (10**9, 1):
-        monkeypatch.setattr("policysieve.kernels.hedge._WIDE", wide)
+        monkeypatch.setattr("policysieve.kernels.designs._WIDE", wide)
         learner = ps.LowVarianceExploration(
             policies, problem, explore_rounds=400, estimate_rounds=1, rng=1
         )

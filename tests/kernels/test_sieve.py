@@ -5,23 +5,23 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from policysieve.kernels import sieve
-from policysieve.kernels.subsets import alias_table
+from policysieve.kernels import slates
+from policysieve.kernels.slates import alias_table
 from tests.oracles import sieve as oracle
 from tests.statistics import assert_binomial
 
 SHAPES = [(2, 1), (9, 1), (60, 1), (9, 4), (60, 3), (5, 5)]
-PARTS = ("_inclusion", "_followed", "_systematic")
+PARTS = ("_inclusion", "_followed", "_systematic", "_by_alias")
 WHOLES = ("sieve_slates", "sieve_propensities", "smallest_propensities")
 
 
 @pytest.fixture(params=["compiled", "interpreted"])
 def kernels(request, monkeypatch):
-    found = {name: getattr(sieve, name) for name in PARTS + WHOLES}
+    found = {name: getattr(slates, name) for name in PARTS + WHOLES}
     if request.param == "interpreted":
         found = {name: kernel.py_func for name, kernel in found.items()}
         for name in PARTS:
-            monkeypatch.setattr(sieve, name, found[name])
+            monkeypatch.setattr(slates, name, found[name])
     return SimpleNamespace(**found)
 
 
@@ -173,9 +173,9 @@ def test_propensities_are_frequencies(K, m):
     case, n = Case(K, m, seed=5, widest=20.0), 40_000
     rng = np.random.default_rng(4)
     for x in range(2):
-        slates, _ = case.slates(sieve, np.full(n, x), rng.random((n, 3)))
+        shown, _ = case.slates(slates, np.full(n, x), rng.random((n, 3)))
         for item, chance in case.oracle(x).items():
-            assert_binomial(int((slates == item).sum()), n, min(1.0, chance))
+            assert_binomial(int((shown == item).sum()), n, min(1.0, chance))
 
 
 @pytest.mark.parametrize(("K", "m"), SHAPES)

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from policysieve.errors import InvalidArgumentError, MissingExtraError
-from policysieve.exploration.conic import conic_reference
-from policysieve.exploration.solvers import closed_form
 from policysieve.report.theory_plots import dec_figure
 from policysieve.theory import closed_form_bound, dec, dec_bound
+from policysieve.theory.conic import conic_reference
+from policysieve.theory.solvers import closed_form
 from tests.oracles.by_optimization import dec_of_two_actions
 
 

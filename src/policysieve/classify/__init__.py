@@ -8,7 +8,7 @@ if find_spec("sklearn") is None:
     raise MissingExtraError("BanditClassifier", "scikit-learn", "sklearn")
 
 from policysieve.classify.classifier import BanditClassifier
-from policysieve.classify.decisions import LabelDecisions
+from policysieve.classify.labels import LabelDecisions
 from policysieve.classify.lists import BanditListClassifier
 
 __all__ = ["BanditClassifier", "BanditListClassifier", "LabelDecisions"]

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from policysieve.evidence import Accuracy, accuracy_from
 from policysieve.log import Log
 
-__all__ = ["Answers", "Rows", "stacked"]
+__all__ = ["AnsweredRounds", "Rows", "stacked"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +39,7 @@ class Rows:
 
 
 @dataclass(frozen=True, eq=False)
-class Answers:
+class AnsweredRounds:
     """Feature rows with the labels shown there and the answers. A value.
 
     Attributes
@@ -56,12 +56,12 @@ class Answers:
         """How many there are."""
         return sum(len(log) for _, log in self.blocks)
 
-    def plus(self, rows: Rows, log: Log) -> "Answers":
+    def plus(self, rows: Rows, log: Log) -> "AnsweredRounds":
         """These, and rounds behind them."""
         blocks = [*self.blocks, (rows, log)]
         while len(blocks) > 1 and len(blocks[-2][1]) < 2 * len(blocks[-1][1]):
             blocks[-2:] = [_joined(blocks[-2:])]
-        return Answers(tuple(blocks))
+        return AnsweredRounds(tuple(blocks))
 
     def accuracy(
         self,

@@ -13,11 +13,9 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import validate_data
 
 from policysieve.checks import as_rewards, as_rng, integer, number
-from policysieve.classify.answers import Answers, Rows
-from policysieve.classify.counts import LabelCounts
-from policysieve.classify.decisions import LabelDecisions
-from policysieve.classify.exploring import best_labels, draw_labels, inclusion
-from policysieve.classify.labels import as_labels, places_of
+from policysieve.classify.answers import AnsweredRounds, Rows
+from policysieve.classify.exploring import LabelCounts, best_labels, draw_labels, inclusion
+from policysieve.classify.labels import LabelDecisions, as_labels, places_of
 from policysieve.classify.likelihoods import Likelihood
 from policysieve.classify.model import Array, Block, LabelModel, check_features
 from policysieve.errors import DecisionsError, InvalidArgumentError
@@ -225,7 +223,7 @@ class LabelLearner(Asking, BaseEstimator):
         self._counts = LabelCounts(len(classes))
         for _, shown, answers in labelled:
             self._counts = self._counts.with_answers(shown, answers, np.ones(answers.shape))
-        self._answers = Answers()
+        self._answers = AnsweredRounds()
         self._fit_at = self._next_fit(0)
         self._open_ledger()
 

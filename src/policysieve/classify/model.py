@@ -1,17 +1,20 @@
 """A linear model of which labels are right, and how sure it is."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from copy import copy
+from functools import lru_cache
+from threading import Lock
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from threadpoolctl import ThreadpoolController
 
 from policysieve.classify.likelihoods import Likelihood
-from policysieve.classify.threads import few_threads
 from policysieve.errors import InvalidArgumentError
 
-__all__ = ["LabelModel", "check_features"]
+__all__ = ["LabelModel", "check_features", "few_threads"]
 
 Array = npt.NDArray[np.float64]
 Block = tuple[Any, npt.NDArray[np.intp], Array]
@@ -19,6 +22,8 @@ Block = tuple[Any, npt.NDArray[np.intp], Array]
 _STRETCH = 1 << 18  # logits computed at once: they stay in the processor's cache
 _LARGEST = 1e120  # feature, whose square still is a number
 _ITERATIONS = 30  # per fit; the next one starts where this one stopped
+_LARGE = 1_000_000  # weights of a model, from which on several threads are faster than one
+_limiting = Lock()  # held by whoever has set the limit, which is one of the whole process
 
 
 class LabelModel:
@@ -124,6 +129,31 @@ class LabelModel:
         """Weights' prior precisions, so that a typical logit has the prior variance."""
         self._precisions = self._precisions.copy()
         self._precisions[:-1] = (mean_square_norm or 1.0) / self._prior_variance
+
+
+@contextmanager
+def few_threads(n_weights: int) -> Iterator[None]:
+    """One thread for products of matrices within, if the model has few weights.
+
+    Threads that wait for each other make small products several times slower, even where nothing
+    else runs. Whoever comes while the limit is set leaves it alone, so that it is lifted by the
+    one who set it: if each restored what it found, one that came second and left last would leave
+    the process with one thread.
+    """
+    if n_weights >= _LARGE or not _limiting.acquire(blocking=False):
+        yield
+        return
+    try:
+        with _blas().limit(limits=1):
+            yield
+    finally:
+        _limiting.release()
+
+
+@lru_cache(maxsize=1)
+def _blas() -> Any:
+    # Looks at every library loaded, which takes milliseconds.
+    return ThreadpoolController().select(user_api="blas")
 
 
 def check_features(rows: Any) -> None:

@@ -2,11 +2,9 @@
 
 from policysieve.evidence.accuracy import Accuracy, accuracy_from
 from policysieve.evidence.certificate import Certificate, Evidence
-from policysieve.evidence.estimates import Estimates
+from policysieve.evidence.estimates import Estimates, ValueIntervals
 from policysieve.evidence.events import Events, rewarded_events
-from policysieve.evidence.implicit import ImplicitEstimates, LeaderIntervals
-from policysieve.evidence.implicit_evidence import ImplicitEvidence
-from policysieve.evidence.intervals import ValueIntervals
+from policysieve.evidence.implicit import ImplicitEstimates, ImplicitEvidence, LeaderIntervals
 from policysieve.evidence.kinds import anytime_intervals, estimates_of, evidence_of
 from policysieve.evidence.record import Record
 from policysieve.evidence.selecting import Selection, select

@@ -1,13 +1,14 @@
 """The betting certificate: wealth that only a good leader can earn."""
 
 from copy import copy
+from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
 import numpy.typing as npt
 
 from policysieve.evidence.record import Block, Place, Record
-from policysieve.kernels.betting import bet_on_events, log_mean_wealth
+from policysieve.kernels.betting import Bets, bet_on_events, log_mean_wealth
 from policysieve.problem import Problem
 
 __all__ = ["Betting", "stakes_for"]
@@ -83,35 +84,42 @@ class Betting:
     ) -> float:
         """The smallest epsilon in (low, high] at which E of all rivals reaches the threshold.
 
-        On the given record; `high` if there is none below. E grows with epsilon. The search runs on
-        the hardest rivals, and its result is checked on all: those that fail join the search.
+        On the given record; `high` if there is none below. E grows with epsilon.
         """
         if not len(rivals):
             return low
-        hard = self._hardest(leader, rivals, high, record)
+        search = _Search(self._stakes, self._n_policies, leader, threshold, record)
+        return search.smallest_epsilon(rivals, low, high)
+
+
+@dataclass(frozen=True, eq=False)
+class _Search:
+    """For the smallest epsilon at which rivals of a leader reach the threshold, on a record."""
+
+    stakes: Array
+    n_policies: int
+    leader: int
+    threshold: float
+    record: Record
+
+    def smallest_epsilon(self, rivals: npt.NDArray[np.intp], low: float, high: float) -> float:
+        """Search on the hardest rivals, and check on all: those that fail join the search."""
+        hard = self.hardest(rivals, high)
         while True:
-            low = self._search(leader, hard, threshold, low, high, record)
+            low = self.bisected(hard, low, high)
             if low >= high:
                 return high
             others = np.setdiff1d(rivals, hard)
-            failed = others[~(self._at(leader, others, low, record) >= threshold)]
+            failed = others[~(self.log_wealth(others, low) >= self.threshold)]
             if not len(failed):
                 return low
-            hard = self._hardest(leader, failed, low, record)
+            hard = self.hardest(failed, low)
 
-    def _search(
-        self,
-        leader: int,
-        rivals: npt.NDArray[np.intp],
-        threshold: float,
-        low: float,
-        high: float,
-        record: Record,
-    ) -> float:
+    def bisected(self, rivals: npt.NDArray[np.intp], low: float, high: float) -> float:
         """Bisect for some rivals; `high` unless something smaller is enough."""
 
         def passes(epsilon: float) -> bool:
-            return bool((self._at(leader, rivals, epsilon, record) >= threshold).all())
+            return bool((self.log_wealth(rivals, epsilon) >= self.threshold).all())
 
         if passes(low):
             return low
@@ -123,35 +131,24 @@ class Betting:
                 low = middle
         return high
 
-    def _hardest(
-        self,
-        leader: int,
-        rivals: npt.NDArray[np.intp],
-        epsilon: float,
-        record: Record,
-    ) -> npt.NDArray[np.intp]:
+    def hardest(self, rivals: npt.NDArray[np.intp], epsilon: float) -> npt.NDArray[np.intp]:
+        """The rivals with the smallest wealth."""
         if len(rivals) <= _HARDEST:
             return rivals
-        wealth = np.nan_to_num(self._at(leader, rivals, epsilon, record), nan=-np.inf)
+        wealth = np.nan_to_num(self.log_wealth(rivals, epsilon), nan=-np.inf)
         order = np.argsort(wealth, kind="stable")
         return np.asarray(rivals[order[:_HARDEST]])
 
-    def _at(
-        self,
-        leader: int,
-        rivals: npt.NDArray[np.intp],
-        epsilon: float,
-        record: Record,
-    ) -> Array:
+    def log_wealth(self, rivals: npt.NDArray[np.intp], epsilon: float) -> Array:
         """Ln E of some rivals at one epsilon, from the events."""
         if not len(rivals):
             return np.empty(0)
-        whole = len(rivals) > self._n_policies // 8
-        which = None if whole else np.append(rivals, leader)
-        size = self._n_policies if which is None else len(which)
-        place = leader if which is None else len(rivals)
-        wealth = _Wealth(self._stakes, np.array([epsilon]), place, size, which)
-        wealth.catch_up(record)
+        whole = len(rivals) > self.n_policies // 8
+        which = None if whole else np.append(rivals, self.leader)
+        size = self.n_policies if which is None else len(which)
+        place = self.leader if which is None else len(rivals)
+        wealth = _Wealth(self.stakes, np.array([epsilon]), place, size, which)
+        wealth.catch_up(self.record)
         means = wealth.log_means()[:, 0]
         return means[rivals] if which is None else means[:-1]
 
@@ -167,11 +164,10 @@ class _Wealth:
         size: int,
         which: npt.NDArray[np.intp] | None = None,
     ) -> None:
-        self._stakes, self._epsilons, self._leader, self._which = stakes, epsilons, leader, which
+        self._stakes, self._leader, self._which = stakes, leader, which
         self._wealth = np.zeros((size, len(epsilons), len(stakes)))
         self._common = np.zeros((1, len(epsilons), len(stakes)))
-        self._level = np.zeros(size, dtype=np.uint8)
-        self._lam = np.zeros((1, len(stakes)))
+        self._bets = Bets(np.zeros((1, len(stakes))), np.zeros(size, dtype=np.uint8), epsilons)
         self._range: tuple[float, Array | None] | None = None  # what the bets were set for
         self._place = Place()
 
@@ -190,7 +186,7 @@ class _Wealth:
     def log_means(self) -> Array:
         """Ln of the mean over bets, shape (size, n_epsilons)."""
         out = np.empty(self._wealth.shape[:2])
-        log_mean_wealth(self._common, self._level, self._wealth, out)
+        log_mean_wealth(self._common, self._bets.level, self._wealth, out)
         return out
 
     def _bet(self, block: Block) -> None:
@@ -202,33 +198,23 @@ class _Wealth:
         table, rows = events.table, events.rows
         if self._which is not None:
             table, rows = table[rows[:, None], self._which[None, :]], np.arange(len(rows))
-        bet_on_events(
-            np.ascontiguousarray(table),
-            rows,
-            events.actions,
-            events.gains,
-            events.n_actions,
-            self._leader,
-            self._lam,
-            self._level,
-            self._epsilons,
-            self._common,
-            self._wealth,
-        )
-        quiet = events.n_rounds - len(events.rounds)
-        self._common += quiet * np.log1p(self._lam[:, None, :] * self._epsilons[None, :, None])
+        shown = (np.ascontiguousarray(table), rows, events.actions, events.gains, events.n_actions)
+        bet_on_events(*shown, self._leader, self._bets, self._common, self._wealth)
+        quiet, bets = events.n_rounds - len(events.rounds), self._bets
+        self._common += quiet * np.log1p(bets.lam[:, None, :] * bets.epsilons[None, :, None])
 
     def _set_bets(self, block: Block) -> None:
         """New ranges: fold what was common into each policy, then set levels and bets."""
-        self._wealth += self._common[self._level]
-        level = np.zeros(len(self._level))
+        self._wealth += self._common[self._bets.level]
+        level = np.zeros(len(self._bets.level))
         if block.ranges is not None:
             ranges = block.ranges
             if self._which is not None:
                 ranges = ranges[self._which]
             level = np.floor(np.log(block.largest / ranges) / np.log(_LEVEL) + 1e-12)
             level = np.clip(level, 0, _MAX_LEVELS - 1)
-        self._level = level.astype(np.uint8)
-        largest = block.largest / _LEVEL ** np.arange(int(self._level.max()) + 1)
-        self._lam = self._stakes[None, :] / largest[:, None]
+        largest = block.largest / _LEVEL ** np.arange(int(level.max()) + 1)
+        self._bets = Bets(
+            self._stakes[None, :] / largest[:, None], level.astype(np.uint8), self._bets.epsilons
+        )
         self._common = np.zeros((len(largest), *self._wealth.shape[1:]))

@@ -13,9 +13,8 @@ from policysieve.checks import as_rewards, integer
 from policysieve.errors import InvalidArgumentError
 from policysieve.evidence import classical
 from policysieve.evidence.betting import Betting
-from policysieve.evidence.estimates import Estimates
+from policysieve.evidence.estimates import Estimates, ValueIntervals
 from policysieve.evidence.events import Events, rewarded_events
-from policysieve.evidence.intervals import ValueIntervals
 from policysieve.evidence.record import Record, check_floor
 from policysieve.log import Log
 from policysieve.policies import Policies

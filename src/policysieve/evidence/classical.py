@@ -15,15 +15,15 @@ propensities of a round and the ranges of a block only have to be fixed before i
 from collections.abc import Iterator
 from dataclasses import dataclass
 from math import log, log1p
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from policysieve.checks import integer, number
-from policysieve.evidence.intervals import ValueIntervals
+from policysieve.evidence.estimates import ValueIntervals
 from policysieve.evidence.record import Block, Record
-from policysieve.kernels.importance import add_gains
-from policysieve.kernels.pairs import add_differences
+from policysieve.kernels.importance import add_differences, add_gains
 
 __all__ = [
     "checkpoints",
@@ -212,19 +212,21 @@ class _Part:
 
     def differences(self, leader: int) -> tuple[Array, Array]:
         """Sums of Z and of its squares."""
-        e, s = self.block.events, self.events
-        total, square = np.zeros((2, e.table.shape[1]))
-        add_differences(
-            e.table, e.rows[s], e.actions[s], e.gains[s], e.n_actions, leader, total, square
-        )
+        total, square = np.zeros((2, self.block.events.table.shape[1]))
+        add_differences(*self._arrays, leader, total, square)
         return total, np.maximum(square, 0.0)  # which rounding can miss
 
     def gains(self) -> tuple[Array, Array]:
         """Sums of R and of its squares."""
-        e, s = self.block.events, self.events
-        total, square = np.zeros((2, e.table.shape[1]))
-        add_gains(e.table, e.rows[s], e.actions[s], e.gains[s], e.n_actions, total, square)
+        total, square = np.zeros((2, self.block.events.table.shape[1]))
+        add_gains(*self._arrays, total, square)
         return total, square
+
+    @property
+    def _arrays(self) -> tuple[Any, Any, Any, Any, int]:
+        """The events as kernels take them."""
+        e, s = self.block.events, self.events
+        return e.table, e.rows[s], e.actions[s], e.gains[s], e.n_actions
 
 
 def _parts(record: Record, cuts: list[int]) -> Iterator[_Part]:

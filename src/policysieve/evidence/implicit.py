@@ -1,18 +1,32 @@
-"""Estimates in a class that cannot be listed: of the policy with the largest one."""
+"""Evidence about a class that cannot be listed: the hardest rival is found, not looked up."""
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from math import log, sqrt
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from policysieve.evidence.events import Events
-from policysieve.evidence.intervals import ValueIntervals
-from policysieve.policies import ImplicitPolicies, MarginalPolicy, Policy
+from policysieve.checks import as_rewards
+from policysieve.evidence.betting import TOLERANCE, stakes_for
+from policysieve.evidence.certificate import Certificate
+from policysieve.evidence.classical import value_limits
+from policysieve.evidence.estimates import ValueIntervals
+from policysieve.evidence.events import Events, rewarded_events
+from policysieve.evidence.record import Block, Record, check_floor
+from policysieve.log import Log
+from policysieve.policies import Answers, ImplicitPolicies, MarginalPolicy, Policy
+from policysieve.problem import Problem
 
-__all__ = ["ImplicitEstimates", "LeaderIntervals", "WeightedEvents"]
+__all__ = [
+    "ImplicitEstimates",
+    "ImplicitEvidence",
+    "LeaderIntervals",
+    "WeightedEvents",
+    "leader_intervals",
+]
 
 Array = npt.NDArray[np.float64]
 
@@ -36,6 +50,10 @@ class LeaderIntervals(ValueIntervals):
         """The policy they are about, its estimate, limits, and bound on its suboptimality."""
         value, lower, upper = (float(c[0]) for c in (self.values, self.lower, self.upper))
         return self.leading, value, lower, upper, max(0.0, self.best_upper - lower)
+
+    def place_of(self, policy: Any) -> int:
+        """There is only one."""
+        return 0
 
     @property
     def candidates(self) -> str:
@@ -136,3 +154,188 @@ class ImplicitEstimates:
         events, squares = self.events, self.events.gains**2
         widest = self.policies.best(events.contexts, events.actions, squares)
         return float(squares[events.hits(widest)].sum())
+
+
+class ImplicitEvidence:
+    """What a log with predictable propensities proves about a class that cannot be listed.
+
+    The betting certificate of `Evidence`, one stake at a time. For a leader and a stake, the
+    log-wealth against pi is a constant less a loss for each rewarded round that pi agrees with. So
+    the hardest rival is the best policy of the class for those losses as weights, and the leader is
+    certified when for some stake even that rival reaches ln|Pi| + ln(stakes/delta)
+    (docs/maths.md, "Certificates through the best rival"). Only rewarded rounds are kept.
+
+    Parameters
+    ----------
+    policies : ImplicitPolicies
+        Certificates need an exact class of known size; of others they prove nothing.
+    problem : Problem
+    """
+
+    def __init__(self, policies: ImplicitPolicies, problem: Problem) -> None:
+        policies.check_fits(problem)
+        self.record = Record(policies, problem)
+        self.policies = policies
+        self.problem = problem
+        self.estimates = ImplicitEstimates(policies)
+        self._stakes = stakes_for(problem)
+
+    @property
+    def rounds(self) -> int:
+        """Rounds taken in."""
+        return self.estimates.rounds
+
+    def add(self, log: Log, *, floor: float, answers: Answers | None = None) -> None:
+        """Take in the next rounds, in the order of their decisions; all or nothing.
+
+        Parameters
+        ----------
+        log : Log
+        floor : float
+            Smallest propensity that any action could have in these rounds, fixed before them.
+        answers : Answers, optional
+            The contexts, checked.
+        """
+        smallest = check_floor(log, floor)
+        as_rewards(log.rewards, len(log), log.slate_size, self.problem.sparsity)
+        events = rewarded_events(log, self.policies, answers)
+        record = self.record.plus(events, floor=smallest)
+        self.__dict__.update(record=record, estimates=self.estimates.plus(events))
+
+    def certificate(self, *, pending: int = 0) -> Certificate:
+        """What is proved now; `pending` rounds were left out because they have no answer yet."""
+        problem, log_size = self.problem, self.policies.log_size
+        leader = self.estimates.leader
+        method, threshold, certified = "none", np.inf, False
+        find_bound = partial(float, problem.reward_cap)
+        if self.policies.exact and log_size is not None:
+            method = "betting"
+            threshold = log_size + log(len(self._stakes) / problem.delta)
+            wealth = _RivalWealth(
+                self.policies, leader, self.estimates.events, self._stakes, self.record.blocks
+            )
+            certified = wealth.passes(problem.epsilon, threshold)
+            find_bound = partial(
+                wealth.smallest_epsilon,
+                threshold,
+                low=0.0 if certified else problem.epsilon,
+                high=problem.epsilon if certified else problem.reward_cap,
+            )
+        return Certificate(
+            leader=leader,
+            certified=certified,
+            eliminated=np.zeros(0, dtype=np.bool_),
+            rounds=self.rounds,
+            pending=pending,
+            log_threshold=float(threshold),
+            method=method,
+            find_bound=find_bound,
+        )
+
+    def intervals(self) -> LeaderIntervals:
+        """Limits of the leader that hold at any time."""
+        return leader_intervals(self.record)
+
+
+def leader_intervals(
+    record: Record, policy: Policy | MarginalPolicy | None = None
+) -> LeaderIntervals:
+    """Limits of one policy, by default the leader, that hold at any time for any choice of it.
+
+    As for lists (docs/maths.md, "Intervals at any time"), with ln|Pi| for the union. Of a
+    randomised policy there is only the estimate.
+    """
+    policies, cap = record.policies, record.problem.reward_cap
+    assert isinstance(policies, ImplicitPolicies)
+    estimates = ImplicitEstimates(policies)
+    if record.blocks:
+        estimates = estimates.plus(record.all_events())
+    events, chosen = estimates.events, estimates.leader if policy is None else policy
+    if isinstance(chosen, MarginalPolicy):
+        value = _estimate(events, chosen, record.rounds)
+        return LeaderIntervals(value, np.zeros(1), np.full(1, cap), chosen, cap)
+    hits = events.hits(chosen)
+    weight = np.array([sum(block.events.n_rounds / block.largest for block in record.blocks)])
+    shares = events.gains / _largest(record.blocks)  # Y, at most one
+    total = np.array([shares[hits].sum()])
+    values = total / weight if record.rounds else np.full(1, np.nan)
+    if not record.rounds or policies.log_size is None:
+        return LeaderIntervals(values, np.zeros(1), np.full(1, cap), chosen, cap)
+    log_term = policies.log_size + log(2 / record.problem.delta)
+    square = np.array([(shares[hits] ** 2).sum()])
+    lower, upper = value_limits(total, square, weight, log_term)
+    best_upper = cap
+    if policies.exact:
+        most: list[Array] = []
+        for powers in (shares, shares**2):
+            best = policies.best(events.contexts, events.actions, powers)
+            most.append(np.array([powers[events.hits(best)].sum()]))
+        best_upper = min(cap, float(value_limits(most[0], most[1], weight, log_term)[1][0]))
+    return LeaderIntervals(
+        values, np.clip(lower, 0.0, cap), np.clip(upper, 0.0, cap), chosen, best_upper
+    )
+
+
+def _estimate(events: WeightedEvents, policy: MarginalPolicy, rounds: int) -> Array:
+    if not len(events.actions):
+        return np.array([0.0 if rounds else np.nan])
+    chances = policy.probabilities(events.contexts)
+    followed = np.take_along_axis(chances, events.actions[:, None], axis=1)[:, 0]
+    return np.array([followed @ events.gains / rounds])
+
+
+def _largest(blocks: Sequence[Block]) -> Array:
+    """The range B of each event."""
+    return np.repeat([block.largest for block in blocks], [len(block.events) for block in blocks])
+
+
+class _RivalWealth:
+    """Smallest log-wealth over the class of bets on one leader, on the blocks as they were."""
+
+    def __init__(
+        self,
+        policies: ImplicitPolicies,
+        leader: Policy,
+        events: WeightedEvents,
+        stakes: Array,
+        blocks: Sequence[Block],
+    ) -> None:
+        self._policies, self._stakes = policies, stakes
+        self._events = events
+        self._ranges = _largest(blocks)
+        self._own = np.where(self._events.hits(leader), self._events.gains, 0.0)
+        self._quiet = np.array([b.events.n_rounds - len(b.events) for b in blocks])
+        self._quiet_ranges = np.array([block.largest for block in blocks])
+
+    def smallest(self, epsilon: float, stake: float) -> float:
+        """Min over pi of ln prod_i (1 + lam_i (Z_i + eps)), lam_i = stake/B_i."""
+        events, lam = self._events, stake / self._ranges
+        missed = np.log1p(lam * (self._own + epsilon))
+        hit = np.log1p(lam * (self._own - events.gains + epsilon))
+        losses = np.maximum(missed - hit, 0.0)
+        rival = self._policies.best(events.contexts, events.actions, losses)
+        quiet = self._quiet @ np.log1p(stake / self._quiet_ranges * epsilon)
+        return float(quiet + missed.sum() - losses[events.hits(rival)].sum())
+
+    def passes(self, epsilon: float, threshold: float) -> bool:
+        """Whether for some stake all of the class reaches the threshold."""
+        return any(self.smallest(epsilon, stake) >= threshold for stake in self._stakes)
+
+    def smallest_epsilon(self, threshold: float, *, low: float, high: float) -> float:
+        """Bisect for the smallest epsilon in (low, high] that passes; `high` if there is none.
+
+        Wealth grows with epsilon, so a stake that fails at `high` is out of the search.
+        """
+        stakes = self._passing(high, threshold, self._stakes)
+        if self._passing(low, threshold, stakes):
+            return low
+        while stakes and high - low > TOLERANCE * high:
+            middle = (low + high) / 2
+            if passing := self._passing(middle, threshold, stakes):
+                high, stakes = middle, passing
+            else:
+                low = middle
+        return high
+
+    def _passing(self, epsilon: float, threshold: float, stakes: Iterable[float]) -> list[float]:
+        return [stake for stake in stakes if self.smallest(epsilon, stake) >= threshold]

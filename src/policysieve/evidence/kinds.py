@@ -5,10 +5,8 @@ from typing import Any
 from policysieve.errors import InvalidArgumentError
 from policysieve.evidence.certificate import Evidence, Method
 from policysieve.evidence.classical import value_intervals
-from policysieve.evidence.estimates import Estimates
-from policysieve.evidence.implicit import ImplicitEstimates
-from policysieve.evidence.implicit_evidence import ImplicitEvidence, leader_intervals
-from policysieve.evidence.intervals import ValueIntervals
+from policysieve.evidence.estimates import Estimates, ValueIntervals
+from policysieve.evidence.implicit import ImplicitEstimates, ImplicitEvidence, leader_intervals
 from policysieve.evidence.record import Record
 from policysieve.policies import ImplicitPolicies, Policies, PolicyClass
 from policysieve.problem import Problem

@@ -12,8 +12,8 @@ import numpy.typing as npt
 from policysieve.checks import number
 from policysieve.errors import InvalidArgumentError
 from policysieve.evidence.certificate import Certificate, Method
+from policysieve.evidence.estimates import ValueIntervals
 from policysieve.evidence.events import check_log_fits
-from policysieve.evidence.intervals import ValueIntervals
 from policysieve.evidence.kinds import evidence_of
 from policysieve.evidence.record import check_floor
 from policysieve.evidence.weights import Mass
@@ -73,7 +73,7 @@ class Selection(Reported):
     @property
     def chosen(self) -> int:
         """Where the selected policy stands in these arrays."""
-        return self.policy if isinstance(self.policy, int) else 0
+        return self.intervals.place_of(self.policy)
 
     @property
     def policy_name(self) -> str:
@@ -179,7 +179,7 @@ def select(
     leader = certificate.leader
     return Selection(
         policy=leader,
-        value=float(intervals.values[leader if isinstance(leader, int) else 0]),
+        value=float(intervals.values[intervals.place_of(leader)]),
         intervals=intervals,
         certificate=certificate,
         problem=problem,

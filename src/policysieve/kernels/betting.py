@@ -6,7 +6,7 @@ what every policy of its range level has, which is in common (L, E, G). level[p]
 """
 
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, NamedTuple
 
 import numba as nb
 import numpy as np
@@ -20,6 +20,14 @@ _RUN = 256  # events whose factors are computed together
 _TILE = 1024  # policies whose wealth stays in the cache
 _WIDE = 20_000  # policies, and
 _MANY = 16  # events, from which on threads pay
+
+
+class Bets(NamedTuple):
+    """Bets lam (L, G) of each range level, the level of each policy (P,), and values of epsilon."""
+
+    lam: Array
+    level: Array
+    epsilons: Array
 
 
 @nb.njit(cache=True, nogil=True)
@@ -155,17 +163,16 @@ def bet_on_events(
     gains: Array,
     n_actions: int,
     leader: int,
-    lam: Array,
-    level: Array,
-    epsilons: Array,
+    bets: Bets,
     common: Array,
     wealth: Array,
 ) -> None:
     """Add the log-factors of events to the wealth; rounds without reward are the caller's.
 
-    table (., P, m), rows (n,), actions and gains = r/W (n, m'), lam (L, G), level (P,). Large
-    classes are cut into one piece per core.
+    table (., P, m), rows (n,), actions and gains = r/W (n, m'). Large classes are cut into one
+    piece per core.
     """
+    events = (table, rows, actions, gains, n_actions)
     P = table.shape[1]
     pieces = nb.get_num_threads() if P >= _WIDE and len(rows) >= _MANY else 1
     edges = [P * k // pieces for k in range(pieces + 1)]
@@ -173,21 +180,7 @@ def bet_on_events(
 
     def bet(k: int) -> None:
         own = common if k == 0 else start.copy()
-        bet_piece(
-            table,
-            rows,
-            actions,
-            gains,
-            n_actions,
-            leader,
-            lam,
-            level,
-            epsilons,
-            own,
-            wealth,
-            edges[k],
-            edges[k + 1],
-        )
+        bet_piece(*events, leader, *bets, own, wealth, edges[k], edges[k + 1])
 
     if pieces == 1:
         bet(0)

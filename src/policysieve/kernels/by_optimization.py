@@ -1,4 +1,4 @@
-"""Exploration by optimization, one round: what to play, and how far a reward moves the weights.
+"""Exploration by optimization: what to play, and how far a reward moves the weights.
 
 Legend (docs/maths.md, "Exploration by optimization"): w = marginal of the reference weights at
 the context, n = number of actions with w > 0, G = the paper's gamma >= n, q = distribution to
@@ -98,3 +98,31 @@ def _log1p_ratio(x, y):
     if x > 1e290 * y:
         return math.log(x) - math.log(y)
     return math.log1p(x / y)
+
+
+@nb.njit(cache=True, nogil=True)
+def closed_forms(w, rows, G, q, kappa):
+    """Exploration by optimization for 0/1 rewards at each of the rows."""
+    for i in rows:
+        kappa[i] = closed_form_q(w[i], G, q[i])
+
+
+@nb.njit(cache=True, nogil=True)
+def closed_form_steps(w_a, kappa, q_a, G, steps):
+    """Log-ratios by which a reward at the played actions moves the weights."""
+    for i in range(len(w_a)):
+        steps[i] = closed_form_log_ratio(w_a[i], kappa[i], q_a[i], G)
+
+
+@nb.njit(cache=True, nogil=True)
+def real_valued_forms(w, rows, G, q, excess):
+    """Exploration by optimization for rewards in [0, 1] at each of the rows."""
+    for i in rows:
+        excess[i] = real_valued_q(w[i], G, q[i])
+
+
+@nb.njit(cache=True, nogil=True)
+def real_valued_steps(w_a, excess, rewards, steps):
+    """Log-ratios by which rewards at the played actions move the weights."""
+    for i in range(len(w_a)):
+        steps[i] = real_valued_log_ratio(w_a[i], excess[i], rewards[i])

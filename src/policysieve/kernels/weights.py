@@ -1,19 +1,17 @@
-"""Exponential weights over the policy class, and playing from distributions over actions.
+"""Exponential weights: of listed policies, and of all functions of a finite context set.
 
-Legend: P policies, K actions, n rounds; log_w (P,) unnormalised log-weights; w (., K) marginals of
-the weights and q (., K) distributions to play, one row per context.
+Legend (docs/maths.md, "All functions of a finite context set"): P policies, K actions, n rounds;
+log_w (P,) the log-weights of a list. All functions are one softmax for each context: a slot is a
+context that has had an event; log_w (slots, K) its log-weights, cum (slots, K) the sum over rounds
+of its marginals up to round last (slots,), now the rounds so far.
 """
 
 import numba as nb
 import numpy as np
 
-from policysieve.kernels.by_optimization import (
-    closed_form_log_ratio,
-    closed_form_q,
-    real_valued_log_ratio,
-    real_valued_q,
-)
 from policysieve.kernels.hits import find_hits
+
+_FAINTEST = -600.0  # logarithm of a weight, relative to the largest: no weight ever vanishes
 
 
 @nb.njit(cache=True, nogil=True)
@@ -27,41 +25,53 @@ def add_steps(table, rows, actions, steps, log_w):
 
 
 @nb.njit(cache=True, nogil=True)
-def draw_actions(q, slots, u, actions):
-    """Draw actions[i] from the distribution q[slots[i]] by the uniform u[i]."""
+def softmax(log_w, out):
+    """Fill out with exp(log_w) normalised."""
+    top = log_w[0]
+    for a in range(1, len(log_w)):
+        top = max(top, log_w[a])
+    total = 0.0
+    for a in range(len(log_w)):
+        out[a] = np.exp(max(log_w[a] - top, _FAINTEST))
+        total += out[a]
+    for a in range(len(log_w)):
+        out[a] /= total
+
+
+@nb.njit(cache=True, nogil=True)
+def tabular_add(slots, actions, steps, now, log_w, cum, last):
+    """Bring the slots' sums up to date, then add steps[i] to log_w[slots[i], actions[i]]."""
+    p = np.empty(log_w.shape[1])
     for i in range(len(slots)):
-        left = u[i]
-        for a in range(q.shape[1]):
-            if q[slots[i], a] > 0.0:
-                actions[i, 0] = a
-                left -= q[slots[i], a]
-                if left < 0.0:
-                    break
+        k = slots[i]
+        if last[k] < now:
+            softmax(log_w[k], p)
+            for a in range(len(p)):
+                cum[k, a] += (now - last[k]) * p[a]
+            last[k] = now
+        log_w[k, actions[i]] += steps[i]
 
 
 @nb.njit(cache=True, nogil=True)
-def closed_forms(w, rows, G, q, kappa):
-    """Exploration by optimization for 0/1 rewards at each of the rows."""
-    for i in rows:
-        kappa[i] = closed_form_q(w[i], G, q[i])
+def tabular_totals(slots, now, log_w, cum, last, out):
+    """Sums over the rounds so far of the marginals, into out (n, K); slot -1 has had no event."""
+    K = out.shape[1]
+    p = np.empty(K)
+    for i in range(len(slots)):
+        k = slots[i]
+        if k < 0:
+            out[i, :] = now / K
+            continue
+        softmax(log_w[k], p)
+        for a in range(K):
+            out[i, a] = cum[k, a] + (now - last[k]) * p[a]
 
 
 @nb.njit(cache=True, nogil=True)
-def closed_form_steps(w_a, kappa, q_a, G, steps):
-    """Log-ratios by which a reward at the played actions moves the weights."""
-    for i in range(len(w_a)):
-        steps[i] = closed_form_log_ratio(w_a[i], kappa[i], q_a[i], G)
-
-
-@nb.njit(cache=True, nogil=True)
-def real_valued_forms(w, rows, G, q, excess):
-    """Exploration by optimization for rewards in [0, 1] at each of the rows."""
-    for i in rows:
-        excess[i] = real_valued_q(w[i], G, q[i])
-
-
-@nb.njit(cache=True, nogil=True)
-def real_valued_steps(w_a, excess, rewards, steps):
-    """Log-ratios by which rewards at the played actions move the weights."""
-    for i in range(len(w_a)):
-        steps[i] = real_valued_log_ratio(w_a[i], excess[i], rewards[i])
+def tabular_marginals(slots, log_w, out):
+    """The marginals as the weights stand, into out (n, K)."""
+    for i in range(len(slots)):
+        if slots[i] < 0:
+            out[i, :] = 1.0 / out.shape[1]
+        else:
+            softmax(log_w[slots[i]], out[i])

@@ -18,7 +18,7 @@ from policysieve.problem import Problem
 if TYPE_CHECKING:
     from policysieve.policies.weights import Weights
 
-__all__ = ["Policies", "PolicyClass", "action_dtype"]
+__all__ = ["Policies", "PolicyClass", "action_dtype", "top_actions"]
 
 _HASH_BYTES = 1 << 26  # hashed in one go, so that a memory-mapped table stays on disk
 
@@ -26,6 +26,13 @@ _HASH_BYTES = 1 << 26  # hashed in one go, so that a memory-mapped table stays o
 def action_dtype(n_actions: int) -> np.dtype[Any]:
     """Smallest unsigned dtype that numbers the actions: uint8 up to 256, uint16 up to 65,536."""
     return np.dtype(np.min_scalar_type(n_actions - 1))
+
+
+def top_actions(scores: npt.NDArray[Any], slate_size: int) -> npt.NDArray[np.intp]:
+    """The `slate_size` best actions along the last axis, best first, ties to the lower number."""
+    if slate_size == 1:
+        return np.asarray(scores.argmax(axis=-1))[..., None]
+    return np.argsort(-scores, axis=-1, kind="stable")[..., :slate_size]
 
 
 class PolicyClass(ABC):

@@ -8,8 +8,7 @@ import numpy.typing as npt
 
 from policysieve.checks import as_contexts
 from policysieve.errors import InvalidArgumentError, PolicyFailureError
-from policysieve.policies.base import Policies
-from policysieve.policies.ranking import top_actions
+from policysieve.policies.base import Policies, top_actions
 
 __all__ = ["EstimatorPolicies"]
 

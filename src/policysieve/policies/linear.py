@@ -7,8 +7,7 @@ import numpy.typing as npt
 
 from policysieve.checks import as_contexts
 from policysieve.errors import InvalidArgumentError
-from policysieve.policies.base import Policies, action_dtype
-from policysieve.policies.ranking import top_actions
+from policysieve.policies.base import Policies, action_dtype, top_actions
 
 __all__ = ["LinearPolicies"]
 

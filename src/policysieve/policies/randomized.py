@@ -37,7 +37,7 @@ class RandomizedPolicy:
 
     def probabilities(self, contexts: Any) -> npt.NDArray[np.float64]:
         """Probability of showing each action at each context, shape (n, n_actions)."""
-        from policysieve.kernels.subsets import marginals  # brings numba, which loads on use
+        from policysieve.kernels.slates import marginals  # brings numba, which loads on use
 
         slates = self.policies.answers(contexts)
         support = np.flatnonzero(self.shares)

@@ -118,7 +118,7 @@ class TabularWeights(ClassWeights):
 
     def add(self, contexts: npt.NDArray[Any], actions: npt.NDArray[Any], steps: Array) -> None:
         """Raise the log-weights of actions at contexts."""
-        from policysieve.kernels.tabular import tabular_add
+        from policysieve.kernels.weights import tabular_add
 
         slots = self._slots[contexts]
         if (slots < 0).any():
@@ -128,7 +128,7 @@ class TabularWeights(ClassWeights):
 
     def marginals(self, contexts: npt.NDArray[Any]) -> Array:
         """The softmax of each context."""
-        from policysieve.kernels.tabular import tabular_marginals
+        from policysieve.kernels.weights import tabular_marginals
 
         out = np.empty((len(contexts), self._n_actions))
         tabular_marginals(self._slots[contexts], self._log_w, out)
@@ -140,7 +140,7 @@ class TabularWeights(ClassWeights):
 
     def totals(self, contexts: npt.NDArray[Any]) -> Array:
         """Sum over the rounds so far of the marginals."""
-        from policysieve.kernels.tabular import tabular_totals
+        from policysieve.kernels.weights import tabular_totals
 
         out = np.empty((len(contexts), self._n_actions))
         tabular_totals(self._slots[contexts], self._now, self._log_w, self._cum, self._last, out)

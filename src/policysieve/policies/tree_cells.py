@@ -13,6 +13,7 @@ __all__ = ["TreeCells", "tree_cells"]
 _MAX_ROWS = 1 << 23  # cells that splits lead to, counted as often as they are reached
 
 Ints = npt.NDArray[np.int64]
+Bins = npt.NDArray[np.int16]
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,9 +32,9 @@ class TreeCells:
         The cells that it leads to; bins up to split_edge go left.
     """
 
-    feature: npt.NDArray[np.int16]
-    low: npt.NDArray[np.int16]
-    high: npt.NDArray[np.int16]
+    feature: Bins
+    low: Bins
+    high: Bins
     ends: Ints
     start: Ints
     left: Ints
@@ -43,6 +44,16 @@ class TreeCells:
 
     def __len__(self) -> int:
         return len(self.feature)
+
+    @property
+    def boxes(self) -> tuple[Bins, Bins, Bins]:
+        """Where the cells are, as kernels take it: feature, low, high."""
+        return self.feature, self.low, self.high
+
+    @property
+    def splits(self) -> tuple[Ints, Ints, Ints, Ints]:
+        """How splits lead from cell to cell, as kernels take it: start, left, right, ends."""
+        return self.start, self.left, self.right, self.ends
 
 
 @lru_cache(maxsize=2)

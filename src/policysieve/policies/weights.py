@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from policysieve.columns import Columns
 from policysieve.errors import InvalidArgumentError
-from policysieve.kernels.subsets import marginals
+from policysieve.kernels.slates import marginals
 from policysieve.kernels.weights import add_steps
 from policysieve.policies.answers import Answers, ContextAnswers, Slates
 from policysieve.policies.base import Policies, PolicyClass

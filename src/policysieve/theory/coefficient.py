@@ -19,8 +19,8 @@ import numpy.typing as npt
 from scipy import sparse
 
 from policysieve.checks import integer, number
-from policysieve.cones import ConeProgramme
 from policysieve.errors import InvalidArgumentError
+from policysieve.theory.cones import ConeProgramme
 
 __all__ = ["DecSolution", "closed_form_bound", "dec", "dec_bound"]
 

@@ -9,9 +9,9 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from policysieve.cache import cache_folder
 from policysieve.errors import DatasetUnavailableError, FileFormatError, InvalidArgumentError
 from policysieve.files import write_whole
+from policysieve.worlds.cache import cache_folder
 from policysieve.worlds.catalogue import CATALOGUE, LOGS, CatalogueEntry
 from policysieve.worlds.wheels import has_hash, read_from_wheel
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from policysieve.checks import as_rng, integer
 from policysieve.errors import InvalidArgumentError, MissingExtraError
-from policysieve.worlds.pool_cache import kept_pool
+from policysieve.worlds.cache import kept_pool
 
 __all__ = ["SubsetModel", "make_pool"]
 

@@ -13,7 +13,7 @@ from policysieve.bench.speed.yardsticks import best_seconds, naive_low_variance
 from policysieve.evidence import Evidence
 from policysieve.exploration import Explorer
 from policysieve.exploration.learners import Exp4, ExplorationByOptimization, LowVarianceExploration
-from policysieve.kernels.weights import closed_forms
+from policysieve.kernels.by_optimization import closed_forms
 from policysieve.log import Log
 from policysieve.policies import PolicyTable
 from policysieve.problem import Problem

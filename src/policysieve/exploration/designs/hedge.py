@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from policysieve.evidence import Events
 from policysieve.exploration.designs.mixture import MixtureExploration
-from policysieve.kernels.hedge import AVERAGE, GAIN, WEIGHT, hedge_events, settle
+from policysieve.kernels.designs import AVERAGE, GAIN, WEIGHT, hedge_events, settle
 from policysieve.policies import Policies
 from policysieve.problem import Problem
 

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from policysieve.exploration.designs.base import Array
 from policysieve.exploration.designs.mixture import MixedExploration
 from policysieve.exploration.designs.parts import checked_numbers
-from policysieve.kernels.lists import list_slates
+from policysieve.kernels.slates import list_slates
 
 __all__ = ["ListExploration"]
 

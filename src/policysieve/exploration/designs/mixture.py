@@ -11,7 +11,7 @@ import numpy.typing as npt
 from policysieve.checks import number
 from policysieve.exploration.designs.base import Array, Exploration
 from policysieve.exploration.designs.parts import ContextMemory, alias_of, checked_shares
-from policysieve.kernels.subsets import look_up, marginals, mixed_subsets, shown_marginals
+from policysieve.kernels.slates import look_up, marginals, mixed_subsets, shown_marginals
 from policysieve.policies import Answers
 
 __all__ = ["MixedExploration", "MixtureExploration"]

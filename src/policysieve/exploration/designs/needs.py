@@ -12,7 +12,7 @@ from policysieve.checks import number
 from policysieve.errors import InvalidArgumentError
 from policysieve.exploration.designs.base import Array, Exploration, frozen_array
 from policysieve.exploration.designs.parts import alias_of, checked_numbers, checked_shares
-from policysieve.kernels.sieve import sieve_propensities, sieve_slates, smallest_propensities
+from policysieve.kernels.slates import sieve_propensities, sieve_slates, smallest_propensities
 
 __all__ = ["NeedExploration", "needs_of"]
 

@@ -11,8 +11,8 @@ from policysieve.checks import number
 from policysieve.errors import InvalidArgumentError
 from policysieve.exploration.designs.base import Array, Exploration
 from policysieve.exploration.designs.parts import ContextMemory
-from policysieve.kernels.subsets import look_up
-from policysieve.kernels.weights import closed_forms, draw_actions, real_valued_forms
+from policysieve.kernels.by_optimization import closed_forms, real_valued_forms
+from policysieve.kernels.slates import draw_actions, look_up
 from policysieve.policies import Answers
 from policysieve.policies.weights import Weights
 

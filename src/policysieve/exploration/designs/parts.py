@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from policysieve.errors import InvalidArgumentError
 from policysieve.exploration.designs.base import Array, frozen_array
-from policysieve.kernels.subsets import alias_table, uniform_subsets
+from policysieve.kernels.slates import alias_table, uniform_subsets
 from policysieve.policies import Policies, PolicyClass
 
 __all__ = ["ContextMemory", "alias_of", "checked_numbers", "checked_shares", "uniform_slates"]

@@ -10,8 +10,7 @@ from policysieve.checks import integer
 from policysieve.exploration.designs.base import Array
 from policysieve.exploration.designs.mixture import MixedExploration
 from policysieve.exploration.designs.parts import uniform_slates
-from policysieve.kernels.subsets import look_up
-from policysieve.kernels.weights import draw_actions
+from policysieve.kernels.slates import draw_actions, look_up
 from policysieve.policies.weights import UnlistedWeights
 
 __all__ = ["MarginalExploration"]

@@ -14,7 +14,7 @@ from policysieve.exploration.designs.designing import known_log_size
 from policysieve.exploration.designs.optimized import OptimizedExploration
 from policysieve.exploration.learners.planned import PlannedExplorer
 from policysieve.exploration.learners.promises import fixed_size_recommendation
-from policysieve.kernels.weights import closed_form_steps, real_valued_steps
+from policysieve.kernels.by_optimization import closed_form_steps, real_valued_steps
 from policysieve.log import Log
 from policysieve.planning import by_optimization_rounds, information_price
 from policysieve.policies import Answers, AnyPolicies, MarginalPolicy, Policies, RandomizedPolicy

@@ -8,7 +8,7 @@ import numpy.typing as npt
 from policysieve.evidence import Events
 from policysieve.exploration.designs.mixture import MixtureExploration
 from policysieve.exploration.learners.two_phase import WeighedPhasesExplorer
-from policysieve.kernels.log_barrier import barrier_gradient, hit_lists
+from policysieve.kernels.designs import barrier_gradient, hit_lists
 from policysieve.policies import Policies
 from policysieve.problem import Problem
 

@@ -10,7 +10,7 @@ from policysieve.evidence import Events
 from policysieve.exploration.designs.needs import NeedExploration
 from policysieve.exploration.learners.log_barrier import log_barrier_weights
 from policysieve.exploration.learners.sifting import Array, SiftingExplorer
-from policysieve.kernels.pairs import add_differences
+from policysieve.kernels.importance import add_differences
 from policysieve.policies import Policies
 from policysieve.problem import Problem
 

@@ -9,7 +9,7 @@ import pytest
 import policysieve as ps
 from policysieve.evidence import ImplicitEvidence
 from policysieve.evidence.betting import stakes_for
-from policysieve.evidence.implicit_evidence import _Wealth
+from policysieve.evidence.implicit import _RivalWealth
 from tests.oracles import betting, enumerated
 from tests.statistics import assert_at_most
 
@@ -52,7 +52,7 @@ COLUMNS = ("contexts", "actions", "propensities", "rewards")
 
 def wealth_of(evidence, leader):
     events, stakes = evidence.estimates.events, stakes_for(PROBLEM)
-    return _Wealth(tabular(), leader, events, stakes, evidence.record.blocks)
+    return _RivalWealth(tabular(), leader, events, stakes, evidence.record.blocks)
 
 
 @pytest.mark.parametrize("epsilon", [0.0, 0.05, 0.3, 1.0])
@@ -148,7 +148,7 @@ def test_wealth_against_the_better_policy_is_fair():
             )
             evidence.add(data, floor=0.5)
             events, blocks = evidence.estimates.events, evidence.record.blocks
-            wealth = _Wealth(policies, worse, events, np.array([stake]), blocks)
+            wealth = _RivalWealth(policies, worse, events, np.array([stake]), blocks)
             reached |= wealth.smallest(gap, stake) >= log(4)
         rich += reached
     assert_at_most(rich, runs, 1 / 4)

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from policysieve.errors import InvalidArgumentError, MissingExtraError
-from policysieve.exploration.conic import conic_reference
-from policysieve.exploration.solvers import closed_form, exploration_value, second_tier
+from policysieve.theory.conic import conic_reference
+from policysieve.theory.objective import exploration_value
+from policysieve.theory.solvers import closed_form, second_tier
 from tests.oracles import by_optimization as oracle
 
 

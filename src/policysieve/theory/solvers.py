@@ -1,6 +1,6 @@
 """Solving the optimisation of exploration by optimization (docs/maths.md, same title).
 
-The paper calls the minimisation of Gamma (see `exploration_value`) computationally challenging.
+The paper calls the minimisation of Gamma (see `theory.objective`) computationally challenging.
 For sparse rewards it has a closed form that a learner can afford in every round; it is derived in
 docs/exploration-by-optimization.md.
 """
@@ -13,28 +13,20 @@ from scipy import optimize
 
 from policysieve.checks import number
 from policysieve.errors import InvalidArgumentError
-from policysieve.exploration.objective import (
-    Array,
-    ExplorationSolution,
-    check_objective,
-    exploration_value,
-    sum_of_others,
-)
 from policysieve.kernels.by_optimization import (
     closed_form_log_ratios,
     closed_form_q,
     real_valued_log_ratio,
     real_valued_q,
 )
+from policysieve.theory.objective import (
+    Array,
+    ExplorationSolution,
+    check_objective,
+    sum_of_others,
+)
 
-__all__ = [
-    "ExplorationSolution",
-    "RealValuedSolution",
-    "closed_form",
-    "exploration_value",
-    "real_valued",
-    "second_tier",
-]
+__all__ = ["RealValuedSolution", "closed_form", "real_valued", "second_tier"]
 
 # Baselines that the second tier tries first, as u = -ln(1 - 2x): for many rewarded actions the
 # best x lies close to 1/2.

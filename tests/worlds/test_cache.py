@@ -3,7 +3,7 @@ from tempfile import gettempdir
 
 import pytest
 
-from policysieve.cache import cache_folder
+from policysieve.worlds.cache import cache_folder
 
 
 @pytest.fixture

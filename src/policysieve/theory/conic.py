@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from policysieve.cones import ConeProgramme
-from policysieve.exploration.objective import (
+from policysieve.theory.cones import ConeProgramme
+from policysieve.theory.objective import (
     Array,
     ExplorationSolution,
     check_objective,

@@ -7,18 +7,18 @@ import numpy as np
 import pytest
 
 from policysieve.errors import InvalidArgumentError
-from policysieve.exploration.solvers import (
-    closed_form,
-    exploration_value,
-    real_valued,
-    second_tier,
-)
 from policysieve.kernels.by_optimization import (
     closed_form_log_ratio,
     closed_form_log_ratios,
     closed_form_q,
     real_valued_log_ratio,
     real_valued_q,
+)
+from policysieve.theory.objective import exploration_value
+from policysieve.theory.solvers import (
+    closed_form,
+    real_valued,
+    second_tier,
 )
 from tests.oracles import by_optimization as oracle
 

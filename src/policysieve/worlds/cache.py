@@ -1,10 +1,11 @@
-"""Trained pools kept on disk.
+"""What is kept on disk because it can be fetched or made again: data sets, and trained pools.
 
 Pools are pickles, which run code when they are loaded. They are read from our own cache folder
 only; whoever can write to it can run code as whoever loads a pool.
 """
 
 import hashlib
+import os
 import pickle
 import zlib
 from collections.abc import Callable, Iterable
@@ -12,10 +13,21 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from policysieve.cache import cache_folder
 from policysieve.files import write_whole
 
-__all__ = ["kept_pool"]
+__all__ = ["cache_folder", "kept_pool"]
+
+
+def cache_folder() -> Path:
+    """Folder of the cache, which may not exist yet.
+
+    It is the environment variable ``POLICYSIEVE_CACHE``, else ``policysieve`` in
+    ``XDG_CACHE_HOME`` or in ``~/.cache``.
+    """
+    chosen = os.environ.get("POLICYSIEVE_CACHE")
+    if chosen:
+        return Path(chosen).expanduser()
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "policysieve"
 
 
 def kept_pool(key: Iterable[bytes], train: Callable[[], list[Any]]) -> list[Any]:

@@ -1,4 +1,4 @@
-"""Kernels of tables and trees, compiled and interpreted."""
+"""Weights on tables and trees, compiled and interpreted."""
 
 import copy
 
@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 import policysieve as ps
-from policysieve.kernels import tabular, trees
+from policysieve.kernels import trees, weights
 
 
 @pytest.mark.parametrize(
     ("module", "names", "policies"),
     [
         (
-            tabular,
+            weights,
             ("softmax", "tabular_add", "tabular_totals", "tabular_marginals"),
             ps.TabularPolicies(n_contexts=5, n_actions=3),
         ),
@@ -38,17 +38,17 @@ from policysieve.kernels import tabular, trees
 )
 def test_compiled_equals_interpreted(module, names, policies, monkeypatch):
     rng = np.random.default_rng(1)
-    contexts = np.arange(5) if module is tabular else rng.random((5, 2))
+    contexts = np.arange(5) if module is weights else rng.random((5, 2))
     x, a = rng.integers(5, size=20), rng.integers(3, size=20)
     steps = rng.random(20)
 
     def story():
-        weights = policies.start_weights()
+        state = policies.start_weights()
         for i in range(20):
-            weights.wait(i % 4)
-            weights.add(contexts[x[i : i + 1]], a[i : i + 1], steps[i : i + 1])
+            state.wait(i % 4)
+            state.add(contexts[x[i : i + 1]], a[i : i + 1], steps[i : i + 1])
         best = policies.best(contexts[x], a, steps)
-        marginals, totals = weights.marginals(contexts), weights.totals(contexts)
+        marginals, totals = state.marginals(contexts), state.totals(contexts)
         return copy.deepcopy((marginals, totals)), best.actions(contexts).tolist()
 
     (marginals, totals), best = story()
@@ -62,6 +62,6 @@ def test_compiled_equals_interpreted(module, names, policies, monkeypatch):
 
 def test_softmax_of_far_apart_weights():
     out = np.empty(3)
-    tabular.softmax(np.array([0.0, 5000.0, -5000.0]), out)
+    weights.softmax(np.array([0.0, 5000.0, -5000.0]), out)
     assert out[1] == pytest.approx(1)
     assert (out > 0).all()
