@@ -1,6 +1,7 @@
 """Design, collect, select as files."""
 
 import json
+import sys
 from copy import deepcopy
 from dataclasses import replace
 
@@ -287,7 +288,7 @@ def test_pieces_do_not_matter(case, tmp_path, monkeypatch):
     np.save(tmp_path / "contexts.npy", np.arange(20).repeat(10))
     found = []
     for batch in (1 << 16, 33):
-        monkeypatch.setattr("policysieve.cli.decide._BATCH", batch)
+        monkeypatch.setattr(sys.modules["policysieve.cli.decide"], "_BATCH", batch)
         out = tmp_path / f"{batch}.parquet"
         decide(folder, tmp_path / "contexts.npy", out, "--seed", 0)
         (made,) = LogFile(out).rounds()
