@@ -110,31 +110,34 @@ def test_counts_are_those_of_the_states():
     assert ledger._first > 0  # some were forgotten on the way
 
 
+class Counted(np.ndarray):
+    """States that count how many of them are looked at."""
+
+    seen = 0
+
+    def __getitem__(self, which):
+        part = np.asarray(self)[which]
+        Counted.seen += np.size(part)
+        return part
+
+
 def test_settling_costs_the_same_however_much_is_open(monkeypatch):
     """Rounds looked at by one tell, with ten and with a hundred thousand open ones."""
-    looked = []
+    states, looked = Ledger._states.fget, []
+    spy = property(lambda ledger: states(ledger).view(Counted))
     for n_open in (10, 100_000):
         ledger = Ledger()
         issue(ledger, 1)
         issue(ledger, n_open, kept=False)
         last = issue(ledger, 1)
         ledger.pending(0)
-        seen = []
-        states = Ledger._states.fget
-
-        class Counted(np.ndarray):
-            def __getitem__(self, which):
-                part = np.asarray(self)[which]
-                seen.append(np.size(part))  # noqa: B023
-                return part
-
+        Counted.seen = 0
         with monkeypatch.context() as patch:
-            spy = property(lambda self: states(self).view(Counted))  # noqa: B023
             patch.setattr(Ledger, "_states", spy)
             settle(ledger, last)
             assert ledger.ready(0) is None
             ledger.pending(0)
-        looked.append(sum(seen))
+        looked.append(Counted.seen)
     assert looked[0] == looked[1] < 10
 
 

@@ -33,8 +33,14 @@ class Events:
     """
 
     __slots__ = (
-        *("_columns", "actions", "answers", "n_actions", "n_rounds"),
-        *("propensities", "rewards", "rounds"),
+        "_columns",
+        "actions",
+        "answers",
+        "n_actions",
+        "n_rounds",
+        "propensities",
+        "rewards",
+        "rounds",
     )
 
     def __init__(
