@@ -1,9 +1,11 @@
 """What a log proves: importance-weighted estimates and the bounds around them."""
 
 from policysieve.evidence.accuracy import Accuracy, accuracy_from
-from policysieve.evidence.certificate import Certificate, Evidence
+from policysieve.evidence.certificate import Certificate
 from policysieve.evidence.estimates import Estimates, ValueIntervals
 from policysieve.evidence.events import Events, rewarded_events
+from policysieve.evidence.evidence import Evidence
+from policysieve.evidence.floored import FloorEvidence
 from policysieve.evidence.implicit import ImplicitEstimates, ImplicitEvidence, LeaderIntervals
 from policysieve.evidence.kinds import anytime_intervals, estimates_of, evidence_of
 from policysieve.evidence.record import Record
@@ -15,6 +17,7 @@ __all__ = [
     "Estimates",
     "Events",
     "Evidence",
+    "FloorEvidence",
     "ImplicitEstimates",
     "ImplicitEvidence",
     "LeaderIntervals",

@@ -8,7 +8,7 @@ however the leader was chosen: only the pairs (other policy, best policy) have t
 at least -reward_cap, and 0 for the leader itself.
 
 `empirical_bernstein` and `stitched` hold at all times at once, whatever the exploration learns: the
-propensities of a round and the ranges of a block only have to be fixed before it. `fixed` and
+propensities of a round and the range of a block only have to be fixed before it. `fixed` and
 `checkpoints` need independent rounds: an exploration that was fixed before the first of them.
 """
 
@@ -81,7 +81,7 @@ def empirical_bernstein(record: Record, leader: int, delta_each: float) -> Array
             seen = part.first
             mean = np.clip(total / seen, -cap, cap)
             squares = np.maximum(square - total**2 / seen, 0.0)
-        largest = part.ranges
+        largest = part.largest
         # As if one reward of the largest kind had been seen, in the time that it takes to see one.
         variance = (largest**2 + squares) / (seen + largest / cap)
         end = (seen + seen // 4) or _FIRST_MILESTONE
@@ -129,9 +129,9 @@ def stitched(record: Record, leader: int, delta_each: float) -> Array:
     total, square, weight = np.zeros((3, record.policies.n_policies))
     for part in _parts(record, []):
         z, zz = part.differences(leader)
-        total += z / part.ranges
-        square += zz / part.ranges**2
-        weight += part.n_rounds / part.ranges
+        total += z / part.largest
+        square += zz / part.largest**2
+        weight += part.n_rounds / part.largest
     boundary = stitched_boundary(square, level, scale=1.0, start=_START)
     return _limited(record, leader, (total - boundary) / weight)
 
@@ -177,9 +177,9 @@ def value_intervals(record: Record, delta: float) -> ValueIntervals:
     total, square, weight = np.zeros((3, n_policies))
     for part in _parts(record, []):
         r, rr = part.gains()
-        total += r / part.ranges
-        square += rr / part.ranges**2
-        weight += part.n_rounds / part.ranges
+        total += r / part.largest
+        square += rr / part.largest**2
+        weight += part.n_rounds / part.largest
     lower, upper = value_limits(total, square, weight, log_term)
     return ValueIntervals(total / weight, np.clip(lower, 0.0, cap), np.clip(upper, 0.0, cap))
 
@@ -203,12 +203,9 @@ class _Part:
     events: slice
 
     @property
-    def ranges(self) -> Array:
+    def largest(self) -> float:
         """Bound on R_i(pi) for every policy."""
-        block = self.block
-        if block.ranges is None:
-            return np.full(block.events.table.shape[1], block.largest)
-        return np.minimum(block.ranges, block.largest)
+        return self.block.largest
 
     def differences(self, leader: int) -> tuple[Array, Array]:
         """Sums of Z and of its squares."""
@@ -246,13 +243,14 @@ def _maurer_pontil(record: Record, leader: int, level: float, n: int) -> Array:
     """The bound of `fixed` from the first n rounds."""
     if n < 2:
         return _nothing_known(record, leader)
-    total, square, width = np.zeros((3, record.policies.n_policies))
+    total, square = np.zeros((2, record.policies.n_policies))
+    width = 0.0
     for part in _parts(record, [n]):
         if part.first < n:
             z, zz = part.differences(leader)
             total += z
             square += zz
-            width = np.maximum(width, part.ranges[leader] + part.ranges)
+            width = max(width, 2 * part.largest)
     variance = np.maximum(square - total**2 / n, 0.0) / (n - 1)
     log_term = log(2 / level)
     radius = np.sqrt(2 * variance * log_term / n) + 7 * width * log_term / (3 * (n - 1))

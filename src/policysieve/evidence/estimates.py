@@ -92,35 +92,35 @@ class Estimates:
 
     def __init__(self, n_policies: int) -> None:
         self.rounds = 0
-        self._total = np.zeros(n_policies)
-        self._square = np.zeros(n_policies)
+        self.totals = np.zeros(n_policies)
+        self.squares = np.zeros(n_policies)
 
     @property
     def leader(self) -> int:
         """The policy with the largest estimate, of equals the one with the lowest number."""
-        return int(self._total.argmax())
+        return int(self.totals.argmax())
 
     @property
     def values(self) -> npt.NDArray[np.float64]:
         """Estimate of each policy's expected reward; NaN before the first round."""
         if not self.rounds:
-            return np.full(len(self._total), np.nan)
-        return self._total / self.rounds
+            return np.full(len(self.totals), np.nan)
+        return self.totals / self.rounds
 
     @property
     def variances(self) -> npt.NDArray[np.float64]:
         """Sample variance of R_i(pi) for each policy; NaN before the second round."""
         n = self.rounds
         if n < 2:
-            return np.full(len(self._total), np.nan)
-        return np.maximum(self._square - self._total**2 / n, 0.0) / (n - 1)
+            return np.full(len(self.totals), np.nan)
+        return np.maximum(self.squares - self.totals**2 / n, 0.0) / (n - 1)
 
     def plus(self, events: Events) -> Self:
         """The estimates with the rounds behind these events, rewarded or not."""
         longer = copy(self)
         longer.rounds = self.rounds + events.n_rounds
         if len(events):
-            longer._total, longer._square = self._total.copy(), self._square.copy()
+            longer.totals, longer.squares = self.totals.copy(), self.squares.copy()
             longer._add(events)
         return longer
 
@@ -146,19 +146,19 @@ class Estimates:
 
     def merge(self, other: Self) -> Self:
         """The estimates with those of another part of the data."""
-        if len(other._total) != len(self._total):
+        if len(other.totals) != len(self.totals):
             raise InvalidArgumentError(
-                f"estimates of {len(self._total)} and {len(other._total)} policies do not add up"
+                f"estimates of {len(self.totals)} and {len(other.totals)} policies do not add up"
             )
         whole = copy(self)
         whole.rounds = self.rounds + other.rounds
-        whole._total, whole._square = self._total + other._total, self._square + other._square
+        whole.totals, whole.squares = self.totals + other.totals, self.squares + other.squares
         return whole
 
     def _add(self, events: Events) -> None:
         gains = events.gains
         cells = len(events.table) * events.n_actions
-        per_event = len(self._total) / _POLICIES_PER_CELL
+        per_event = len(self.totals) / _POLICIES_PER_CELL
         if gains.shape[1] == 1 and cells <= min(len(gains) * per_event, _MAX_CELLS):
             self._add_by_cell(events, gains[:, 0], cells)
             return
@@ -168,8 +168,8 @@ class Estimates:
             events.actions,
             gains,
             events.n_actions,
-            self._total,
-            self._square,
+            self.totals,
+            self.squares,
         )
 
     def _add_by_cell(self, events: Events, gains: npt.NDArray[np.float64], cells: int) -> None:
@@ -179,4 +179,4 @@ class Estimates:
         n = sum_by_cell(events.rows, events.actions[:, 0], gains, events.n_actions, sums, used)
         used = used[:n]
         rows, actions = np.divmod(used, events.n_actions)
-        add_cells(events.table, rows, actions, sums[used], self._total, self._square)
+        add_cells(events.table, rows, actions, sums[used], self.totals, self.squares)

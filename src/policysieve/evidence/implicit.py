@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from policysieve.checks import as_rewards
-from policysieve.evidence.betting import TOLERANCE, stakes_for
-from policysieve.evidence.certificate import Certificate
+from policysieve.evidence.betting import log_prior, stakes_for
+from policysieve.evidence.certificate import TOLERANCE, Certificate
 from policysieve.evidence.classical import value_limits
 from policysieve.evidence.estimates import ValueIntervals
 from policysieve.evidence.events import Events, rewarded_events
@@ -162,8 +162,9 @@ class ImplicitEvidence:
     The betting certificate of `Evidence`, one stake at a time. For a leader and a stake, the
     log-wealth against pi is a constant less a loss for each rewarded round that pi agrees with. So
     the hardest rival is the best policy of the class for those losses as weights, and the leader is
-    certified when for some stake even that rival reaches ln|Pi| + ln(stakes/delta)
-    (docs/maths.md, "Certificates through the best rival"). Only rewarded rounds are kept.
+    certified when for some stake with a share p of the capital even that rival reaches
+    ln|Pi| + ln(1/(p delta)) (docs/maths.md, "Certificates through the best rival"). Only rewarded
+    rounds are kept.
 
     Parameters
     ----------
@@ -185,18 +186,19 @@ class ImplicitEvidence:
         """Rounds taken in."""
         return self.estimates.rounds
 
-    def add(self, log: Log, *, floor: float, answers: Answers | None = None) -> None:
+    def add(self, log: Log, *, floor: float | None, answers: Answers | None = None) -> None:
         """Take in the next rounds, in the order of their decisions; all or nothing.
 
         Parameters
         ----------
         log : Log
-        floor : float
-            Smallest propensity that any action could have in these rounds, fixed before them.
+        floor : float or None
+            Smallest propensity that any action could have in these rounds, fixed before them. None
+            if it is not known: then nothing is proved, now or later.
         answers : Answers, optional
             The contexts, checked.
         """
-        smallest = check_floor(log, floor)
+        smallest = 0.0 if floor is None else check_floor(log, floor)
         as_rewards(log.rewards, len(log), log.slate_size, self.problem.sparsity)
         events = rewarded_events(log, self.policies, answers)
         record = self.record.plus(events, floor=smallest)
@@ -208,9 +210,9 @@ class ImplicitEvidence:
         leader = self.estimates.leader
         method, threshold, certified = "none", np.inf, False
         find_bound = partial(float, problem.reward_cap)
-        if self.policies.exact and log_size is not None:
+        if self.policies.exact and log_size is not None and self.record.has_floor:
             method = "betting"
-            threshold = log_size + log(len(self._stakes) / problem.delta)
+            threshold = log_size + log(1 / problem.delta)
             wealth = _RivalWealth(
                 self.policies, leader, self.estimates.events, self._stakes, self.record.blocks
             )
@@ -255,8 +257,12 @@ def leader_intervals(
         value = _estimate(events, chosen, record.rounds)
         return LeaderIntervals(value, np.zeros(1), np.full(1, cap), chosen, cap)
     hits = events.hits(chosen)
-    weight = np.array([sum(block.events.n_rounds / block.largest for block in record.blocks)])
-    shares = events.gains / _largest(record.blocks)  # Y, at most one
+    # Without a floor there is no range: then gains count as they are, and only from below.
+    largest = _largest(record.blocks) if record.has_floor else np.ones(len(events.gains))
+    weight = np.array([record.rounds])
+    if record.has_floor:
+        weight = np.array([sum(b.events.n_rounds / b.largest for b in record.blocks)])
+    shares = events.gains / largest  # Y, at most one
     total = np.array([shares[hits].sum()])
     values = total / weight if record.rounds else np.full(1, np.nan)
     if not record.rounds or policies.log_size is None:
@@ -265,7 +271,9 @@ def leader_intervals(
     square = np.array([(shares[hits] ** 2).sum()])
     lower, upper = value_limits(total, square, weight, log_term)
     best_upper = cap
-    if policies.exact:
+    if not record.has_floor:
+        upper = np.full(1, cap)
+    elif policies.exact:
         most: list[Array] = []
         for powers in (shares, shares**2):
             best = policies.best(events.contexts, events.actions, powers)
@@ -300,7 +308,8 @@ class _RivalWealth:
         stakes: Array,
         blocks: Sequence[Block],
     ) -> None:
-        self._policies, self._stakes = policies, stakes
+        self._policies = policies
+        self._stakes = dict(zip(stakes.tolist(), log_prior(len(stakes)).tolist(), strict=True))
         self._events = events
         self._ranges = _largest(blocks)
         self._own = np.where(self._events.hits(leader), self._events.gains, 0.0)
@@ -308,14 +317,15 @@ class _RivalWealth:
         self._quiet_ranges = np.array([block.largest for block in blocks])
 
     def smallest(self, epsilon: float, stake: float) -> float:
-        """Min over pi of ln prod_i (1 + lam_i (Z_i + eps)), lam_i = stake/B_i."""
+        """Min over pi of ln p prod_i (1 + lam_i (Z_i + eps)), lam_i = stake/B_i."""
         events, lam = self._events, stake / self._ranges
         missed = np.log1p(lam * (self._own + epsilon))
         hit = np.log1p(lam * (self._own - events.gains + epsilon))
         losses = np.maximum(missed - hit, 0.0)
         rival = self._policies.best(events.contexts, events.actions, losses)
         quiet = self._quiet @ np.log1p(stake / self._quiet_ranges * epsilon)
-        return float(quiet + missed.sum() - losses[events.hits(rival)].sum())
+        earned = quiet + missed.sum() - losses[events.hits(rival)].sum()
+        return float(self._stakes[stake] + earned)
 
     def passes(self, epsilon: float, threshold: float) -> bool:
         """Whether for some stake all of the class reaches the threshold."""

@@ -1,17 +1,27 @@
 """What differs between lists and classes that cannot be listed, chosen here and nowhere else."""
 
-from typing import Any
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Literal
 
 from policysieve.errors import InvalidArgumentError
-from policysieve.evidence.certificate import Evidence, Method
 from policysieve.evidence.classical import value_intervals
 from policysieve.evidence.estimates import Estimates, ValueIntervals
+from policysieve.evidence.evidence import Decider, Evidence
+from policysieve.evidence.floored import FloorEvidence, FloorMethod
 from policysieve.evidence.implicit import ImplicitEstimates, ImplicitEvidence, leader_intervals
 from policysieve.evidence.record import Record
+from policysieve.evidence.unproved import UnprovedEvidence
+from policysieve.log import Log, LogFile
 from policysieve.policies import ImplicitPolicies, Policies, PolicyClass
 from policysieve.problem import Problem
 
-__all__ = ["anytime_intervals", "estimates_of", "evidence_of"]
+__all__ = ["AnyEvidence", "Method", "anytime_intervals", "default_method", "estimates_of", "evidence_of"]
+
+Method = Literal["capped"] | FloorMethod
+"""How to prove: by capped scores, or with a floor under all propensities."""
+
+AnyEvidence = Evidence | FloorEvidence | ImplicitEvidence | UnprovedEvidence
 
 
 def estimates_of(policies: PolicyClass) -> Estimates | ImplicitEstimates:
@@ -22,22 +32,62 @@ def estimates_of(policies: PolicyClass) -> Estimates | ImplicitEstimates:
     return ImplicitEstimates(policies)
 
 
+def default_method(
+    log: Log | LogFile, policies: PolicyClass, floor: float | None, exploration: Decider | None
+) -> Method | None:
+    """The sharpest proof that can be had from what is known of the propensities, if there is one."""
+    full = exploration is not None or log.layout.has_distributions
+    if full and isinstance(policies, Policies):
+        return "capped"
+    return None if floor is None else "betting"
+
+
 def evidence_of(
     policies: PolicyClass,
     problem: Problem,
     *,
-    method: Method = "betting",
-    declared_rounds: int | None = None,
-) -> Evidence | ImplicitEvidence:
-    """Evidence before the first round."""
-    if isinstance(policies, Policies):
-        return Evidence(policies, problem, method=method, declared_rounds=declared_rounds)
-    if method != "betting":
+    method: Method | None,
+    floor: float | None,
+    exploration: Decider | None,
+    declared_rounds: int,
+    memory_limit: int,
+) -> tuple[AnyEvidence, Callable[[Log], None]]:
+    """Evidence before the first round, and how to add rounds of which so much is known.
+
+    Parameters
+    ----------
+    policies, problem
+    method : str or None
+        How to prove; None to prove nothing.
+    floor, exploration
+        Of all rounds, if known.
+    declared_rounds : int
+        For ``"fixed"``.
+    memory_limit : int
+        For ``"capped"``.
+    """
+    if isinstance(policies, ImplicitPolicies):
+        if method not in (None, "betting"):
+            raise InvalidArgumentError(
+                f'method must be "betting" for a class that cannot be listed, got {method!r}'
+            )
+        implicit = ImplicitEvidence(policies, problem)
+        return implicit, partial(implicit.add, floor=floor)
+    assert isinstance(policies, Policies)
+    if method is None:
+        unproved = UnprovedEvidence(policies, problem)
+        return unproved, unproved.add
+    if method == "capped":
+        evidence = Evidence(policies, problem, memory_limit=memory_limit)
+        return evidence, partial(evidence.add, exploration=exploration)
+    if floor is None:
         raise InvalidArgumentError(
-            f'method must be "betting" for a class that cannot be listed, got {method!r}'
+            f"method={method!r} needs floor, the smallest propensity that any action could have "
+            "had in any round: one that was possible and not met would make its proof false"
         )
-    assert isinstance(policies, ImplicitPolicies)
-    return ImplicitEvidence(policies, problem)
+    declared = declared_rounds if method == "fixed" else None
+    floored = FloorEvidence(policies, problem, method=method, declared_rounds=declared)
+    return floored, partial(floored.add, floor=floor)
 
 
 def anytime_intervals(record: Record, policy: Any = None) -> ValueIntervals:

@@ -1,10 +1,10 @@
-"""What evidence keeps: the rewarded events, in blocks with the range that was fixed before them."""
+"""What evidence keeps: the rewarded events, in blocks with the floor that was fixed before them."""
 
 from dataclasses import dataclass, replace
+from math import inf
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from policysieve.checks import number
 from policysieve.errors import InvalidArgumentError
@@ -26,15 +26,11 @@ class Block:
     events : Events
         The rewarded rounds.
     largest : float
-        Bound B on R_i(pi) for every policy: reward_cap / floor.
-    ranges : float array of shape (n_policies,), or None
-        Smaller bounds B_pi, one for each policy, where the exploration followed policies with known
-        shares.
+        Bound B on R_i(pi) for every policy: reward_cap / floor, infinite if that is not known.
     """
 
     events: Events
     largest: float
-    ranges: npt.NDArray[np.float64] | None = None
 
 
 class Place(NamedTuple):
@@ -54,7 +50,7 @@ class Record:
     policies : PolicyClass
     problem : Problem
     blocks : tuple of Block
-        Neighbours have different ranges.
+        Neighbours have different floors.
     rounds : int
     """
 
@@ -63,9 +59,7 @@ class Record:
     blocks: tuple[Block, ...] = ()
     rounds: int = 0
 
-    def plus(
-        self, events: Events, *, floor: float, ranges: npt.NDArray[np.float64] | None = None
-    ) -> Self:
+    def plus(self, events: Events, *, floor: float) -> Self:
         """The record with the next rounds.
 
         Parameters
@@ -73,18 +67,20 @@ class Record:
         events : Events
         floor : float
             Smallest propensity with which any item could be shown in these rounds, fixed before
-            their contexts were seen.
-        ranges : float array of shape (n_policies,), optional
-            Bounds on R_i(pi) where they are smaller than reward_cap / floor. They are taken on
-            trust: check that they follow from the exploration.
+            their contexts were seen; 0 if it is not known.
         """
-        blocks, largest = self.blocks, self.problem.reward_cap / floor
+        blocks, largest = self.blocks, self.problem.reward_cap / floor if floor else inf
         last = blocks[-1] if blocks else None
-        if last is not None and last.largest == largest and _same(last.ranges, ranges):
+        if last is not None and last.largest == largest:
             blocks = (*blocks[:-1], replace(last, events=last.events.plus(events)))
         else:
-            blocks = (*blocks, Block(events, largest, ranges))
+            blocks = (*blocks, Block(events, largest))
         return replace(self, blocks=blocks, rounds=self.rounds + events.n_rounds)
+
+    @property
+    def has_floor(self) -> bool:
+        """Whether propensities of all rounds are known to be bounded from below."""
+        return all(block.largest < inf for block in self.blocks)
 
     @property
     def n_events(self) -> int:
@@ -126,7 +122,3 @@ def check_floor(log: Log, floor: float) -> float:
         )
     return smallest
 
-
-def _same(one: npt.NDArray[np.float64] | None, other: npt.NDArray[np.float64] | None) -> bool:
-    """Whether ranges are equal; of a copy that travelled, number by number."""
-    return one is other or (one is not None and other is not None and np.array_equal(one, other))

@@ -11,10 +11,11 @@ import numpy.typing as npt
 
 from policysieve.checks import number
 from policysieve.errors import InvalidArgumentError
-from policysieve.evidence.certificate import Certificate, Method
+from policysieve.evidence.certificate import Certificate
 from policysieve.evidence.estimates import ValueIntervals
 from policysieve.evidence.events import check_log_fits
-from policysieve.evidence.kinds import evidence_of
+from policysieve.evidence.evidence import MEMORY_LIMIT, Decider
+from policysieve.evidence.kinds import Method, default_method, evidence_of
 from policysieve.evidence.record import check_floor
 from policysieve.evidence.weights import Mass
 from policysieve.log import AnyLog, Log, LogFile, open_log
@@ -44,8 +45,8 @@ class Selection(Reported):
         the selected one only if the class cannot be listed.
     certificate : Certificate
     problem : Problem
-    floor : float
-        Smallest propensity that the certificate counts on.
+    floor : float or None
+        Smallest propensity that the certificate counts on; None if it needs none, or there is none.
     """
 
     policy: int | Policy
@@ -53,7 +54,7 @@ class Selection(Reported):
     intervals: ValueIntervals = field(repr=False)
     certificate: Certificate
     problem: Problem
-    floor: float
+    floor: float | None
 
     @property
     def values(self) -> npt.NDArray[np.float64]:
@@ -91,10 +92,7 @@ class Selection(Reported):
         proof, problem = self.certificate, self.problem
         sure = f"With probability at least {1 - problem.delta:g}"
         if proof.method == "none":
-            return (
-                f"Nothing is proved: {self.policy_name} has the largest estimate that was found, "
-                "but the best of this class can only be searched for, or its size is not known."
-            )
+            return f"Nothing is proved: {self._why_not}"
         if proof.suboptimality_bound >= problem.reward_cap and not proof.certified:
             return (
                 f"{proof.rounds:,} rounds prove nothing yet: {self.policy_name} has the largest "
@@ -108,8 +106,32 @@ class Selection(Reported):
         )
         return (
             f"{sure}, no policy is better than {self.policy_name} by more than "
-            f"{proof.suboptimality_bound:.4g} ({verdict} epsilon {problem.epsilon:g}), provided "
-            f"that no action's propensity could be below {self.floor:.4g}{eliminated}."
+            f"{proof.suboptimality_bound:.4g} ({verdict} epsilon {problem.epsilon:g})"
+            f"{self._premise}{eliminated}."
+        )
+
+    @property
+    def _premise(self) -> str:
+        if self.floor is None:
+            return ""
+        return f", provided that no action's propensity could be below {self.floor:.4g}"
+
+    @property
+    def _why_not(self) -> str:
+        """Why nothing is proved, and what to do about it."""
+        leading = f"{self.policy_name} has the largest estimate"
+        if isinstance(self.policy, Policy) and self.floor is not None:
+            return (
+                f"{leading} that was found, but the best of this class can only be searched for, "
+                "or its size is not known."
+            )
+        full = "" if isinstance(self.policy, Policy) else (
+            ", or the exploration that decided (--design), or log the propensities of all actions"
+        )
+        return (
+            f"{leading}, but only the propensities of shown actions are known, and smaller ones "
+            "may not have been met. Give the smallest that any action could have had as floor"
+            f"{full}."
         )
 
     def leaders(self, count: int = 10) -> list[dict[str, Any]]:
@@ -135,11 +157,18 @@ def select(
     policies: AnyPolicies,
     problem: Problem,
     *,
-    method: Method = "betting",
+    method: Method | None = None,
     floor: float | None = None,
+    exploration: Decider | None = None,
+    memory_limit: int = MEMORY_LIMIT,
     track: Callable[[Iterable[Log]], Iterable[Log]] = iter,
 ) -> Selection:
     """Choose the best policy from a log whose propensities were fixed before each round.
+
+    What is proved depends on what is known of the propensities: of all actions, from the log's
+    distributions or from the exploration that decided (the sharpest, by capped scores); at least of
+    shown ones, with a declared floor under all; or neither, and then policies are estimated, and
+    nothing is certified.
 
     Parameters
     ----------
@@ -148,12 +177,17 @@ def select(
         so they may be larger than memory.
     policies, problem
         They must fit the log; at least two policies.
-    method : str
-        As for `Evidence`. ``"fixed"`` takes the length of the log as the declared number of rounds.
-        A class that cannot be listed has ``"betting"`` only.
+    method : str, optional
+        By default ``"capped"`` where all propensities are known, else ``"betting"`` with a floor;
+        or one of ``"empirical_bernstein"``, ``"stitched"``, ``"fixed"`` and ``"checkpoints"``, as
+        for `FloorEvidence`. ``"fixed"`` takes the length of the log as the declared number of
+        rounds. A class that cannot be listed has ``"betting"`` only.
     floor : float, optional
-        Smallest propensity that any item could have had in any round. By default the smallest in
-        the log, which is right if the log has met it.
+        Smallest propensity that any item could have had in any round.
+    exploration : Exploration, optional
+        What decided all rounds of the log.
+    memory_limit : int
+        Bytes of rounds to keep for ``"capped"``, as `Evidence` has it.
     track : callable
         Wraps the loop over pieces, for instance to show progress.
 
@@ -161,20 +195,28 @@ def select(
     ------
     InvalidArgumentError
         If the log is empty, does not fit, shows no exploration at all, or has propensities that
-        cannot be probabilities of being shown.
+        cannot be probabilities of being shown, or not those of the exploration.
     FileNotFoundError, FileFormatError
         As `LogFile` has it, and if a reward is missing.
     """
     log = open_log(log)
     if not len(log):
         raise InvalidArgumentError("log must have at least one round, got none")
-    declared = len(log) if method == "fixed" else None
-    evidence = evidence_of(policies, problem, method=method, declared_rounds=declared)
     if floor is not None:
         floor = number("floor", floor, above=0, below=1, closed=True)
-    used = _check_propensities(log, policies, floor, problem.delta)
+    method = method or default_method(log, policies, floor, exploration)
+    evidence, add = evidence_of(
+        policies,
+        problem,
+        method=method,
+        floor=floor,
+        exploration=exploration,
+        declared_rounds=len(log),
+        memory_limit=memory_limit,
+    )
+    _check_propensities(log, policies, floor, problem.delta, covers=method != "capped")
     for piece in track(log.pieces()):
-        evidence.add(piece, floor=used)
+        add(piece)
     certificate, intervals = evidence.certificate(), evidence.intervals()
     leader = certificate.leader
     return Selection(
@@ -183,18 +225,24 @@ def select(
         intervals=intervals,
         certificate=certificate,
         problem=problem,
-        floor=used,
+        floor=None if method == "capped" else floor,
     )
 
 
 def _check_propensities(
-    log: Log | LogFile, policies: AnyPolicies, floor: float | None, delta: float
-) -> float:
-    """The smallest propensity, given or met, if all actions could be shown with it.
+    log: Log | LogFile,
+    policies: AnyPolicies,
+    floor: float | None,
+    delta: float,
+    *,
+    covers: bool,
+) -> None:
+    """Raise unless propensities can be right and, if it has to, the log covers all actions.
 
-    The cheap part of `check_log`, and what the certificate's own assumption adds to it: K actions
-    of at least the floor have propensities that sum to m, and one of them stays unseen for n rounds
-    with probability at most K (1 - floor)^n (docs/maths.md, "Health of a log").
+    The cheap part of `check_log`, and what a floor adds to it: K actions of at least the floor have
+    propensities that sum to m, and one of them stays unseen for n rounds with probability at most
+    K (1 - floor)^n (docs/maths.md, "Health of a log"). Without one, the smallest propensity that
+    was met takes its place.
     """
     n_actions, slate_size = policies.n_actions, policies.slate_size
     mass, shown = Mass(slate_size), np.zeros(n_actions, dtype=np.int64)
@@ -210,21 +258,8 @@ def _check_propensities(
             "policies that disagree with it; log some rounds with randomised actions"
         )
     used = mass.smallest if floor is None else min(floor, mass.smallest)
-    never = np.flatnonzero(shown == 0)
-    if len(never) and log1p(-used) * mass.rounds <= ln(delta / n_actions):
-        raise InvalidArgumentError(
-            f"the log does not cover all actions: action {never[0]} was never shown in "
-            f"{mass.rounds:,} rounds, which cannot be if its propensity is at least {used:.3g}; "
-            "leave out policies that show it and number the others' actions without it, or give "
-            f"the smallest propensity that it could have had as floor; {_ADVICE}"
-        )
-    if n_actions * used > _ROUNDING * slate_size:
-        raise InvalidArgumentError(
-            f"the log does not cover all actions: {n_actions} actions with propensities of at "
-            f"least {mass.smallest:.3g}, the smallest in the log, would sum to more than "
-            f"{slate_size}; if the log is too short to have met the smallest propensity possible, "
-            f"give that as floor; {_ADVICE}"
-        )
+    if covers:
+        _check_covered(mass, shown, used, delta)
     weight = mass.mean(n_actions, _SURE, floor=used)
     found = f"{mass.total / mass.rounds:.3g}"
     if weight.lower[0] > 1:
@@ -234,10 +269,31 @@ def _check_propensities(
             f"{found}; for slates, give the probability that each item is in the slate, not that "
             f"of the whole slate; {_ADVICE}"
         )
-    if weight.upper[0] < 1:
+    if covers and weight.upper[0] < 1:
         raise InvalidArgumentError(
             "the log does not cover all actions: over the log, the sum of 1/propensity over the "
             f"shown items should be {n_actions} on average, got {found}; policies that show what "
             f"the log never or hardly ever shows cannot be compared with others; {_ADVICE}"
         )
-    return used
+
+
+def _check_covered(
+    mass: Mass, shown: npt.NDArray[np.int64], smallest: float, delta: float
+) -> None:
+    """Raise if actions were shown too seldom for a smallest propensity."""
+    n_actions, slate_size = len(shown), mass.slate_size
+    never = np.flatnonzero(shown == 0)
+    if len(never) and log1p(-smallest) * mass.rounds <= ln(delta / n_actions):
+        raise InvalidArgumentError(
+            f"the log does not cover all actions: action {never[0]} was never shown in "
+            f"{mass.rounds:,} rounds, which cannot be if its propensity is at least {smallest:.3g}; "
+            "leave out policies that show it and number the others' actions without it, or give "
+            f"the smallest propensity that it could have had as floor; {_ADVICE}"
+        )
+    if n_actions * smallest > _ROUNDING * slate_size:
+        raise InvalidArgumentError(
+            f"the log does not cover all actions: {n_actions} actions with propensities of at "
+            f"least {mass.smallest:.3g}, the smallest in the log, would sum to more than "
+            f"{slate_size}; if the log is too short to have met the smallest propensity possible, "
+            f"give that as floor; {_ADVICE}"
+        )

@@ -1,12 +1,12 @@
 """Log-wealth of bets that a leader is not much worse than each other policy.
 
-Legend (docs/maths.md, "Betting"): P policies, G bets, Z = R(leader) - R(pi), lam = bet. wealth
-(P, E, G) holds, for each policy, each of E values of epsilon and each bet, the log-wealth beyond
-what every policy of its range level has, which is in common (L, E, G). level[p] numbers the ranges.
+Legend (docs/maths.md, "Betting"): P policies, G bets lam, Z = R(leader) - R(pi). wealth (P, E, G)
+holds, for each policy, each of E values of epsilon and each bet, the log-wealth beyond what every
+policy has, which is in common (E, G).
 """
 
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, NamedTuple
+from typing import Any
 
 import numba as nb
 import numpy as np
@@ -22,21 +22,12 @@ _WIDE = 20_000  # policies, and
 _MANY = 16  # events, from which on threads pay
 
 
-class Bets(NamedTuple):
-    """Bets lam (L, G) of each range level, the level of each policy (P,), and values of epsilon."""
-
-    lam: Array
-    level: Array
-    epsilons: Array
-
-
 @nb.njit(cache=True, nogil=True)
 def _log_factors(z, lam, epsilons, out):
-    """out[l, e, g] = ln(1 + lam[l, g] (z + epsilons[e]))."""
-    for level in range(lam.shape[0]):
-        for e in range(len(epsilons)):
-            for g in range(lam.shape[1]):
-                out[level, e, g] = np.log1p(lam[level, g] * (z + epsilons[e]))
+    """out[e, g] = ln(1 + lam[g] (z + epsilons[e]))."""
+    for e in range(len(epsilons)):
+        for g in range(len(lam)):
+            out[e, g] = np.log1p(lam[g] * (z + epsilons[e]))
 
 
 @nb.njit(cache=True, nogil=True)
@@ -49,7 +40,6 @@ def _bet_on_tile(
     own,
     only,
     lam,
-    level,
     epsilons,
     missed,
     hit,
@@ -69,7 +59,7 @@ def _bet_on_tile(
                 p = hits[h]
                 for e in range(E):
                     for g in range(G):
-                        wealth[p, e, g] += hit[i, level[p], e, g]
+                        wealth[p, e, g] += hit[i, e, g]
             continue
         for k in range(actions.shape[1]):
             gain[actions[i, k]] = gains[i, k]
@@ -78,18 +68,17 @@ def _bet_on_tile(
             for k in range(m):
                 other += gain[row[p - first, k]]
             if other > 0.0:
-                at = level[p]
                 for e in range(E):
                     for g in range(G):
-                        factor = np.log1p(lam[at, g] * (own[i] - other + epsilons[e]))
-                        wealth[p, e, g] += factor - missed[i, at, e, g]
+                        factor = np.log1p(lam[g] * (own[i] - other + epsilons[e]))
+                        wealth[p, e, g] += factor - missed[i, e, g]
         for k in range(actions.shape[1]):
             gain[actions[i, k]] = 0.0
 
 
 @nb.njit(cache=True, nogil=True)
 def bet_piece(
-    table, rows, actions, gains, K, leader, lam, level, epsilons, common, wealth, first, last
+    table, rows, actions, gains, K, leader, lam, epsilons, common, wealth, first, last
 ):
     """`bet_on_events` for the policies first..last-1; common is this piece's own copy.
 
@@ -97,9 +86,8 @@ def bet_piece(
     cache meanwhile.
     """
     n, m = len(rows), table.shape[2]
-    L, G = lam.shape
-    E = len(epsilons)
-    missed, hit = np.empty((_RUN, L, E, G)), np.empty((_RUN, L, E, G))
+    E, G = len(epsilons), len(lam)
+    missed, hit = np.empty((_RUN, E, G)), np.empty((_RUN, E, G))
     own, only = np.empty(_RUN), np.empty(_RUN, np.int64)
     gain = np.zeros(K)
     hits = np.empty(_TILE, np.int32)
@@ -130,7 +118,6 @@ def bet_piece(
                 own,
                 only,
                 lam,
-                level,
                 epsilons,
                 missed,
                 hit,
@@ -141,21 +128,6 @@ def bet_piece(
             )
 
 
-@nb.njit(cache=True, nogil=True)
-def log_mean_wealth(common, level, wealth, out):
-    """Ln of the mean over bets of exp(common + wealth), into out (P, E)."""
-    P, E, G = wealth.shape
-    for p in range(P):
-        for e in range(E):
-            top = -np.inf
-            for g in range(G):
-                top = max(top, wealth[p, e, g] + common[level[p], e, g])
-            total = 0.0
-            for g in range(G):
-                total += np.exp(wealth[p, e, g] + common[level[p], e, g] - top)
-            out[p, e] = top + np.log(total / G)
-
-
 def bet_on_events(
     table: Array,
     rows: Array,
@@ -163,7 +135,8 @@ def bet_on_events(
     gains: Array,
     n_actions: int,
     leader: int,
-    bets: Bets,
+    lam: Array,
+    epsilons: Array,
     common: Array,
     wealth: Array,
 ) -> None:
@@ -180,7 +153,7 @@ def bet_on_events(
 
     def bet(k: int) -> None:
         own = common if k == 0 else start.copy()
-        bet_piece(*events, leader, *bets, own, wealth, edges[k], edges[k + 1])
+        bet_piece(*events, leader, lam, epsilons, own, wealth, edges[k], edges[k + 1])
 
     if pieces == 1:
         bet(0)

@@ -239,9 +239,9 @@ def _systematic(u, allowed, size, pi, out):
 
 @nb.njit(cache=True, nogil=True)
 def sieve_slates(
-    u, gamma, K, table, rows, survivors, need, support, shares, accept, alias, slates, propensities
+    u, gamma, K, table, rows, survivors, need, votes, accept, alias, slates, propensities
 ):
-    """Slates of the Sieve: by need among what survivors show, mixed with a policy of a design.
+    """Slates of the Sieve: by need among what survivors show, mixed with a survivor drawn by vote.
 
     Fill slates and propensities (n, m), W = gamma pi(x, j) + (1-gamma) Q(x, j), from u (n, 3): a
     coin, the policy, the items.
@@ -252,45 +252,29 @@ def sieve_slates(
     for i in range(n):
         row = table[rows[i]]
         size = _inclusion(row, survivors, need, i, seen, allowed, pi)
-        _followed(row, support, shares, q)
+        _followed(row, survivors, votes, q)
         if u[i, 0] < gamma:
             _systematic(u[i, 2], allowed, size, pi, slates[i])
         else:
             k = _by_alias(u[i, 1], accept, alias)
             for j in range(m):
-                slates[i, j] = row[support[k], j]
+                slates[i, j] = row[survivors[k], j]
         for j in range(m):
             a = slates[i, j]
             propensities[i, j] = min(gamma * pi[a] + (1.0 - gamma) * q[a], 1.0)
 
 
 @nb.njit(cache=True, nogil=True)
-def sieve_propensities(gamma, K, table, rows, survivors, need, support, shares, actions, out):
-    """W of the items actions (n, m') into out (n, m'); 0 where no survivor shows them."""
+def sieve_propensities(gamma, table, rows, survivors, need, votes, out):
+    """W of all items into out (n, K); 0 where no survivor shows them."""
+    K = out.shape[1]
     seen, allowed = np.full(K, -1, np.int64), np.empty(K, np.int64)
     pi, q = np.zeros(K), np.zeros(K)
     for i in range(len(rows)):
         row = table[rows[i]]
-        _inclusion(row, survivors, need, i, seen, allowed, pi)
-        _followed(row, support, shares, q)
-        for j in range(actions.shape[1]):
-            a = actions[i, j]
-            out[i, j] = gamma * pi[a] + (1.0 - gamma) * q[a] if seen[a] == i else 0.0
-
-
-@nb.njit(cache=True, nogil=True)
-def smallest_propensities(gammas, K, table, rows, survivors, need, support, shares, out):
-    """The smallest W of what each survivor shows at any of the rows, into out (S, G), G gammas."""
-    m, G = table.shape[2], len(gammas)
-    seen, allowed = np.full(K, -1, np.int64), np.empty(K, np.int64)
-    pi, q = np.zeros(K), np.zeros(K)
-    out[:] = 1.0
-    for i in range(len(rows)):
-        row = table[rows[i]]
-        _inclusion(row, survivors, need, i, seen, allowed, pi)
-        _followed(row, support, shares, q)
-        for k in range(len(survivors)):
-            for j in range(m):
-                a = row[survivors[k], j]
-                for g in range(G):
-                    out[k, g] = min(out[k, g], gammas[g] * pi[a] + (1.0 - gammas[g]) * q[a])
+        size = _inclusion(row, survivors, need, i, seen, allowed, pi)
+        _followed(row, survivors, votes, q)
+        out[i] = 0.0
+        for k in range(size):
+            a = allowed[k]
+            out[i, a] = min(gamma * pi[a] + (1.0 - gamma) * q[a], 1.0)

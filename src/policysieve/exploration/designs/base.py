@@ -62,12 +62,7 @@ class Exploration(ABC):
     @property
     @abstractmethod
     def floor(self) -> float:
-        """Smallest propensity that an item can have, for `Evidence`."""
-
-    @property
-    def ranges(self) -> Array | None:
-        """Largest importance-weighted reward of each policy, where it is known to be smaller."""
-        return None
+        """Smallest propensity that an item can have, for `FloorEvidence`."""
 
     def ask(self, contexts: Any, *, rng: Any = None) -> Decisions:
         """Decide what to show at the contexts, and with which propensities.

@@ -104,15 +104,6 @@ class MixtureExploration(MixedExploration):
         object.__setattr__(self, "shares", shares)
 
     @cached_property
-    def ranges(self) -> Array:
-        """Largest importance-weighted reward of each policy, for `Evidence`."""
-        followed = np.zeros(self.policies.n_policies)
-        followed[self.support] = self.shares
-        ranges = self.problem.reward_cap / (self.floor + (1 - self.mixing) * followed)
-        ranges.flags.writeable = False
-        return np.asarray(ranges)
-
-    @cached_property
     def _alias(self) -> tuple[Array, npt.NDArray[np.int32]]:
         return alias_of(self.shares)
 

@@ -36,16 +36,20 @@ def checked_numbers(name: str, numbers: Any, policies: PolicyClass) -> npt.NDArr
 
 
 def checked_shares(
-    support: Any, shares: Any, policies: PolicyClass
+    support: Any,
+    shares: Any,
+    policies: PolicyClass,
+    *,
+    names: tuple[str, str] = ("support", "shares"),
 ) -> tuple[npt.NDArray[np.int32], Array]:
     """Policies and their shares, which are not negative and sum to one, or raise."""
-    numbers = checked_numbers("support", support, policies)
+    numbers = checked_numbers(names[0], support, policies)
     if not len(numbers):
-        raise InvalidArgumentError("support must hold at least one policy, got none")
-    parts = frozen_array("shares", shares, np.float64, len(numbers))
+        raise InvalidArgumentError(f"{names[0]} must hold at least one policy, got none")
+    parts = frozen_array(names[1], shares, np.float64, len(numbers))
     if parts.min() < 0 or abs(parts.sum() - 1) > _SUM_SLACK:
         raise InvalidArgumentError(
-            f"shares must not be negative and sum to one, got {parts.min():g} at least and "
+            f"{names[1]} must not be negative and sum to one, got {parts.min():g} at least and "
             f"{parts.sum():g} in all"
         )
     return numbers, parts

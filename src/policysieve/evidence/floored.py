@@ -1,0 +1,220 @@
+"""Evidence where only the propensities of shown actions are known, and a floor under all."""
+
+from collections.abc import Callable
+from functools import partial
+from math import log
+from typing import Any, Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from policysieve.checks import as_rewards, integer
+from policysieve.errors import InvalidArgumentError
+from policysieve.evidence import classical
+from policysieve.evidence.betting import Betting
+from policysieve.evidence.certificate import Certificate, Proof
+from policysieve.evidence.estimates import Estimates, ValueIntervals
+from policysieve.evidence.events import Events, rewarded_events
+from policysieve.evidence.record import Record, check_floor
+from policysieve.log import Log
+from policysieve.policies import Policies
+from policysieve.problem import Problem
+
+__all__ = ["FloorEvidence", "FloorMethod"]
+
+Array = npt.NDArray[np.float64]
+
+FloorMethod = Literal["betting", "empirical_bernstein", "stitched", "fixed", "checkpoints"]
+
+
+class FloorEvidence:
+    """What a log proves of which only the propensities of shown actions are known.
+
+    It counts on a floor: the smallest propensity that any action could have. That is a premise,
+    which no log can prove: propensities that were possible and happened not to be met would make
+    certificates false. Where the propensities of all actions are known, `Evidence` needs none.
+
+    Give it rounds in the order of their decisions with `add`, and ask for a `certificate` as often
+    as you like: betting, empirical Bernstein and stitched bounds hold at all times at once, with
+    probability 1 - delta in all. The two Maurer-Pontil methods, ``"fixed"`` and ``"checkpoints"``,
+    need rounds that are independent: exploration that does not learn from the rounds it counts.
+    Only rewarded rounds are kept.
+
+    Asking changes nothing. What is proved of a policy at one time may no longer be seen later, so
+    `eliminate`, called at times that the user fixes, lets go of such policies for good.
+
+    Parameters
+    ----------
+    policies : Policies
+        At least two.
+    problem : Problem
+    method : {"betting", "empirical_bernstein", "stitched", "fixed", "checkpoints"}
+        Betting is almost always the tightest. ``"fixed"`` holds at one number of rounds,
+        `declared_rounds`.
+    declared_rounds : int, optional
+        For ``method="fixed"``.
+    """
+
+    def __init__(
+        self,
+        policies: Policies,
+        problem: Problem,
+        *,
+        method: FloorMethod = "betting",
+        declared_rounds: int | None = None,
+    ) -> None:
+        if method not in get_args(FloorMethod):
+            raise InvalidArgumentError(f"method must be one of {get_args(FloorMethod)}, got {method!r}")
+        if (method == "fixed") != (declared_rounds is not None):
+            raise InvalidArgumentError(
+                'declared_rounds goes with method="fixed", which holds at that number of rounds; '
+                f"got method={method!r} and declared_rounds={declared_rounds}"
+            )
+        if not isinstance(policies, Policies):
+            raise InvalidArgumentError(
+                f"policies must be numbered, got {type(policies).__name__}; for a class that "
+                "cannot be listed there are select and policysieve.evidence.ImplicitEvidence"
+            )
+        if policies.n_policies < 2:
+            raise InvalidArgumentError("evidence compares policies: give at least two, got one")
+        policies.check_fits(problem)
+        if declared_rounds is not None:
+            declared_rounds = integer("declared_rounds", declared_rounds, low=1)
+        self.method = method
+        self.record = Record(policies, problem)
+        self.estimates = Estimates(policies.n_policies)
+        self._declared = declared_rounds
+        self._betting: Betting | None = None
+        self._eliminated = np.zeros(policies.n_policies, dtype=np.bool_)
+
+    @property
+    def rounds(self) -> int:
+        """Rounds taken in."""
+        return self.record.rounds
+
+    @property
+    def survivors(self) -> npt.NDArray[np.intp]:
+        """Numbers of the policies that were not eliminated."""
+        return np.flatnonzero(~self._eliminated)
+
+    def add(self, log: Log, *, floor: float) -> None:
+        """Take in the next rounds, in the order of their decisions; all or nothing.
+
+        Parameters
+        ----------
+        log : Log
+        floor : float
+            Smallest propensity that any item could have in these rounds, fixed before them.
+
+        Raises
+        ------
+        InvalidArgumentError
+            If a propensity is below the floor, or the rewards of a round exceed the sparsity.
+        """
+        policies, problem = self.record.policies, self.record.problem
+        smallest = check_floor(log, floor)
+        as_rewards(log.rewards, len(log), log.slate_size, problem.sparsity)
+        events = rewarded_events(log, policies)
+        record = self.record.plus(events, floor=smallest)
+        self.__dict__.update(record=record, estimates=self.estimates.plus(events))
+
+    def certificate(self, *, pending: int = 0) -> Certificate:
+        """What is proved now; `pending` rounds were left out because they have no answer yet."""
+        return self._judged(pending)[0]
+
+    def eliminate(self, *, pending: int = 0) -> Certificate:
+        """Let go of the policies that are proved to be no better than the leader, for good."""
+        certificate, betting = self._judged(pending)
+        self.__dict__.update(_eliminated=certificate.eliminated, _betting=betting)
+        return certificate
+
+    def _judged(self, pending: int) -> tuple[Certificate, Betting | None]:
+        """The certificate, and the wealth behind it."""
+        policies, problem = self.record.policies, self.record.problem
+        threshold = log((policies.n_policies - 1) / problem.delta)
+        if self.method == "fixed" and self.rounds != self._declared:
+            raise InvalidArgumentError(
+                f'method="fixed" holds at the declared {self._declared} rounds only, there are '
+                f"{self.rounds}"
+            )
+        leader, betting = self._leader(), self._betting
+        if self.method == "betting":
+            betting = self._bets_on(leader).after(self.record)
+            wealth = betting.log_wealth()
+            passed = wealth[:, 1] >= threshold
+            passed[leader] = False
+            eliminated = self._eliminated | passed
+            rivals = self._rivals(leader, eliminated)
+            certified = bool((wealth[rivals, 0] >= threshold).all())
+            hardest = rivals[np.argsort(wealth[rivals, 0], kind="stable")]
+            find_bound: Callable[[], float] = partial(
+                Proof(hardest, threshold, partial(self._log_wealth, leader)).smallest_epsilon,
+                0.0 if certified else problem.epsilon,
+                problem.epsilon if certified else problem.reward_cap,
+            )
+        else:
+            lower = self._classical(leader, problem.delta / (policies.n_policies - 1))
+            lower = np.where(np.isfinite(lower), lower, -problem.reward_cap)
+            eliminated = self._eliminated | (lower > 0)
+            rivals = self._rivals(leader, eliminated)
+            bound = max(0.0, -float(lower[rivals].min())) if len(rivals) else 0.0
+            certified = bound <= problem.epsilon
+            find_bound = partial(min, bound, problem.reward_cap)
+        certificate = Certificate(
+            leader=leader,
+            certified=certified,
+            eliminated=eliminated,
+            rounds=self.rounds,
+            pending=pending,
+            log_threshold=threshold,
+            method=self.method,
+            find_bound=find_bound,
+        )
+        return certificate, betting
+
+    def intervals(self) -> ValueIntervals:
+        """Estimates of all policies, with limits that hold simultaneously and at any time.
+
+        Estimates are plain means; where floors differ between blocks the limits belong to a mean
+        that is weighted by them, and an estimate may lie outside.
+        """
+        limits = classical.value_intervals(self.record, self.record.problem.delta)
+        cap = self.record.problem.reward_cap
+        lower = np.nan_to_num(limits.lower, nan=0.0)
+        return ValueIntervals(self.estimates.values, lower, np.nan_to_num(limits.upper, nan=cap))
+
+    def _bets_on(self, leader: int) -> Betting:
+        """Those of the last elimination if it was the same leader's, else from the first round."""
+        problem, n_policies = self.record.problem, self.record.policies.n_policies
+        if self._betting is not None and self._betting.leader == leader:
+            return self._betting
+        return Betting(problem, leader, np.array([problem.epsilon, 0.0]), n_policies)
+
+    def _log_wealth(self, leader: int, rivals: npt.NDArray[np.intp], epsilon: float) -> Array:
+        """Ln E of some rivals at one epsilon, from the events."""
+        problem, n_policies = self.record.problem, self.record.policies.n_policies
+        most = len(rivals) > n_policies // 8  # then copies of their slates cost more than all
+        bets = Betting(problem, leader, np.array([epsilon]), n_policies, None if most else rivals)
+        wealth = bets.after(self.record).log_wealth()[:, 0]
+        return wealth[rivals] if most else wealth
+
+    def _leader(self) -> int:
+        """The surviving policy with the largest estimate."""
+        if not self.rounds:
+            return int(self.survivors[0])
+        return int(self.survivors[self.estimates.values[self.survivors].argmax()])
+
+    def _rivals(self, leader: int, eliminated: npt.NDArray[np.bool_]) -> npt.NDArray[np.intp]:
+        """Survivors that are not the leader, nor the same policy under another number."""
+        survivors = np.flatnonzero(~eliminated)
+        rivals = survivors[survivors != leader]
+        return np.asarray(rivals[~self.record.policies.same_as(leader, rivals)])
+
+    def _classical(self, leader: int, delta_each: float) -> npt.NDArray[np.float64]:
+        bounds = {
+            "empirical_bernstein": classical.empirical_bernstein,
+            "stitched": classical.stitched,
+            "fixed": classical.fixed,
+            "checkpoints": classical.checkpoints,
+        }[self.method]
+        return bounds(self.record, leader, delta_each)

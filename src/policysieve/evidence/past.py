@@ -1,0 +1,155 @@
+"""The rounds that capped scores are made of, as they were decided."""
+
+from copy import copy
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from policysieve.columns import Columns
+from policysieve.kernels.capped import list_items
+from policysieve.log import Log
+from policysieve.policies import Policies, Slates
+
+__all__ = ["Model", "Past"]
+
+Array = npt.NDArray[np.float64]
+Numbers = npt.NDArray[np.intp]
+
+_SPARE = 2  # slates of so many times the survivors are kept before the others are dropped
+
+
+class Model(NamedTuple):
+    """What is expected of an item from the votes of policies; fixed before the rounds it is for.
+
+    Attributes
+    ----------
+    voters : integer array of shape (n_voters,)
+        Numbers of the policies.
+    votes : float array of shape (n_voters,)
+        They sum to one.
+    edges, rates : float arrays of shapes (n_bins - 1,) and (n_bins,)
+        The expected reward of an item with a share v of the votes is
+        ``rates[searchsorted(edges, v)]``, and 0 without a vote.
+    """
+
+    voters: Numbers
+    votes: Array
+    edges: Array
+    rates: Array
+
+
+class Past:
+    """Rounds with the survivors' slates, and for each item of these its propensity and mean.
+
+    A value: `plus` returns a longer one.
+
+    Parameters
+    ----------
+    policies : Policies
+    n_bins : int
+        Of the models.
+
+    Attributes
+    ----------
+    tally : float array of shape (2, n_bins)
+        Sums over all rounds so far of r/W and 1/W of what was shown, by its bin.
+    """
+
+    def __init__(self, policies: Policies, n_bins: int) -> None:
+        m = policies.slate_size
+        self._looked_up, self._n_actions = policies.looked_up, policies.n_actions
+        self._kept = np.arange(policies.n_policies)  # policies whose slates are kept
+        self._answers: Slates | None = None
+        self._rounds = Columns(np.empty((0, m), np.int32), np.empty((0, m)))
+        self._offsets = Columns(np.zeros(1, np.int64))
+        self._lists = Columns(np.empty(0, np.int32), np.empty(0), np.empty(0, np.float32))
+        self.tally = np.zeros((2, n_bins))
+
+    def __len__(self) -> int:
+        return len(self._rounds)
+
+    @property
+    def nbytes(self) -> int:
+        """Memory that the rounds take."""
+        arrays = [*self._rounds.arrays, *self._offsets.arrays, *self._lists.arrays]
+        if self._answers is not None:
+            arrays.append(self._answers.rows if self._looked_up else self._answers.table)
+        return sum(array.nbytes for array in arrays)
+
+    def plus(self, rounds: Log, answers: Slates, propensities: Array, model: Model) -> Self:
+        """These, and rounds that came next.
+
+        Parameters
+        ----------
+        rounds : Log
+        answers : Slates
+            Of all policies at the contexts.
+        propensities : float array of shape (n, n_actions)
+            With which every item could be shown, fixed before the rounds, as the model was.
+        model : Model
+        """
+        n, m = rounds.actions.shape
+        most = n * min(self._n_actions, m * len(model.voters))
+        offsets, tally = np.empty(n + 1, np.int64), self.tally.copy()
+        items, w, mean = np.empty(most, np.int32), np.empty(most), np.empty(most, np.float32)
+        list_items(
+            answers.table,
+            answers.rows,
+            model.voters,
+            model.votes,
+            propensities,
+            rounds.actions,
+            rounds.propensities,
+            rounds.rewards,
+            model.edges,
+            model.rates,
+            offsets,
+            items,
+            w,
+            mean,
+            tally,
+        )
+        end = offsets[-1]
+        kept = answers
+        if not self._looked_up:
+            kept = Slates(answers.table[answers.rows[:, None], self._kept[None, :]])
+        longer = copy(self)
+        longer.tally = tally
+        longer._answers = kept if self._answers is None else self._answers.plus(kept)
+        longer._rounds = self._rounds.plus(rounds.actions, rounds.rewards)
+        longer._lists = self._lists.plus(items[:end], w[:end], mean[:end])
+        longer._offsets = self._offsets.plus(self._offsets.arrays[0][-1] + offsets[1:])
+        return longer
+
+    def kept_for(self, survivors: Numbers) -> Self:
+        """The same without the slates of others, once these are most of what is kept."""
+        if self._looked_up or len(self._kept) <= _SPARE * len(survivors):
+            return self
+        shorter = copy(self)
+        if self._answers is not None:
+            columns = np.searchsorted(self._kept, survivors)
+            shorter._answers = Slates(np.ascontiguousarray(self._answers.table[:, columns]))
+        shorter._kept = survivors
+        return shorter
+
+    def forgotten(self) -> Self:
+        """The tally alone."""
+        empty = copy(self)
+        empty._answers = None
+        for name in ("_rounds", "_lists"):
+            setattr(empty, name, Columns(*(array[:0].copy() for array in getattr(self, name).arrays)))
+        empty._offsets = Columns(np.zeros(1, np.int64))
+        return empty
+
+    def arrays(self, policies: Numbers, since: int = 0) -> tuple[Any, ...]:
+        """What kernels take of the later rounds, for some of the survivors.
+
+        Table, rows, columns; actions, rewards; offsets, items, propensities, means; n_actions.
+        """
+        assert self._answers is not None
+        columns = policies if self._looked_up else np.searchsorted(self._kept, policies)
+        slates = (self._answers.table, self._answers.rows[since:], columns)
+        played = (array[since:] for array in self._rounds.arrays)
+        (offsets,) = self._offsets.arrays
+        return *slates, *played, offsets[since:], *self._lists.arrays, self._n_actions

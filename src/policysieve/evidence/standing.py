@@ -1,0 +1,184 @@
+"""How the candidates stand: estimates, who is still in the race, and what is expected of items."""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Self
+
+import numpy as np
+import numpy.typing as npt
+
+from policysieve.evidence.betting import log_mean_exp
+from policysieve.evidence.certificate import delta_shares
+from policysieve.evidence.past import Model, Past
+from policysieve.kernels.capped import add_log_factors, add_scores
+from policysieve.policies import Policies
+from policysieve.problem import Problem
+
+__all__ = ["BIN_EDGES", "Standing", "capped_stakes", "log_factors"]
+
+Array = npt.NDArray[np.float64]
+Numbers = npt.NDArray[np.intp]
+
+BIN_EDGES = np.array([0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 0.97])
+_PRIOR = 0.8 * np.concatenate([[0.0], BIN_EDGES])  # the reward of an item, by its share of votes,
+_PRIOR_WEIGHT = 5.0  # worth so many items that were seen
+_CLOSE = 0.02  # gaps, as a share of what a round can earn, that do not count in votes
+_LEAST_VARIANCE = 0.02  # of an estimate from one round, as a share of the square of that
+
+_STAKES = np.array([0.001, 0.003, 0.01, 0.025, 0.06, 0.12, 0.25, 0.5, 0.75])
+
+
+def capped_stakes(problem: Problem) -> Array:
+    """Stakes of capped scores: fixed before the data, and for good."""
+    return _STAKES / problem.slate_size
+
+
+def sparsity_of(problem: Problem) -> float:
+    """How much the items of a slate can earn together, as far as that is known."""
+    return float(problem.slate_size) if problem.sparsity is None else problem.sparsity
+
+
+@dataclass(frozen=True, eq=False)
+class Standing:
+    """What some rounds say of the candidates. A value.
+
+    Attributes
+    ----------
+    problem : Problem
+    rounds : int
+        Rounds behind it.
+    survivors : integer array of shape (n_survivors,)
+        Policies that were not eliminated.
+    log_wealth : float array of shape (n_survivors, n_stakes)
+        Of bets on the leaders of the moment against each survivor.
+    sums : float array of shape (6, n_policies)
+        Of each policy's scores and of their squares: the doubly robust ones, what it earned, and
+        what it missed.
+    counted : integer array of shape (n_policies,)
+        Rounds behind the sums: all, or those until a policy was eliminated.
+    leader : int
+        The survivor with the largest estimate, of equals the one with the lowest number.
+    model : Model
+    """
+
+    problem: Problem
+    rounds: int
+    survivors: Numbers
+    log_wealth: Array
+    sums: Array
+    counted: npt.NDArray[np.int64]
+    leader: int
+    model: Model
+
+    @classmethod
+    def first(cls, problem: Problem, n_policies: int) -> Self:
+        """Before any round: all alike, and nothing is expected."""
+        everyone = np.arange(n_policies)
+        nobody_yet = Model(everyone, np.full(n_policies, 1 / n_policies), BIN_EDGES, 0 * _PRIOR)
+        return cls(
+            problem,
+            rounds=0,
+            survivors=everyone,
+            log_wealth=np.zeros((n_policies, len(capped_stakes(problem)))),
+            sums=np.zeros((6, n_policies)),
+            counted=np.zeros(n_policies, np.int64),
+            leader=0,
+            model=nobody_yet,
+        )
+
+    @cached_property
+    def values(self) -> Array:
+        """Doubly robust estimates, shape (n_policies,); NaN before the first round."""
+        if not self.rounds:
+            return np.full(len(self.counted), np.nan)
+        return np.asarray(self.sums[0] / self.counted)
+
+    @property
+    def gaps(self) -> Array:
+        """Distance of each survivor's estimate to the leader's."""
+        if not self.rounds:
+            return np.zeros(len(self.survivors))
+        values = self.values
+        return np.asarray(values[self.leader] - values[self.survivors])
+
+    @cached_property
+    def errors(self) -> Array:
+        """Standard error of each survivor's estimate."""
+        n, least = max(self.rounds, 1), _LEAST_VARIANCE * self.problem.reward_cap**2
+        mean, square = self.sums[:2, self.survivors] / n
+        return np.asarray(np.sqrt(np.maximum(square - mean**2, least) / n))
+
+    def rivals(self, policies: Policies) -> Numbers:
+        """Survivors other than the leader under any number, those of the largest estimates first."""
+        others = self.survivors[self.survivors != self.leader]
+        others = others[~policies.same_as(self.leader, others)]
+        return np.asarray(others[np.argsort(-self.values[others], kind="stable")])
+
+    def after(self, past: Past, new: int) -> "Standing":
+        """How they stand after the last `new` rounds of the past.
+
+        A survivor is eliminated once the wealth of bets against it passes 1/delta_e. It is compared
+        with the leader of this standing, which was fixed before the rounds. For the best policy the
+        wealth is a supermartingale then, whoever leads, and no other policy has to be right: there
+        is no union over the class (docs/maths.md, "Elimination without the union").
+        """
+        if not new:
+            return self
+        problem, survivors = self.problem, self.survivors
+        sums, counted = self.sums.copy(), self.counted.copy()
+        theirs = sums[:, survivors]
+        add_scores(*past.arrays(survivors, len(past) - new), theirs)
+        sums[:, survivors] = theirs
+        counted[survivors] += new
+        wealth = self.log_wealth + log_factors(
+            problem, past, self.leader, survivors, np.zeros(1), new
+        ).reshape(self.log_wealth.shape)
+        stays = log_mean_exp(wealth) < delta_shares.log_elimination(problem.delta)
+        stays |= survivors == self.leader
+        survivors = survivors[stays]
+        found = Standing(
+            problem,
+            rounds=self.rounds + new,
+            survivors=survivors,
+            log_wealth=wealth[stays],
+            sums=sums,
+            counted=counted,
+            leader=int(survivors[sums[0, survivors].argmax()]),
+            model=self.model,
+        )
+        return replace(found, model=found._next_model(past.tally))
+
+    def _next_model(self, tally: Array) -> Model:
+        """Votes by how close to the leader a survivor seems; rewards by the share of votes."""
+        close = _CLOSE * self.problem.reward_cap
+        votes = np.exp(-self.gaps / np.maximum(close, self.errors))
+        rates = (tally[0] + _PRIOR_WEIGHT * _PRIOR) / (tally[1] + _PRIOR_WEIGHT)
+        rates = np.maximum.accumulate(np.minimum(rates, 1.0))
+        return Model(self.survivors, votes / votes.sum(), BIN_EDGES, rates)
+
+
+def log_factors(
+    problem: Problem, past: Past, leader: int, rivals: Numbers, epsilons: Array, new: int
+) -> Array:
+    """Log-wealth that the last `new` rounds earn for bets on a leader against rivals.
+
+    Returns
+    -------
+    float array of shape (n_rivals, n_epsilons, n_stakes)
+    """
+    stakes = capped_stakes(problem)
+    wealth = np.zeros((len(rivals), len(epsilons), len(stakes)))
+    if new and len(rivals):
+        table, rows, columns, *played = past.arrays(np.append(rivals, leader), len(past) - new)
+        add_log_factors(
+            table,
+            rows,
+            columns[:-1],
+            columns[-1],
+            *played,
+            sparsity_of(problem),
+            stakes,
+            epsilons,
+            wealth,
+        )
+    return wealth

@@ -1,0 +1,78 @@
+"""What a log says where nothing is known of the propensities that it did not meet."""
+
+from functools import partial
+from math import inf, log
+
+import numpy as np
+
+from policysieve.checks import as_rewards
+from policysieve.evidence.certificate import Certificate
+from policysieve.evidence.classical import value_limits
+from policysieve.evidence.estimates import Estimates, ValueIntervals
+from policysieve.evidence.events import rewarded_events
+from policysieve.log import Log
+from policysieve.policies import Policies
+from policysieve.problem import Problem
+
+__all__ = ["UnprovedEvidence"]
+
+
+class UnprovedEvidence:
+    """Estimates and their limits from a log that has only the propensities of what was shown.
+
+    How policies differ is not proved: that would need a floor under all propensities, or those of
+    all actions. Limits on single values need neither, because what a policy earned and what it
+    missed are not negative (docs/maths.md, "Values of single policies").
+
+    Parameters
+    ----------
+    policies : Policies
+    problem : Problem
+    """
+
+    def __init__(self, policies: Policies, problem: Problem) -> None:
+        policies.check_fits(problem)
+        self.policies = policies
+        self.problem = problem
+        self._earned = self._missed = Estimates(policies.n_policies)
+
+    @property
+    def rounds(self) -> int:
+        """Rounds taken in."""
+        return self._earned.rounds
+
+    def add(self, log: Log) -> None:
+        """Take in the next rounds; all or nothing."""
+        as_rewards(log.rewards, len(log), log.slate_size, self.problem.sparsity)
+        answers = self.policies.answers(log.contexts)
+        lost = Log.trusted(log.contexts, log.actions, log.propensities, 1 - log.rewards)
+        self.__dict__.update(
+            _earned=self._earned.plus(rewarded_events(log, self.policies, answers)),
+            _missed=self._missed.plus(rewarded_events(lost, self.policies, answers)),
+        )
+
+    def certificate(self, *, pending: int = 0) -> Certificate:
+        """Nothing is proved about the leader."""
+        return Certificate(
+            leader=self._earned.leader,
+            certified=False,
+            eliminated=np.zeros(self.policies.n_policies, dtype=np.bool_),
+            rounds=self.rounds,
+            pending=pending,
+            log_threshold=inf,
+            method="none",
+            find_bound=partial(float, self.problem.reward_cap),
+        )
+
+    def intervals(self) -> ValueIntervals:
+        """Estimates of all policies, with limits that hold simultaneously and at any time."""
+        problem, n_policies = self.problem, self.policies.n_policies
+        weight = np.full(n_policies, float(self.rounds))
+        log_term = log(2 * n_policies / problem.delta)
+        lower, least_missed = (
+            value_limits(kind.totals, kind.squares, weight, log_term)[0]
+            for kind in (self._earned, self._missed)
+        )
+        cap = problem.reward_cap
+        upper = np.clip(problem.slate_size - least_missed, 0.0, cap)
+        return ValueIntervals(self._earned.values, np.clip(lower, 0.0, cap), upper)

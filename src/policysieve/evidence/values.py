@@ -1,0 +1,99 @@
+"""Limits on the values of single policies, by betting on capped scores and from their sums."""
+
+from math import log
+
+import numpy as np
+import numpy.typing as npt
+
+from policysieve.evidence.betting import log_mean_exp
+from policysieve.evidence.classical import value_limits
+from policysieve.evidence.estimates import ValueIntervals
+from policysieve.evidence.past import Past
+from policysieve.evidence.standing import Standing, capped_stakes, sparsity_of
+from policysieve.kernels.capped import add_value_factors
+from policysieve.problem import Problem
+
+__all__ = ["betting_limits", "policy_intervals"]
+
+Array = npt.NDArray[np.float64]
+Numbers = npt.NDArray[np.intp]
+
+_BET_ON = 32  # policies of the largest estimates whose limits are found by betting
+_POINTS, _ZOOMS = 12, 3  # values that are tried at once, and how often between two of them
+_WAYS = 4  # two sides and two kinds of limits
+
+
+def policy_intervals(standing: Standing, past: Past, which: Numbers | None = None) -> ValueIntervals:
+    """Estimates of all policies, with limits that hold for all at once and at any time.
+
+    Of every policy from the sums of what it earned and of what it missed: neither is negative, so
+    each is bounded from below without a range, and the lower limit of one is the upper limit of the
+    other. Of some survivors also by betting, which is sharper. Each of the four limits has its part
+    of delta (docs/maths.md, "Values of single policies").
+
+    Parameters
+    ----------
+    standing : Standing
+    past : Past
+        The rounds behind it; nothing is bet on if they were forgotten.
+    which : integer array, optional
+        Survivors whose limits are found by betting; by default those of the largest estimates.
+    """
+    problem, n_policies = standing.problem, len(standing.counted)
+    cap, m = problem.reward_cap, problem.slate_size
+    if not standing.rounds:
+        zeros = np.zeros(n_policies)
+        return ValueIntervals(standing.values, zeros, zeros + cap)
+    log_term = log(_WAYS * n_policies / problem.delta)
+    _, _, earned, earned_squares, missed, missed_squares = standing.sums
+    weight = standing.counted.astype(np.float64)
+    lower, _ = value_limits(earned, earned_squares, weight, log_term)
+    least_missed, _ = value_limits(missed, missed_squares, weight, log_term)
+    lower, upper = np.clip(lower, 0.0, cap), np.clip(m - least_missed, 0.0, cap)
+    if len(past) == standing.rounds:
+        if which is None:
+            order = np.argsort(-standing.values[standing.survivors], kind="stable")
+            which = standing.survivors[order[:_BET_ON]]
+        below, above = betting_limits(problem, past, which, log_term)
+        lower[which] = np.maximum(lower[which], below)
+        upper[which] = np.minimum(upper[which], above)
+    return ValueIntervals(standing.values, lower, np.maximum(lower, upper))
+
+
+def betting_limits(
+    problem: Problem, past: Past, which: Numbers, log_term: float
+) -> tuple[Array, Array]:
+    """Limits of some policies' values, each at level exp(-log_term), from all rounds of the past.
+
+    For a value v above the true one, mean over stakes of prod (1 + lam (h_i - v)) is a
+    supermartingale from one, so v is a lower limit once that reaches exp(log_term); likewise from
+    above. The wealth is monotone in v: the last v that passes is found by zooming in.
+    """
+    cap, stakes = problem.reward_cap, capped_stakes(problem)
+    found = []
+    for above in (False, True):
+        low, high = np.zeros(len(which)), np.full(len(which), cap)
+        for _ in range(_ZOOMS):
+            steps = np.linspace(0.0, 1.0, _POINTS)
+            grid = low[:, None] + (high - low)[:, None] * steps
+            wealth = np.zeros((*grid.shape, len(stakes)))
+            add_value_factors(
+                *past.arrays(which),
+                sparsity_of(problem),
+                cap,
+                stakes,
+                above,
+                grid,
+                wealth,
+            )
+            passed = log_mean_exp(wealth) >= log_term  # up to some v, or from some v on
+            count = passed.sum(axis=1)
+            rows = np.arange(len(which))
+            if above:
+                low = grid[rows, np.clip(_POINTS - 1 - count, 0, _POINTS - 1)]
+                high = grid[rows, np.clip(_POINTS - count, 0, _POINTS - 1)]
+            else:
+                high = grid[rows, np.clip(count, 0, _POINTS - 1)]
+                low = grid[rows, np.clip(count - 1, 0, _POINTS - 1)]
+        found.append(high if above else low)
+    return found[0], found[1]
