@@ -24,7 +24,6 @@ _SHARE = 0.95  # of the seeds that have to be right
 _FIRST, _GROWTH = 20, 1.5  # of the budgets
 _BATCH = 50  # a batch is at most this part of the rounds so far
 _SETTLED = 3  # budgets in a row at which enough seeds have to be right
-_LOOK = 1.05  # growth of the rounds between looks at the evidence of uniform exploration
 
 Made = tuple[World, PolicyTable]
 
@@ -197,13 +196,10 @@ def _certify_uniform(game: Game, most: int) -> tuple[int, int | None]:
     """The same for a learner that has no evidence of its own."""
     player = Uniform(game.policies, game.problem, rounds=most, rng=game.seed)
     evidence = Evidence(game.policies, game.problem)
-    floor = game.problem.slate_size / game.problem.n_actions
-    stop = _FIRST
     while True:
         seen = player.rounds
-        game.advance(player, min(stop, most))
-        evidence.add(player.log[seen:], floor=floor)
-        proof = evidence.eliminate()
+        game.advance(player, min(evidence.next_look, most))
+        evidence.add(player.log[seen:], player.exploration)
+        proof = evidence.certificate()
         if proof.certified or player.rounds >= most:
             return proof.leader, proof.rounds if proof.certified else None
-        stop = int(_LOOK * stop) + 1

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["select"]
 
-_METHODS = ("betting", "empirical_bernstein", "stitched", "fixed", "checkpoints")
+_METHODS = ("capped", "betting", "empirical_bernstein", "stitched", "fixed", "checkpoints")
 
 
 @click.command(short_help="Choose the best policy from a log.")
@@ -28,16 +28,18 @@ _METHODS = ("betting", "empirical_bernstein", "stitched", "fixed", "checkpoints"
 @candidates_options
 @click.option(
     "--method",
-    default="betting",
-    show_default=True,
     type=click.Choice(_METHODS),
-    help="Kind of proof.",
+    help="Kind of proof; by default the sharpest that can be had.",
 )
 @click.option(
     "--floor",
     type=float,
-    help="Smallest propensity possible, as design and decide say it; by default the smallest in "
-    "the log.",
+    help="Smallest propensity that any action could have had, as design and decide say it.",
+)
+@click.option(
+    "--design",
+    type=click.Path(dir_okay=False),
+    help="The design that decided all rounds, which knows the propensities of all actions.",
 )
 @json_option()
 @page_options
@@ -46,21 +48,33 @@ def select(
     candidates: CandidatesOptions,
     method: Any,
     floor: float | None,
+    design: str | None,
     as_json: bool,
     page: PageOutput,
 ) -> None:
     """Choose the best policy from LOG, one or several files, and say what the log proves about it.
 
     Files of any format are read in pieces, so they may be larger than memory. Propensities must
-    have been fixed before each round.
+    have been fixed before each round. A proof needs more than those of shown actions: those of all
+    actions, from the log or a --design, or a --floor under them.
     """
     from policysieve.cli.loading import in_words
     from policysieve.evidence import select as choose
+    from policysieve.exploration.designs.saving import ExplorationFile
 
     opened = log.open()
     policies, problem = candidates.load(opened.slate_size)
     track = reading(opened, quiet=as_json)
-    selection = choose(opened, policies, problem, method=method, floor=floor, track=track)
+    exploration = None if design is None else ExplorationFile.read(design).exploration(policies)
+    selection = choose(
+        opened,
+        policies,
+        problem,
+        method=method,
+        floor=floor,
+        exploration=exploration,
+        track=track,
+    )
     page.write(selection)
     if as_json:
         print_json(selection.to_dict())

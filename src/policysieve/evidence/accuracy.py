@@ -6,10 +6,13 @@ from math import isnan, log
 import numpy as np
 import numpy.typing as npt
 
-from policysieve.evidence.classical import value_limits
+from policysieve.evidence.betting import log_mean_exp
 from policysieve.log import Log
 
-__all__ = ["Accuracy", "accuracy_from"]
+__all__ = ["Accuracy", "accuracy_from", "least_mean"]
+
+_STAKES = np.geomspace(1e-4, 0.95, 12)
+_TOLERANCE = 1e-4  # of a limit
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,21 +49,43 @@ class Accuracy:
 def accuracy_from(rounds: Log, labels: npt.NDArray[np.integer], delta: float) -> Accuracy:
     """Accuracy of the classifier that would have said `labels`, shape (n, m), in these rounds.
 
-    With h and e the sums over labels both said and shown of r/W and of (1-r)/W, E h = m accuracy
-    and E e = m (1 - accuracy). Neither is negative, so each is bounded from below by the stitched
-    boundary of scale 0, whatever its range; the lower limit of one is the upper limit of the other
-    (docs/maths.md, "Accuracy from the log"). The labels must not depend on the answers of these
-    rounds, but may on earlier ones.
+    With h and e the sums over labels both said and shown of r/(m W) and of (1-r)/(m W), E h is the
+    accuracy and E e its complement. Neither is negative, so each is bounded from below by betting,
+    whatever its range; the lower limit of one is the upper limit of the other (docs/maths.md,
+    "Accuracy from the log"). The labels must not depend on the answers of these rounds, but may on
+    earlier ones.
     """
     n, m = rounds.actions.shape
     said = (rounds.actions[:, :, None] == labels[:, None, :]).any(axis=2)
     weights = said / (rounds.propensities * m)
     right = weights * rounds.rewards
-    sums = np.array([right.sum(axis=1), (weights - right).sum(axis=1)])
-    if not sums.any():
+    scores = (right.sum(axis=1), (weights - right).sum(axis=1))
+    totals = [float(score.sum()) for score in scores]
+    if not any(totals):
         return Accuracy(value=np.nan, lower=0.0, upper=1.0, rounds=n, delta=delta)
-    totals = sums.sum(axis=1)
-    least, _ = value_limits(totals, (sums**2).sum(axis=1), np.full(2, float(n)), log(2 / delta))
-    lower, upper = np.clip([least[0], 1 - least[1]], 0.0, 1.0).tolist()
-    value = float(np.clip(totals[0] / totals.sum(), lower, upper))
+    lower, wrong = (least_mean(score, log(2 / delta)) for score in scores)
+    upper = max(lower, 1.0 - wrong)
+    value = float(np.clip(totals[0] / sum(totals), lower, upper))
     return Accuracy(value=value, lower=lower, upper=upper, rounds=n, delta=delta)
+
+
+def least_mean(scores: npt.NDArray[np.float64], log_term: float) -> float:
+    """Lower limit on a mean in [0, 1] of scores that are not negative, at level exp(-log_term).
+
+    For a v above the mean, the mean over stakes of prod (1 + lam (h_i - v)) is a supermartingale
+    from one, so v is a limit once that reaches exp(log_term): at any time, whatever the range. The
+    wealth falls with v, and the last v that passes is found by bisection.
+    """
+    seen = scores[scores > 0]
+    nothing = len(scores) - len(seen)
+
+    def passes(v: float) -> bool:
+        wealth = np.log1p(_STAKES * (seen[:, None] - v)).sum(axis=0)
+        wealth += nothing * np.log1p(-_STAKES * v)
+        return bool(log_mean_exp(wealth[None, :])[0] >= log_term)
+
+    low, high = 0.0, 1.0
+    while high - low > _TOLERANCE:
+        middle = (low + high) / 2
+        low, high = (middle, high) if passes(middle) else (low, middle)
+    return low

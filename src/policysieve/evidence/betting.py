@@ -1,7 +1,7 @@
 """The betting certificate where only a floor under the propensities is known."""
 
 from copy import copy
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
@@ -31,7 +31,7 @@ def log_prior(n_stakes: int) -> Array:
     """Logarithm of the share of the capital that each stake begins with."""
     shares = np.full(n_stakes, (1 - _ON_BOLDEST) / (n_stakes - 1))
     shares[-1] = _ON_BOLDEST
-    return np.log(shares)
+    return np.asarray(np.log(shares))
 
 
 def log_mean_exp(log_wealth: Array) -> Array:
@@ -99,9 +99,11 @@ class Betting:
         table, rows = events.table, events.rows
         if self._which is not None:
             table, rows = table[rows[:, None], self._which[None, :]], np.arange(len(rows))
-        shown: tuple[Any, ...] = (np.ascontiguousarray(table), rows, events.actions, events.gains)
         bet_on_events(
-            *shown,
+            np.ascontiguousarray(table),
+            rows,
+            events.actions,
+            events.gains,
             events.n_actions,
             self._place_of_leader,
             bets,

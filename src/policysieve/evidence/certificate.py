@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 from math import log
 from typing import Any
 
@@ -136,7 +137,7 @@ class Proof:
 
     def _parts(self) -> Iterator[Numbers]:
         edges = [0, *_HARDEST, len(self.rivals)]
-        for start, end in zip(edges[:-1], edges[1:], strict=True):
+        for start, end in pairwise(edges):
             if start < len(self.rivals):
                 yield self.rivals[start:end]
 

@@ -121,9 +121,7 @@ class Evidence:
                 "FloorEvidence with the smallest that was possible"
             )
 
-    def take(
-        self, rounds: Log, answers: Slates, propensities: Callable[[slice], Array]
-    ) -> None:
+    def take(self, rounds: Log, answers: Slates, propensities: Callable[[slice], Array]) -> None:
         """`add` for rounds that are known to keep its rules.
 
         Parameters
@@ -207,9 +205,7 @@ class Evidence:
         self.standing, self._incumbent = self._now()
         self._past = self._past.kept_for(self.standing.survivors)
         if self._incumbent is None and self._past.nbytes > self.memory_limit:
-            self._incumbent = _Incumbent.first(
-                self.policies.n_policies, self.standing, self._past
-            )
+            self._incumbent = _Incumbent.first(self.policies.n_policies, self.standing, self._past)
         if self._incumbent is not None:
             self._past = self._past.forgotten()
         self.next_look = int(_LOOK * self.rounds) + 1
@@ -292,9 +288,7 @@ class _Incumbent:
             problem, past, before.leader, before.survivors, self.epsilons, new
         )
         stays = np.isin(before.survivors, standing.survivors)
-        return _Incumbent(
-            standing, self.log_threshold, self.number, self.epsilons, wealth[stays]
-        )
+        return _Incumbent(standing, self.log_threshold, self.number, self.epsilons, wealth[stays])
 
     def proof(self, rivals: Numbers) -> Proof:
         """At the epsilons for which there are bets."""

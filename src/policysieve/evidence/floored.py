@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from functools import partial
 from math import log
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +14,7 @@ from policysieve.evidence import classical
 from policysieve.evidence.betting import Betting
 from policysieve.evidence.certificate import Certificate, Proof
 from policysieve.evidence.estimates import Estimates, ValueIntervals
-from policysieve.evidence.events import Events, rewarded_events
+from policysieve.evidence.events import rewarded_events
 from policysieve.evidence.record import Record, check_floor
 from policysieve.log import Log
 from policysieve.policies import Policies
@@ -64,7 +64,9 @@ class FloorEvidence:
         declared_rounds: int | None = None,
     ) -> None:
         if method not in get_args(FloorMethod):
-            raise InvalidArgumentError(f"method must be one of {get_args(FloorMethod)}, got {method!r}")
+            raise InvalidArgumentError(
+                f"method must be one of {get_args(FloorMethod)}, got {method!r}"
+            )
         if (method == "fixed") != (declared_rounds is not None):
             raise InvalidArgumentError(
                 'declared_rounds goes with method="fixed", which holds at that number of rounds; '

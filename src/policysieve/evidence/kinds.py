@@ -16,7 +16,14 @@ from policysieve.log import Log, LogFile
 from policysieve.policies import ImplicitPolicies, Policies, PolicyClass
 from policysieve.problem import Problem
 
-__all__ = ["AnyEvidence", "Method", "anytime_intervals", "default_method", "estimates_of", "evidence_of"]
+__all__ = [
+    "AnyEvidence",
+    "Method",
+    "anytime_intervals",
+    "default_method",
+    "estimates_of",
+    "evidence_of",
+]
 
 Method = Literal["capped"] | FloorMethod
 """How to prove: by capped scores, or with a floor under all propensities."""
@@ -35,7 +42,7 @@ def estimates_of(policies: PolicyClass) -> Estimates | ImplicitEstimates:
 def default_method(
     log: Log | LogFile, policies: PolicyClass, floor: float | None, exploration: Decider | None
 ) -> Method | None:
-    """The sharpest proof that can be had from what is known of the propensities, if there is one."""
+    """The sharpest proof that what is known of the propensities allows, if there is one."""
     full = exploration is not None or log.layout.has_distributions
     if full and isinstance(policies, Policies):
         return "capped"

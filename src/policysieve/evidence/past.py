@@ -39,6 +39,21 @@ class Model(NamedTuple):
     rates: Array
 
 
+class PastArrays(NamedTuple):
+    """Rounds as kernels take them, which say what is what."""
+
+    table: npt.NDArray[Any]
+    rows: Numbers
+    columns: Numbers
+    actions: npt.NDArray[np.int32]
+    rewards: Array
+    offsets: npt.NDArray[np.int64]
+    items: npt.NDArray[np.int32]
+    propensities: Array
+    means: npt.NDArray[np.float32]
+    n_actions: int
+
+
 class Past:
     """Rounds with the survivors' slates, and for each item of these its propensity and mean.
 
@@ -137,19 +152,28 @@ class Past:
         """The tally alone."""
         empty = copy(self)
         empty._answers = None
-        for name in ("_rounds", "_lists"):
-            setattr(empty, name, Columns(*(array[:0].copy() for array in getattr(self, name).arrays)))
+        empty._rounds, empty._lists = (
+            Columns(*(array[:0].copy() for array in columns.arrays))
+            for columns in (self._rounds, self._lists)
+        )
         empty._offsets = Columns(np.zeros(1, np.int64))
         return empty
 
-    def arrays(self, policies: Numbers, since: int = 0) -> tuple[Any, ...]:
-        """What kernels take of the later rounds, for some of the survivors.
-
-        Table, rows, columns; actions, rewards; offsets, items, propensities, means; n_actions.
-        """
+    def arrays(self, policies: Numbers, since: int = 0) -> PastArrays:
+        """What kernels take of the later rounds, for some of the survivors."""
         assert self._answers is not None
         columns = policies if self._looked_up else np.searchsorted(self._kept, policies)
-        slates = (self._answers.table, self._answers.rows[since:], columns)
-        played = (array[since:] for array in self._rounds.arrays)
-        (offsets,) = self._offsets.arrays
-        return *slates, *played, offsets[since:], *self._lists.arrays, self._n_actions
+        actions, rewards = self._rounds.arrays
+        (offsets,), (items, w, means) = self._offsets.arrays, self._lists.arrays
+        return PastArrays(
+            self._answers.table,
+            self._answers.rows[since:],
+            columns,
+            actions[since:],
+            rewards[since:],
+            offsets[since:],
+            items,
+            w,
+            means,
+            self._n_actions,
+        )

@@ -121,4 +121,3 @@ def check_floor(log: Log, floor: float) -> float:
             f"{log.propensities[row].min():g} in row {row}"
         )
     return smallest
-

@@ -125,13 +125,11 @@ class Selection(Reported):
                 f"{leading} that was found, but the best of this class can only be searched for, "
                 "or its size is not known."
             )
-        full = "" if isinstance(self.policy, Policy) else (
-            ", or the exploration that decided (--design), or log the propensities of all actions"
-        )
+        full = ", the exploration that decided (--design), or log the propensities of all actions"
         return (
             f"{leading}, but only the propensities of shown actions are known, and smaller ones "
             "may not have been met. Give the smallest that any action could have had as floor"
-            f"{full}."
+            f"{'' if isinstance(self.policy, Policy) else full}."
         )
 
     def leaders(self, count: int = 10) -> list[dict[str, Any]]:
@@ -277,17 +275,15 @@ def _check_propensities(
         )
 
 
-def _check_covered(
-    mass: Mass, shown: npt.NDArray[np.int64], smallest: float, delta: float
-) -> None:
+def _check_covered(mass: Mass, shown: npt.NDArray[np.int64], smallest: float, delta: float) -> None:
     """Raise if actions were shown too seldom for a smallest propensity."""
     n_actions, slate_size = len(shown), mass.slate_size
     never = np.flatnonzero(shown == 0)
     if len(never) and log1p(-smallest) * mass.rounds <= ln(delta / n_actions):
         raise InvalidArgumentError(
             f"the log does not cover all actions: action {never[0]} was never shown in "
-            f"{mass.rounds:,} rounds, which cannot be if its propensity is at least {smallest:.3g}; "
-            "leave out policies that show it and number the others' actions without it, or give "
+            f"{mass.rounds:,} rounds, which cannot be if its propensity is at least {smallest:.3g};"
+            " leave out policies that show it and number the others' actions without it, or give "
             f"the smallest propensity that it could have had as floor; {_ADVICE}"
         )
     if n_actions * smallest > _ROUNDING * slate_size:

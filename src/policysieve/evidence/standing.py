@@ -109,7 +109,7 @@ class Standing:
         return np.asarray(np.sqrt(np.maximum(square - mean**2, least) / n))
 
     def rivals(self, policies: Policies) -> Numbers:
-        """Survivors other than the leader under any number, those of the largest estimates first."""
+        """Survivors other than the leader under any number, the largest estimates first."""
         others = self.survivors[self.survivors != self.leader]
         others = others[~policies.same_as(self.leader, others)]
         return np.asarray(others[np.argsort(-self.values[others], kind="stable")])
@@ -169,13 +169,10 @@ def log_factors(
     stakes = capped_stakes(problem)
     wealth = np.zeros((len(rivals), len(epsilons), len(stakes)))
     if new and len(rivals):
-        table, rows, columns, *played = past.arrays(np.append(rivals, leader), len(past) - new)
+        arrays = past.arrays(np.append(rivals, leader), len(past) - new)
         add_log_factors(
-            table,
-            rows,
-            columns[:-1],
-            columns[-1],
-            *played,
+            *arrays._replace(columns=arrays.columns[:-1]),
+            arrays.columns[-1],
             sparsity_of(problem),
             stakes,
             epsilons,

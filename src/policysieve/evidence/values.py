@@ -23,7 +23,9 @@ _POINTS, _ZOOMS = 12, 3  # values that are tried at once, and how often between 
 _WAYS = 4  # two sides and two kinds of limits
 
 
-def policy_intervals(standing: Standing, past: Past, which: Numbers | None = None) -> ValueIntervals:
+def policy_intervals(
+    standing: Standing, past: Past, which: Numbers | None = None
+) -> ValueIntervals:
     """Estimates of all policies, with limits that hold for all at once and at any time.
 
     Of every policy from the sums of what it earned and of what it missed: neither is negative, so

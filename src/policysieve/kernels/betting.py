@@ -77,9 +77,7 @@ def _bet_on_tile(
 
 
 @nb.njit(cache=True, nogil=True)
-def bet_piece(
-    table, rows, actions, gains, K, leader, lam, epsilons, common, wealth, first, last
-):
+def bet_piece(table, rows, actions, gains, K, leader, lam, epsilons, common, wealth, first, last):
     """`bet_on_events` for the policies first..last-1; common is this piece's own copy.
 
     A run of events is bet on by one tile of policies after the other, whose wealth stays in the

@@ -74,7 +74,6 @@ def add_log_factors(
     table,
     rows,
     columns,
-    leader,
     shown,
     rewards,
     offsets,
@@ -82,12 +81,13 @@ def add_log_factors(
     w,
     mean,
     K,
+    leader,
     sparsity,
     stakes,
     epsilons,
     wealth,
 ):
-    """Add ln(1 + lam (Z + eps)) of each round to wealth (S, E, G).
+    """Add ln(1 + lam (Z + eps)) of each round to wealth (S, E, G); leader is a column.
 
     Of single items a score depends on the rival's action only, so it is worked out once for each
     distinct one.
@@ -177,10 +177,10 @@ def add_scores(table, rows, columns, shown, rewards, offsets, items, w, mean, K,
         for k in range(offsets[i], offsets[i + 1]):
             j = items[k]
             robust[j] = mean[k]
-            for l in range(shown.shape[1]):
-                if shown[i, l] == j and w[k] > 0.0:
-                    robust[j] = mean[k] + (rewards[i, l] - mean[k]) / w[k]
-                    earned[j], missed[j] = rewards[i, l] / w[k], (1.0 - rewards[i, l]) / w[k]
+            for q in range(shown.shape[1]):
+                if shown[i, q] == j and w[k] > 0.0:
+                    robust[j] = mean[k] + (rewards[i, q] - mean[k]) / w[k]
+                    earned[j], missed[j] = rewards[i, q] / w[k], (1.0 - rewards[i, q]) / w[k]
         row = table[rows[i]]
         for s in range(len(columns)):
             h, r, e = 0.0, 0.0, 0.0

@@ -27,7 +27,7 @@ def selection_page(selection: "Selection", title: str | None, command: str | Non
             "method": proof.method,
             "candidates": candidates,
             **problem_settings(problem),
-            "floor of propensities": selection.floor,
+            "floor of propensities": "none" if selection.floor is None else selection.floor,
             "rounds": proof.rounds,
         },
         made_by=command or "policysieve.select",

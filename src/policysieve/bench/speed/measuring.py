@@ -10,7 +10,7 @@ import numpy as np
 from policysieve.bench.cells import SayStep, code_version
 from policysieve.bench.speed.class_size import growth, memory_bandwidth, peak_memory
 from policysieve.bench.speed.yardsticks import best_seconds, naive_low_variance
-from policysieve.evidence import Evidence
+from policysieve.evidence import FloorEvidence
 from policysieve.exploration import Explorer
 from policysieve.exploration.learners import Exp4, ExplorationByOptimization, LowVarianceExploration
 from policysieve.kernels.by_optimization import closed_forms
@@ -168,7 +168,7 @@ def certificate(*, n_policies: int = 100_000, n_events: int = 10_000) -> dict[st
         propensities=np.full(len(contexts), 0.01),
         rewards=actions == labels[contexts],
     )
-    evidence = Evidence(policies, problem)
+    evidence = FloorEvidence(policies, problem)
     evidence.add(log, floor=0.01)
     seconds = best_seconds(evidence.certificate, repeats=3)
     proof = evidence.certificate()

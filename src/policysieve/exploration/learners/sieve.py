@@ -40,8 +40,8 @@ class Sieve(SiftingExplorer):
     mixing : float, optional
         Share of exploration by need. By default 0.75 to certify, and 0.5 for the best.
     memory_limit : int
-        Bytes of rounds that the evidence may keep. Beyond, a leader is certified by the rounds since
-        it leads, which takes more of them.
+        Bytes of rounds that the evidence may keep. Beyond, a leader is certified by the rounds
+        since it leads, which takes more of them.
     """
 
     def __init__(

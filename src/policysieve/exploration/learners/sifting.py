@@ -87,9 +87,7 @@ class SiftingExplorer(Explorer):
     def _learn(self, rounds: Log, exploration: Any, answers: Answers) -> None:
         assert isinstance(answers, Slates)
         evidence = copy(self.evidence)
-        evidence.take(
-            rounds, answers, lambda rows: exploration.propensities(answers.take(rows))
-        )
+        evidence.take(rounds, answers, lambda rows: exploration.propensities(answers.take(rows)))
         looked = evidence.next_look > self.evidence.next_look
         self.evidence = evidence
         if looked:
