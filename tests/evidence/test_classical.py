@@ -23,7 +23,7 @@ CUTS = [0, 150, 700, N]  # the blocks of a case; milestones lie inside them
 
 
 class Case:
-    """Three blocks with different floors; the second has a range for each policy."""
+    """Three blocks with different floors."""
 
     def __init__(self, m):
         rng = np.random.default_rng(m)
@@ -45,19 +45,14 @@ class Case:
             self.log.propensities,
             self.log.rewards,
         ).T
-        self.block_ranges = [None, m / 0.25 * rng.uniform(0.5, 1.2, N_POLICIES), None]
-        self.ranges = np.empty((N_POLICIES, N))  # of each policy in each round
-        for b in range(3):
-            largest = m / self.floors[b]
-            own = largest if self.block_ranges[b] is None else self.block_ranges[b]
-            self.ranges[:, block == b] = np.reshape(np.minimum(own, largest), (-1, 1))
+        self.ranges = np.tile(m / floor[:, 0], (N_POLICIES, 1))  # of each policy in each round
 
     def record(self, n):
         record = Record(self.policies, self.problem)
         for b in range(3):
             piece = self.log[CUTS[b] : min(CUTS[b + 1], n)]
             if n > CUTS[b]:
-                record = plus(record, piece, floor=self.floors[b], ranges=self.block_ranges[b])
+                record = plus(record, piece, floor=self.floors[b])
         return record
 
     def expected(self, method, leader, delta, n):

@@ -8,7 +8,7 @@ import pytest
 
 import policysieve as ps
 from policysieve.evidence import ImplicitEvidence
-from policysieve.evidence.betting import stakes_for
+from policysieve.evidence.betting import log_prior, stakes_for
 from policysieve.evidence.implicit import _RivalWealth
 from tests.oracles import betting, enumerated
 from tests.statistics import assert_at_most
@@ -66,8 +66,8 @@ def test_smallest_wealth_is_that_of_the_list(epsilon):
     chosen = evidence.estimates.leader
     assert chosen.actions(np.arange(X))[:, 0].tolist() == FUNCTIONS[:, leader].tolist()
     wealth = wealth_of(evidence, chosen)
-    for stake in stakes_for(PROBLEM):
-        everyone = betting.log_wealth(R, leader, [stake], ranges, epsilon)
+    for stake, share in zip(stakes_for(PROBLEM), np.exp(log_prior(8)), strict=True):
+        everyone = np.log(share) + betting.log_wealth(R, leader, [stake], ranges, epsilon)
         assert wealth.smallest(epsilon, stake) == pytest.approx(everyone.min(), rel=1e-9, abs=1e-9)
 
 
@@ -92,7 +92,7 @@ def test_bound_is_conservative_and_close_to_that_of_the_list(n):
 def test_bound_is_the_smallest_epsilon_that_passes():
     evidence = filled([(rounds(800, seed=4), 0.2)])
     proof = evidence.certificate()
-    threshold = X * log(K) + log(8 / PROBLEM.delta)
+    threshold = X * log(K) + log(1 / PROBLEM.delta)
     assert proof.log_threshold == pytest.approx(threshold)
     wealth = wealth_of(evidence, proof.leader)
     bound = proof.suboptimality_bound
@@ -148,8 +148,8 @@ def test_wealth_against_the_better_policy_is_fair():
             )
             evidence.add(data, floor=0.5)
             events, blocks = evidence.estimates.events, evidence.record.blocks
-            wealth = _RivalWealth(policies, worse, events, np.array([stake]), blocks)
-            reached |= wealth.smallest(gap, stake) >= log(4)
+            wealth = _RivalWealth(policies, worse, events, np.array([0.1, stake]), blocks)
+            reached |= wealth.smallest(gap, stake) + log(2) >= log(4)  # half of the capital is its
         rich += reached
     assert_at_most(rich, runs, 1 / 4)
     assert rich > 5
@@ -190,13 +190,23 @@ class TestSelect:
             ps.select(rounds(50), tabular(), PROBLEM, method="stitched")
 
     def test_words(self):
-        selection = ps.select(rounds(2000), tabular(), PROBLEM)
+        selection = ps.select(rounds(2000), tabular(), PROBLEM, floor=0.2)
         assert "no policy is better than TabularPolicy(3 contexts: 0, 1, 2)" in selection.guarantee
         assert "eliminated" not in selection.guarantee
         plain = selection.to_dict()
         assert plain["policy"] == "TabularPolicy(3 contexts: 0, 1, 2)"
         assert plain["lower"] <= plain["value"] <= plain["upper"]
-        assert "prove nothing yet" in ps.select(rounds(20), tabular(), PROBLEM).guarantee
+        little = ps.select(rounds(20), tabular(), PROBLEM, floor=0.2)
+        assert "prove nothing yet" in little.guarantee
+
+    def test_without_a_floor_nothing_is_certified(self):
+        selection = ps.select(rounds(2000), tabular(), PROBLEM)
+        floored = ps.select(rounds(2000), tabular(), PROBLEM, floor=0.2)
+        assert (selection.certificate.method, selection.certificate.certified) == ("none", False)
+        assert "Give the smallest that any action could have had as floor." in selection.guarantee
+        assert selection.value == pytest.approx(floored.value)
+        assert 0 < selection.lower[0] < selection.value
+        assert selection.upper[0] == 1
 
     def test_a_file_in_pieces(self, tmp_path):
         data = rounds(400)

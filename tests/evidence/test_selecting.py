@@ -10,6 +10,9 @@ from tests.oracles.naive import importance_weighted
 from tests.statistics import assert_at_most
 
 
+FLOOR = 1 / 8
+
+
 @pytest.fixture(scope="module")
 def case():
     world = ps.worlds.SparseSynthetic(
@@ -24,12 +27,14 @@ def case():
 
 def test_selection(case):
     world, policies, problem, log = case
-    selection = ps.select(log, policies, problem)
+    selection = ps.select(log, policies, problem, floor=FLOOR)
     truth = world.values(policies)
     assert selection.policy == truth.argmax()
     assert selection.certificate.certified
+    assert selection.certificate.method == "betting"
     assert selection.certificate.rounds == 4000
-    assert selection.floor == pytest.approx(1 / 8)
+    assert selection.floor == FLOOR
+    assert "provided that no action's propensity could be below 0.125" in selection.guarantee
     assert ((selection.lower <= truth) & (truth <= selection.upper)).all()
     slates = policies.actions(log.contexts).tolist()
     naive = importance_weighted(slates, log.actions, log.propensities, log.rewards).mean(axis=0)
@@ -38,11 +43,115 @@ def test_selection(case):
     assert "no policy is better than policy" in selection.guarantee
 
 
+def with_distributions(log, propensities):
+    """The same rounds with the propensities of all actions."""
+    return ps.Log(
+        contexts=log.contexts,
+        actions=log.actions,
+        propensities=log.propensities,
+        rewards=log.rewards,
+        distributions=np.broadcast_to(propensities, (len(log), np.shape(propensities)[-1])).copy(),
+    )
+
+
+def test_full_distributions_need_no_floor_and_prove_more(case):
+    world, policies, problem, log = case
+    log = log[:400]
+    floored = ps.select(log, policies, problem, floor=FLOOR)
+    full = with_distributions(log, np.full(8, FLOOR))
+    selection = ps.select(full, policies, problem)
+    truth = world.values(policies)
+    assert selection.certificate.method == "capped"
+    assert selection.floor is None
+    assert "provided" not in selection.guarantee
+    assert selection.certificate.suboptimality_bound < floored.certificate.suboptimality_bound
+    assert selection.certificate.eliminated.sum() >= floored.certificate.eliminated.sum()
+    assert ((selection.lower <= truth) & (truth <= selection.upper)).all()
+    leader = selection.policy
+    assert selection.lower[leader] > floored.lower[leader]
+    uniform = ps.Uniform(policies, problem, rounds=10, rng=0).exploration
+    decided = ps.select(log, policies, problem, exploration=uniform)
+    assert decided.to_dict() == selection.to_dict()
+
+
+def test_another_exploration_than_the_one_that_decided(case):
+    _, policies, problem, log = case
+    other = ps.Sieve(policies, problem, rng=0).exploration
+    with pytest.raises(ps.InvalidArgumentError, match="those of the exploration that decided"):
+        ps.select(log, policies, problem, exploration=other)
+
+
+def test_without_a_floor_nothing_is_certified_and_it_says_what_to_pass(case):
+    world, policies, problem, log = case
+    selection = ps.select(log, policies, problem)
+    truth = world.values(policies)
+    assert selection.policy == truth.argmax()
+    assert selection.floor is None
+    assert (selection.certificate.method, selection.certificate.certified) == ("none", False)
+    assert selection.certificate.suboptimality_bound == 1.0
+    assert not selection.certificate.eliminated.any()
+    for word in ("Nothing is proved", "floor", "--design", "propensities of all actions"):
+        assert word in selection.guarantee
+    assert ((selection.lower <= truth) & (truth <= selection.upper)).all()
+    assert (selection.upper < 1).any()
+    for method in ("betting", "stitched"):
+        with pytest.raises(ps.InvalidArgumentError, match=f"method='{method}' needs floor"):
+            ps.select(log, policies, problem, method=method)
+    with pytest.raises(ps.InvalidArgumentError, match="log must have distributions"):
+        ps.select(log, policies, problem, method="capped")
+
+
+def greedy_log(n, n_actions, tiny, explored, rng):
+    """A log that explores so little at 7% of the contexts that this is seldom met.
+
+    There only the last action earns anything; elsewhere it is a little worse than action 0, which
+    the log shows most of the time.
+    """
+    contexts = (rng.random(n) < 0.07).astype(int)
+    W = np.where(contexts == 1, tiny, explored / n_actions)[:, None] * np.ones(n_actions)
+    W[:, 0] += 1 - W.sum(axis=1)
+    actions = (W.cumsum(axis=1) < rng.random(n)[:, None]).sum(axis=1).clip(0, n_actions - 1)
+    last, first = actions == n_actions - 1, actions == 0
+    means = np.where(contexts == 1, 1.0 * last, 0.5 * first + 0.49 * last)
+    columns = {
+        "contexts": contexts,
+        "actions": actions,
+        "propensities": W[np.arange(n), actions],
+        "rewards": rng.random(n) < means,
+    }
+    return ps.Log(**columns), ps.Log(**columns, distributions=W)
+
+
+@pytest.mark.parametrize(
+    ("n_actions", "tiny", "explored", "n"),
+    [(2, 1e-5, 0.1, 25_000), (10, 1e-3, 0.3, 3_000)],
+    ids=["two", "ten"],
+)
+def test_propensities_that_were_not_met_make_no_certificate_false(n_actions, tiny, explored, n):
+    """With the smallest one that was met as floor they may be; without a floor there are none."""
+    problem = ps.Problem(n_actions=n_actions, epsilon=0.055, delta=0.2)
+    both = [[0, n_actions - 1]] * 2
+    policies, gap = ps.PolicyTable(both, n_actions=n_actions), 0.07 - 0.93 * 0.01
+    taken_from_the_log = wrong = 0
+    for seed in range(8):
+        log, full = greedy_log(n, n_actions, tiny, explored, np.random.default_rng(seed))
+        assert ps.select(log, policies, problem).certificate.method == "none"
+        known = ps.select(full, policies, problem).certificate
+        assert known.method == "capped"
+        wrong += known.leader == 0 and known.suboptimality_bound < gap
+        met = ps.FloorEvidence(policies, problem)
+        met.add(log, floor=float(log.propensities.min()))
+        taken_from_the_log += met.certificate().leader == 0 and met.certificate().certified
+    assert_at_most(wrong, 8, problem.delta, alpha=1e-3)
+    if n_actions == 2:
+        assert taken_from_the_log >= 4
+
+
 @pytest.mark.parametrize("method", ["empirical_bernstein", "stitched", "fixed", "checkpoints"])
 def test_other_methods_agree_and_are_not_tighter(case, method):
     _, policies, problem, log = case
-    betting = ps.select(log[:1500], policies, problem).certificate
-    other = ps.select(log[:1500], policies, problem, method=method).certificate
+    betting = ps.select(log[:1500], policies, problem, floor=FLOOR).certificate
+    other = ps.select(log[:1500], policies, problem, method=method, floor=FLOOR).certificate
     assert other.method == method
     assert other.leader == betting.leader
     assert other.suboptimality_bound >= betting.suboptimality_bound
@@ -50,14 +159,14 @@ def test_other_methods_agree_and_are_not_tighter(case, method):
 
 def test_little_data_proves_nothing(case):
     _, policies, problem, log = case
-    selection = ps.select(log[:3], policies, problem)
+    selection = ps.select(log[:3], policies, problem, floor=FLOOR)
     assert selection.certificate.suboptimality_bound == 1.0
     assert "prove nothing yet" in selection.guarantee
 
 
 def test_fixed_holds_at_the_declared_rounds_alone(case):
     _, policies, problem, log = case
-    evidence = ps.Evidence(policies, problem, method="fixed", declared_rounds=4000)
+    evidence = ps.FloorEvidence(policies, problem, method="fixed", declared_rounds=4000)
     evidence.add(log[:100], floor=1 / 8)
     with pytest.raises(ps.InvalidArgumentError, match="declared 4000 rounds only, there are 100"):
         evidence.certificate()
@@ -72,7 +181,7 @@ def test_a_file_larger_than_a_piece(case, tmp_path, monkeypatch):
     file = ps.LogFile(tmp_path / "log.parquet")
     monkeypatch.setattr("policysieve.formats.parquet.BATCH", 700)
     assert [len(piece) for piece in file.pieces()] == [700] * 5 + [500]
-    one, two = ps.select(log, policies, problem), ps.select(file, policies, problem)
+    one, two = (ps.select(some, policies, problem, floor=FLOOR) for some in (log, file))
     assert one.policy == two.policy
     assert ps.select(tmp_path / "log.parquet", policies, problem).policy == one.policy
     with pytest.raises(ps.InvalidArgumentError, match="log must be a Log"):
@@ -99,6 +208,7 @@ def without_last_action(n_actions, rounds, greedy, rng):
 @pytest.mark.parametrize("n_actions", [3, 10])
 @pytest.mark.parametrize("greedy", [0.0, 0.5, 0.8])
 def test_no_false_certificate_without_support(n_actions, greedy):
+    """Of a log that says so, the worst is assumed of what it cannot show; others are refused."""
     rng = np.random.default_rng(n_actions)
     policies = ps.PolicyTable(np.arange(n_actions)[None], n_actions=n_actions)
     problem = ps.Problem(n_actions=n_actions, epsilon=0.6, delta=0.05)
@@ -106,12 +216,16 @@ def test_no_false_certificate_without_support(n_actions, greedy):
     for rounds in (5, 20, 60, 200, 600, 2000):
         for _ in range(5):
             log = without_last_action(n_actions, rounds, greedy, rng)
+            odds = np.full(n_actions, (1 - greedy) / (n_actions - 1))
+            odds[0] += greedy
+            odds[-1] = 0.0
+            proof = ps.select(with_distributions(log, odds), policies, problem).certificate
+            assert proof.suboptimality_bound >= 0.7  # by which the last action is better
+            floor = float(odds[1:-1].min())
             try:
-                proof = ps.select(log, policies, problem).certificate
+                ps.select(log, policies, problem, floor=floor)
             except ps.InvalidArgumentError:
                 refused += 1
-            else:
-                assert proof.suboptimality_bound >= 0.7  # by which the last action is better
     assert refused >= 10
 
 
@@ -184,7 +298,7 @@ def test_what_is_refused(case):
     with pytest.raises(ps.InvalidArgumentError, match=r"got \[8\] in row [^?]*$"):
         ps.select(changed(actions=np.where(log.actions == 7, 8, log.actions)), policies, problem)
     with pytest.raises(ps.InvalidArgumentError, match="method must be one of"):
-        ps.select(log, policies, problem, method="guess")
+        ps.select(log, policies, problem, method="guess", floor=FLOOR)
     with pytest.raises(ps.InvalidArgumentError, match=r"at least the floor 0\.2"):
         ps.select(log, policies, problem, floor=0.2)
 
@@ -214,7 +328,7 @@ class TestCommand:
 
     def test_table_and_report(self, case, files):
         written = ("--report", files / "report.html", "--figures", files / "figures")
-        result = self.invoke(files, "--actions", 8, *written)
+        result = self.invoke(files, "--actions", 8, "--floor", FLOOR, *written)
         assert result.exit_code == 0, result.output
         title = "Leaders of 25 policies for 60 contexts after 4,000 logged rounds"
         assert title in " ".join(result.output.split())
@@ -229,6 +343,19 @@ class TestCommand:
         _, policies, problem, log = case
         result = self.invoke(files, "--actions", 8, "--json")
         assert json.loads(result.stdout) == ps.select(log, policies, problem).to_dict()
+        result = self.invoke(files, "--actions", 8, "--floor", FLOOR, "--json")
+        expected = ps.select(log, policies, problem, floor=FLOOR).to_dict()
+        assert json.loads(result.stdout) == expected
+
+    def test_the_design_that_decided_knows_all_propensities(self, case, files):
+        _, policies, problem, log = case
+        exploration = ps.Uniform(policies, problem, rounds=10, rng=0).exploration
+        exploration.save(files / "design.npz")
+        result = self.invoke(files, "--actions", 8, "--design", files / "design.npz", "--json")
+        assert result.exit_code == 0, result.output
+        expected = ps.select(log, policies, problem, exploration=exploration).to_dict()
+        assert json.loads(result.stdout) == expected
+        assert expected["certificate"]["method"] == "capped"
 
     def test_policies_from_python(self, case, files, monkeypatch):
         (files / "candidates.py").write_text(
@@ -331,7 +458,7 @@ def test_logs_of_our_own_designs_are_accepted():
 def test_tiny_propensities_prove_nothing(method):
     policies = ps.PolicyTable([[0, 1]], n_actions=2)
     problem = ps.Problem(n_actions=2, epsilon=0.1, delta=0.1)
-    evidence = ps.Evidence(policies, problem, method=method)
+    evidence = ps.FloorEvidence(policies, problem, method=method)
     log = ps.Log(
         contexts=np.zeros(200, int),
         actions=np.arange(200) % 2,

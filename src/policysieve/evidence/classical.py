@@ -203,9 +203,9 @@ class _Part:
     events: slice
 
     @property
-    def largest(self) -> float:
-        """Bound on R_i(pi) for every policy."""
-        return self.block.largest
+    def largest(self) -> np.float64:
+        """Bound on R_i(pi) for every policy; one that may overflow."""
+        return np.float64(self.block.largest)
 
     def differences(self, leader: int) -> tuple[Array, Array]:
         """Sums of Z and of its squares."""

@@ -9,9 +9,10 @@ from policysieve.checks import first_rows
 from policysieve.columns import Columns
 from policysieve.errors import InvalidArgumentError
 from policysieve.log import Log
-from policysieve.policies import Answers, ContextAnswers, PolicyClass, Slates
+from policysieve.policies import Answers, ContextAnswers, Policies, PolicyClass, Slates
+from policysieve.problem import Problem
 
-__all__ = ["Events", "check_log_fits", "rewarded_events"]
+__all__ = ["Events", "check_comparable", "check_log_fits", "rewarded_events"]
 
 Array = npt.NDArray[np.float64]
 
@@ -139,6 +140,18 @@ def rewarded_events(log: Log, policies: PolicyClass, answers: Answers | None = N
         rewards=log.rewards[rounds],
         n_actions=policies.n_actions,
     )
+
+
+def check_comparable(policies: Any, problem: Problem) -> None:
+    """Raise unless these are at least two numbered policies for the problem."""
+    if not isinstance(policies, Policies):
+        raise InvalidArgumentError(
+            f"policies must be numbered, got {type(policies).__name__}; for a class that "
+            "cannot be listed there are select and policysieve.evidence.ImplicitEvidence"
+        )
+    if policies.n_policies < 2:
+        raise InvalidArgumentError("evidence compares policies: give at least two, got one")
+    policies.check_fits(problem)
 
 
 def check_log_fits(log: Log, policies: PolicyClass) -> None:

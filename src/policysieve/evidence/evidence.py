@@ -14,7 +14,7 @@ from policysieve.errors import InvalidArgumentError
 from policysieve.evidence.betting import log_mean_exp
 from policysieve.evidence.certificate import Certificate, Proof, delta_shares
 from policysieve.evidence.estimates import ValueIntervals
-from policysieve.evidence.events import check_log_fits
+from policysieve.evidence.events import check_comparable, check_log_fits
 from policysieve.evidence.past import Past
 from policysieve.evidence.standing import BIN_EDGES, Standing, log_factors
 from policysieve.evidence.values import policy_intervals
@@ -67,14 +67,7 @@ class Evidence:
     def __init__(
         self, policies: Policies, problem: Problem, *, memory_limit: int = MEMORY_LIMIT
     ) -> None:
-        if not isinstance(policies, Policies):
-            raise InvalidArgumentError(
-                f"policies must be numbered, got {type(policies).__name__}; for a class that "
-                "cannot be listed there are select and policysieve.evidence.ImplicitEvidence"
-            )
-        if policies.n_policies < 2:
-            raise InvalidArgumentError("evidence compares policies: give at least two, got one")
-        policies.check_fits(problem)
+        check_comparable(policies, problem)
         self.policies = policies
         self.problem = problem
         self.memory_limit = integer("memory_limit", memory_limit, low=0)

@@ -14,7 +14,7 @@ from policysieve.evidence import classical
 from policysieve.evidence.betting import Betting
 from policysieve.evidence.certificate import Certificate, Proof
 from policysieve.evidence.estimates import Estimates, ValueIntervals
-from policysieve.evidence.events import rewarded_events
+from policysieve.evidence.events import check_comparable, rewarded_events
 from policysieve.evidence.record import Record, check_floor
 from policysieve.log import Log
 from policysieve.policies import Policies
@@ -72,14 +72,7 @@ class FloorEvidence:
                 'declared_rounds goes with method="fixed", which holds at that number of rounds; '
                 f"got method={method!r} and declared_rounds={declared_rounds}"
             )
-        if not isinstance(policies, Policies):
-            raise InvalidArgumentError(
-                f"policies must be numbered, got {type(policies).__name__}; for a class that "
-                "cannot be listed there are select and policysieve.evidence.ImplicitEvidence"
-            )
-        if policies.n_policies < 2:
-            raise InvalidArgumentError("evidence compares policies: give at least two, got one")
-        policies.check_fits(problem)
+        check_comparable(policies, problem)
         if declared_rounds is not None:
             declared_rounds = integer("declared_rounds", declared_rounds, low=1)
         self.method = method

@@ -43,7 +43,7 @@ def default_method(
     log: Log | LogFile, policies: PolicyClass, floor: float | None, exploration: Decider | None
 ) -> Method | None:
     """The sharpest proof that what is known of the propensities allows, if there is one."""
-    full = exploration is not None or log.layout.has_distributions
+    full = exploration is not None or log.has_distributions
     if full and isinstance(policies, Policies):
         return "capped"
     return None if floor is None else "betting"

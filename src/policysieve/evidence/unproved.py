@@ -9,7 +9,7 @@ from policysieve.checks import as_rewards
 from policysieve.evidence.certificate import Certificate
 from policysieve.evidence.classical import value_limits
 from policysieve.evidence.estimates import Estimates, ValueIntervals
-from policysieve.evidence.events import rewarded_events
+from policysieve.evidence.events import check_comparable, rewarded_events
 from policysieve.log import Log
 from policysieve.policies import Policies
 from policysieve.problem import Problem
@@ -31,7 +31,7 @@ class UnprovedEvidence:
     """
 
     def __init__(self, policies: Policies, problem: Problem) -> None:
-        policies.check_fits(problem)
+        check_comparable(policies, problem)
         self.policies = policies
         self.problem = problem
         self._earned = self._missed = Estimates(policies.n_policies)

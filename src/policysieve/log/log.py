@@ -148,6 +148,11 @@ class Log:
         return np.flatnonzero(rewards[:, 0] > 0 if single else (rewards > 0).any(axis=1))
 
     @property
+    def has_distributions(self) -> bool:
+        """Whether the propensities of all actions are known."""
+        return self._distributions is not None
+
+    @property
     def slate_size(self) -> int:
         """Number of items shown each round."""
         return int(self._columns.arrays[1].shape[1])

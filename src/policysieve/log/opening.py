@@ -73,6 +73,11 @@ class LogFile:
         return self._source.layout
 
     @property
+    def has_distributions(self) -> bool:
+        """Whether the propensities of all actions are known."""
+        return self.layout.has_distributions
+
+    @property
     def slate_size(self) -> int:
         """Number of items shown each round."""
         return self.layout.slate_size
