@@ -67,7 +67,7 @@ print(f"{sieve.rounds:,} rounds: {names[best.policy]}. {best.guarantee}")
 
 guesses = ps.Uniform(policies, problem, rounds=sieve.rounds, rng=0)
 ps.run(guesses, world, max_rounds=sieve.rounds, rng=0)
-proof = ps.select(guesses.log, policies, problem).certificate
+proof = ps.select(guesses.log, policies, problem, exploration=guesses.exploration).certificate
 print(f"uniform guesses prove {proof.suboptimality_bound:.3f} by then")
 
 # %% [markdown]

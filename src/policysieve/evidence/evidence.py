@@ -37,6 +37,8 @@ _DENSE = 1 << 22  # propensities that are worked with at once
 class Decider(Protocol):
     """What evidence needs of an exploration."""
 
+    policies: Any
+
     def propensities(self, contexts: Any) -> Array:
         """Those of all actions at contexts, or at answers of the policies."""
 
@@ -103,7 +105,9 @@ class Evidence:
         as_rewards(log.rewards, len(log), log.slate_size, self.problem.sparsity)
         answers, distributions = self.policies.answers(log.contexts), log.distributions
         if exploration is not None:
-            self.take(log, answers, partial(_by_exploration, log, answers, exploration))
+            same = exploration.policies is self.policies  # others are asked again
+            at = answers.take if same else log.contexts.__getitem__
+            self.take(log, answers, partial(_by_exploration, log, exploration, at))
         elif distributions is not None:
             k = self.policies.n_actions
             self.take(log, answers, lambda rows: distributions[rows].dense(k))
@@ -205,9 +209,11 @@ class Evidence:
         self.at_look = copy(self)
 
 
-def _by_exploration(log: Log, answers: Slates, exploration: Decider, rows: slice) -> Array:
+def _by_exploration(
+    log: Log, exploration: Decider, contexts: Callable[[slice], Any], rows: slice
+) -> Array:
     """Propensities of all actions, if those of the log are among them, else raise."""
-    found = exploration.propensities(answers.take(rows))
+    found = exploration.propensities(contexts(rows))
     shown = np.take_along_axis(found, log.actions[rows].astype(np.intp), axis=1)
     wrong = ~np.isclose(shown, log.propensities[rows], rtol=_SAME, atol=0.0).all(axis=1)
     if wrong.any():
