@@ -301,6 +301,8 @@ class TestDistributions:
             with pytest.raises(ps.InvalidArgumentError, match=message):
                 join()
         assert log == ps.Log(**first)
+        longer = log.without_distributions().plus(other.without_distributions())
+        assert (len(longer), longer.distributions) == (5, None)
 
     def test_a_log_without_rounds_goes_with_both(self):
         with_them = ps.Log(**explored(3))

@@ -1,6 +1,6 @@
 """``policysieve decide``: what to show at new contexts, according to a design."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +20,7 @@ __all__ = ["decide"]
 
 _FORMATS = ("parquet", "csv")
 _BATCH = 1 << 16  # contexts decided at once
+_ENTRIES = 1 << 20  # propensities of all actions held at once
 
 
 @click.command(short_help="Decide what to show at new contexts.")
@@ -46,15 +47,27 @@ _BATCH = 1 << 16  # contexts decided at once
     type=click.IntRange(0),
     help="For the same decisions again; take another one for each batch of contexts.",
 )
+@click.option(
+    "--distributions",
+    is_flag=True,
+    help="Write the propensities of all actions that could be shown, too.",
+)
 @json_option()
 def decide(
-    design: str, policies: str, contexts: str, out: Path, seed: int | None, as_json: bool
+    design: str,
+    policies: str,
+    contexts: str,
+    out: Path,
+    seed: int | None,
+    distributions: bool,
+    as_json: bool,
 ) -> None:
     """Draw actions for contexts as DESIGN says, and write them with their propensities.
 
     The file is a log whose rewards are missing: fill them in, and it is one that select takes.
     Rows are in the order of the contexts, with their ids and times, if these have any. Contexts are
-    read in pieces, so there may be more than fit into memory.
+    read in pieces, so there may be more than fit into memory. With --distributions the log says
+    what else could have been shown, and how probably, which certificates can make use of.
     """
     from policysieve.checks import as_rng
     from policysieve.cli.loading import load_policies
@@ -64,7 +77,8 @@ def decide(
     problem = file.problem
     candidates = load_policies(policies, problem.n_actions, problem.slate_size)
     exploration = file.exploration(candidates)
-    rounds, smallest = _write(exploration, contexts, out, as_rng(seed, stream=2))
+    decisions = _decisions(exploration, contexts, as_rng(seed, stream=2), distributions)
+    rounds, smallest = _write(decisions, contexts, out)
     floor = exploration.floor
     if as_json:
         print_json(
@@ -84,9 +98,7 @@ def decide(
     click.echo(f"Decisions: {out}")
 
 
-def _write(
-    exploration: "Exploration", contexts: str, out: Path, rng: "np.random.Generator"
-) -> tuple[int, float]:
+def _write(decisions: Iterator["Rounds"], contexts: str, out: Path) -> tuple[int, float]:
     """Write the decisions; returns how many there are, and their smallest propensity."""
     from policysieve.errors import InvalidArgumentError
     from policysieve.formats.registry import find_format
@@ -108,39 +120,54 @@ def _write(
             smallest = min(smallest, float(rounds.propensities.min()))
             yield rounds
 
-    batches = _decisions(exploration, contexts, rng)
-    first = next(batches, None)
+    first = next(decisions, None)
     if first is None:
         raise InvalidArgumentError(f"--contexts must hold at least one, {contexts} is empty")
     format.not_held(first.layout)
-    format.save(out, counted(chain([first], batches)), first.layout)
+    format.save(out, counted(chain([first], decisions)), first.layout)
     return count, smallest
 
 
 def _decisions(
-    exploration: "Exploration", source: str, rng: "np.random.Generator"
+    exploration: "Exploration", source: str, rng: "np.random.Generator", distributions: bool
 ) -> Iterator["Rounds"]:
+    """Rounds without rewards, with full distributions or not; the candidates are asked once."""
     import numpy as np
 
     from policysieve.log import Rounds
+    from policysieve.log.distributions import fitting
 
-    for contexts, ids, times in _contexts(source):
-        made = exploration.ask(contexts, rng=rng)
-        rewards = np.full(made.actions.shape, np.nan)
-        yield Rounds(made.contexts, made.actions, made.propensities, rewards, ids, times)
+    n_actions = exploration.problem.n_actions
+    size = max(1, min(_BATCH, _ENTRIES // n_actions)) if distributions else _BATCH
+    for contexts, ids, times in _contexts(source, size):
+        x = exploration.policies.check_contexts(contexts)
+        said = exploration.policies.answers_at(x) if distributions else x
+        uniforms = rng.random((len(x), exploration.draws_per_round))
+        actions, propensities = exploration.choose(said, uniforms)
+        every = None
+        if distributions:
+            every = fitting(exploration.propensities(said), actions, propensities)
+        rewards = np.full(actions.shape, np.nan)
+        yield Rounds(x, actions, propensities, rewards, ids, times, every)
 
 
-def _contexts(source: str) -> Iterator[tuple[Any, Any, Any]]:
+def _contexts(source: str, size: int) -> Iterator[tuple[Any, Any, Any]]:
     """Contexts of a .npy array or of another file, in pieces, with the ids and times of that."""
     from policysieve.formats import open_contexts
 
-    if not source.endswith(".npy"):
-        for rounds in open_contexts(source):
-            yield rounds.contexts, rounds.ids, rounds.times
-        return
-    array = _array(source)
-    for start in range(0, len(array), _BATCH):
-        yield array[start : start + _BATCH], None, None
+    batches: Iterable[tuple[Any, Any, Any]]
+    if source.endswith(".npy"):
+        batches = [(_array(source), None, None)]
+    else:
+        batches = ((one.contexts, one.ids, one.times) for one in open_contexts(source))
+    for contexts, ids, times in batches:
+        for start in range(0, len(contexts), size):
+            part = slice(start, start + size)
+            yield (
+                contexts[part],
+                None if ids is None else ids[part],
+                None if times is None else times[part],
+            )
 
 
 def _array(path: str) -> Any:

@@ -348,7 +348,7 @@ def _refuse(found: Faults) -> None:
 
 def _keys(rows: npt.NDArray[np.int64], actions: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
     """Round and action as one number, in their order; an action that is none counts as another."""
-    return np.asarray(rows << 32 | np.clip(actions, 0, _LARGEST).astype(np.int64))
+    return np.asarray(rows << 32 | np.clip(actions, 0, _LARGEST).astype(np.int64, copy=False))
 
 
 def _places(

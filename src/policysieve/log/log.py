@@ -185,6 +185,10 @@ class Log:
             twin._distributions = Distributions.concatenate([self._distributions])
         return twin
 
+    def without_distributions(self) -> Self:
+        """The same rounds with the propensities of what was shown alone; memory is shared."""
+        return self.trusted(*self._columns.arrays)
+
     def extend(self, other: "Log") -> None:
         """Add the rounds of another log at the end."""
         self._extend(other._columns.arrays, other._distributions)
@@ -322,7 +326,7 @@ def _joined(
             has, n_has, n_has_not = "earlier", n_first, n_second
         raise InvalidArgumentError(
             f"distributions must be known in all rounds of a log or in none, the {n_has:,} {has} "
-            f"rounds have them and the {n_has_not:,} others have not; give them to all, or make "
-            "the log anew with distributions=None"
+            f"rounds have them and the {n_has_not:,} others have not; give them to all, or leave "
+            "them out (log.without_distributions())"
         )
     return first.plus(second)
