@@ -9,7 +9,6 @@ from policysieve.cli import main
 from tests.oracles.naive import importance_weighted
 from tests.statistics import assert_at_most
 
-
 FLOOR = 1 / 8
 
 
