@@ -18,7 +18,13 @@ from policysieve.log import Layout, Rounds
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["FORMAT"]
+__all__ = ["FORMAT", "is_parquet"]
+
+
+def is_parquet(path: Path) -> bool:
+    """Whether a file begins as every Parquet file does."""
+    with path.open("rb") as file:
+        return file.read(4) == b"PAR1"
 
 
 class _ParquetFile:
