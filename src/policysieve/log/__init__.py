@@ -1,7 +1,7 @@
 """What was seen: rounds in memory, on disk, and on their way between the two."""
 
 from policysieve.log.log import Log
-from policysieve.log.opening import AnyLog, LogFile, open_log
+from policysieve.log.opening import AnyLog, LogFile, log_paths, open_log
 from policysieve.log.rounds import Layout, Rounds
 
-__all__ = ["AnyLog", "Layout", "Log", "LogFile", "Rounds", "open_log"]
+__all__ = ["AnyLog", "Layout", "Log", "LogFile", "Rounds", "log_paths", "open_log"]
