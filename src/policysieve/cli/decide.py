@@ -1,13 +1,13 @@
 """``policysieve decide``: what to show at new contexts, according to a design."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from policysieve.cli.options import as_floor, json_option
+from policysieve.cli.options import as_floor, from_option, json_option
 from policysieve.cli.output import print_json, print_text
 
 if TYPE_CHECKING:
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
     from policysieve.exploration import Exploration
     from policysieve.log import Rounds
+
+    Pieces = Iterator[tuple[Any, Any, Any]]  # of contexts, with ids and times or None
 
 __all__ = ["decide"]
 
@@ -32,9 +34,12 @@ _BATCH = 1 << 16  # contexts decided at once
 @click.option(
     "--contexts",
     required=True,
+    multiple=True,
     type=click.Path(dir_okay=False),
-    help="A .npy array, a file of contexts with or without ids and times, or a log.",
+    help="A .npy array, a file of contexts with or without ids and times, or a log; several times "
+    "for several files, which are read in this order.",
 )
+@from_option("the contexts")
 @click.option(
     "--out",
     required=True,
@@ -48,7 +53,13 @@ _BATCH = 1 << 16  # contexts decided at once
 )
 @json_option()
 def decide(
-    design: str, policies: str, contexts: str, out: Path, seed: int | None, as_json: bool
+    design: str,
+    policies: str,
+    contexts: tuple[str, ...],
+    format: str | None,
+    out: Path,
+    seed: int | None,
+    as_json: bool,
 ) -> None:
     """Draw actions for contexts as DESIGN says, and write them with their propensities.
 
@@ -64,7 +75,8 @@ def decide(
     problem = file.problem
     candidates = load_policies(policies, problem.n_actions, problem.slate_size)
     exploration = file.exploration(candidates)
-    rounds, smallest = _write(exploration, contexts, out, as_rng(seed, stream=2))
+    pieces = _contexts(contexts, format)
+    rounds, smallest = _write(exploration, pieces, out, as_rng(seed, stream=2))
     floor = exploration.floor
     if as_json:
         print_json(
@@ -85,7 +97,7 @@ def decide(
 
 
 def _write(
-    exploration: "Exploration", contexts: str, out: Path, rng: "np.random.Generator"
+    exploration: "Exploration", contexts: "Pieces", out: Path, rng: "np.random.Generator"
 ) -> tuple[int, float]:
     """Write the decisions; returns how many there are, and their smallest propensity."""
     from policysieve.errors import InvalidArgumentError
@@ -111,36 +123,54 @@ def _write(
     batches = _decisions(exploration, contexts, rng)
     first = next(batches, None)
     if first is None:
-        raise InvalidArgumentError(f"--contexts must hold at least one, {contexts} is empty")
+        raise InvalidArgumentError("--contexts must hold at least one, there is none")
     format.not_held(first.layout)
     format.save(out, counted(chain([first], batches)), first.layout)
     return count, smallest
 
 
 def _decisions(
-    exploration: "Exploration", source: str, rng: "np.random.Generator"
+    exploration: "Exploration", pieces: "Pieces", rng: "np.random.Generator"
 ) -> Iterator["Rounds"]:
     import numpy as np
 
     from policysieve.log import Rounds
 
-    for contexts, ids, times in _contexts(source):
+    for contexts, ids, times in pieces:
         made = exploration.ask(contexts, rng=rng)
         rewards = np.full(made.actions.shape, np.nan)
         yield Rounds(made.contexts, made.actions, made.propensities, rewards, ids, times)
 
 
-def _contexts(source: str) -> Iterator[tuple[Any, Any, Any]]:
-    """Contexts of a .npy array or of another file, in pieces, with the ids and times of that."""
+def _contexts(paths: Sequence[str], format: str | None) -> "Pieces":
+    """Contexts of .npy arrays or of other files, in pieces, with the ids and times of those."""
     from policysieve.formats import open_contexts
 
-    if not source.endswith(".npy"):
-        for rounds in open_contexts(source):
+    if format is None and all(path.endswith(".npy") for path in paths):
+        yield from _pieces_of_arrays(paths)
+    else:
+        for rounds in open_contexts(paths, format):
             yield rounds.contexts, rounds.ids, rounds.times
-        return
-    array = _array(source)
-    for start in range(0, len(array), _BATCH):
-        yield array[start : start + _BATCH], None, None
+
+
+def _pieces_of_arrays(paths: Sequence[str]) -> "Pieces":
+    """Pieces of arrays, which are of one shape but for their length, and of one type."""
+    import numpy as np
+
+    from policysieve.errors import FileFormatError
+
+    arrays = [_array(path) for path in paths]
+    kinds = [(array.shape[1:], array.dtype.kind in "SU") for array in arrays]
+    for path, kind, array in zip(paths, kinds, arrays, strict=True):
+        if kind != kinds[0]:
+            raise FileFormatError(
+                f"{path} has shape {array.shape} of {array.dtype}, but {paths[0]} has "
+                f"{arrays[0].shape} of {arrays[0].dtype}; contexts must be of one kind"
+            )
+    common = np.result_type(*(array.dtype for array in arrays))
+    for array in arrays:
+        for start in range(0, len(array), _BATCH):
+            yield array[start : start + _BATCH].astype(common, copy=False), None, None
 
 
 def _array(path: str) -> Any:
