@@ -168,9 +168,8 @@ def _refuse_existing(paths: list[Path]) -> None:
     for path in paths:
         if path.exists():
             raise InvalidArgumentError(
-                f"{path} exists, and a log is written to a new file (of those that convert is "
-                "given, the last); name another one, or replace it with --overwrite, or "
-                "overwrite=True"
+                f"{path} exists, and convert writes to a new file, the last one named; name "
+                "another, or replace it with --overwrite (overwrite=True)"
             )
 
 
