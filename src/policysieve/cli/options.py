@@ -30,6 +30,7 @@ __all__ = [
     "PlotOutput",
     "as_floor",
     "candidates_options",
+    "count_option",
     "delta_option",
     "epsilon_option",
     "experiment_output",
@@ -79,6 +80,14 @@ sparsity_option = click.option(
     type=_Sparsity(),
     help="Bound on the sum of a context's rewards.",
 )
+
+
+def count_option(
+    option: str, default: int, help: str, *, least: int = 1
+) -> Callable[[Command], Command]:
+    """An option for a whole number, whose help shows what it is by default."""
+    kind = click.IntRange(least)
+    return click.option(option, default=default, show_default=True, type=kind, help=help)
 
 
 def known_sparsity(value: Any) -> float | None:

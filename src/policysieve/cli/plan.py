@@ -7,6 +7,7 @@ import click
 
 from policysieve.cli.options import (
     PlotOutput,
+    count_option,
     delta_option,
     epsilon_option,
     json_option,
@@ -31,9 +32,7 @@ __all__ = ["plan"]
 @epsilon_option
 @delta_option
 @sparsity_option
-@click.option(
-    "--slate", default=1, show_default=True, type=click.IntRange(1), help="Items shown each round."
-)
+@count_option("--slate", 1, "Items shown each round.")
 @json_option("the plan")
 @plot_option("rounds against epsilon")
 def plan(
