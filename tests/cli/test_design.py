@@ -1,5 +1,6 @@
 """Design, collect, select as files."""
 
+import importlib
 import json
 import sys
 from copy import deepcopy
@@ -12,9 +13,11 @@ import pytest
 
 import policysieve as ps
 from policysieve.cli.options import as_floor
+from policysieve.exploration.designs import MixtureExploration, UniformExploration
 from policysieve.exploration.designs.designing import rounds_needed
 from policysieve.log import LogFile
 from tests.cli.test_cli import invoke
+from tests.formats.rounds import assert_same
 
 
 @pytest.fixture(scope="module", params=[1, 2])
@@ -343,6 +346,97 @@ def test_pieces_do_not_matter(case, tmp_path, monkeypatch):
         found.append(made)
     np.testing.assert_array_equal(found[0].actions, found[1].actions)
     np.testing.assert_array_equal(found[0].propensities, found[1].propensities)
+
+
+class TestDistributions:
+    @pytest.mark.parametrize("ending", ["parquet", "csv"])
+    def test_are_those_of_the_design(self, case, tmp_path, ending):
+        """The decisions are the same as without, and with rewards the file is a log."""
+        folder, learner, rewards = case
+        make_design(folder)
+        contexts = np.random.default_rng(3).integers(0, 20, 200)
+        np.save(tmp_path / "contexts.npy", contexts)
+        plain, full = tmp_path / f"plain.{ending}", tmp_path / f"full.{ending}"
+        decide(folder, tmp_path / "contexts.npy", plain, "--seed", 4)
+        result = decide(folder, tmp_path / "contexts.npy", full, "--seed", 4, "--distributions")
+        assert result.exit_code == 0, result.output
+        (without,), (made,) = LogFile(plain).rounds(), LogFile(full).rounds()
+        np.testing.assert_array_equal(made.actions, without.actions)
+        np.testing.assert_array_equal(made.propensities, without.propensities)
+        assert without.distributions is None
+        every = learner.design.propensities(contexts)
+        np.testing.assert_allclose(made.distributions.dense(6), every, rtol=1e-12)
+
+        log = replace(made, rewards=rewards[contexts[:, None], made.actions]).to_log()
+        log.save(tmp_path / "log.parquet")
+        assert ps.Log.load(tmp_path / "log.parquet").distributions == made.distributions
+        assert invoke("check", tmp_path / "log.parquet", "--actions", 6).exit_code == 0
+
+    @pytest.mark.parametrize("source", ["contexts.npy", "today.csv"])
+    def test_come_in_pieces_that_do_not_matter(self, case, tmp_path, monkeypatch, source):
+        folder, *_ = case
+        make_design(folder)
+        contexts = np.arange(20).repeat(5)
+        np.save(tmp_path / "contexts.npy", contexts)
+        lines = [f"r{i},{1e9 + i},{context}" for i, context in enumerate(contexts)]
+        (tmp_path / "today.csv").write_text("\n".join(["id,time,context", *lines]) + "\n")
+        found = []
+        for entries in (1 << 20, 33):
+            monkeypatch.setattr(sys.modules["policysieve.cli.decide"], "_ENTRIES", entries)
+            out = tmp_path / f"{entries}.parquet"
+            decide(folder, tmp_path / source, out, "--seed", 0, "--distributions")
+            (made,) = LogFile(out).rounds()
+            found.append(made)
+        assert_same(*found)
+        assert pq.ParquetFile(tmp_path / "33.parquet").num_row_groups == 20  # of 33 // 6 contexts
+
+    def test_candidates_are_asked_once(self, tmp_path, monkeypatch):
+        """They may be expensive, or say something else the next time."""
+        (tmp_path / "drawn_candidates.py").write_text(
+            "import numpy as np\n"
+            "import policysieve as ps\n\n"
+            "rng, asked = np.random.default_rng(0), []\n\n\n"
+            "def draw(contexts):\n"
+            "    asked.extend(contexts)\n"
+            "    return rng.integers(0, 4, len(contexts))\n\n\n"
+            "policies = ps.FunctionPolicies([draw, draw], n_actions=4)\n"
+        )
+        monkeypatch.chdir(tmp_path)
+        monkeypatch.syspath_prepend(tmp_path)
+        candidates = importlib.import_module("drawn_candidates")
+        problem = ps.Problem(n_actions=4, epsilon=0.3, delta=0.1)
+        MixtureExploration(
+            candidates.policies,
+            problem,
+            mixing=0.4,
+            variance_bound=10.0,
+            support=[0, 1],
+            shares=[0.5, 0.5],
+        ).save("design.npz")
+        np.save("contexts.npy", np.arange(50))
+        out = tmp_path / "decisions.parquet"
+        words = ("--policies", "drawn_candidates:policies", "--contexts", "contexts.npy")
+        result = invoke("decide", "design.npz", *words, "--out", out, "--distributions")
+        assert result.exit_code == 0, result.output
+        assert len(candidates.asked) == 2 * 50
+        (made,) = LogFile(out).rounds()
+        np.testing.assert_allclose(made.distributions.dense(4).sum(axis=1), 1)
+
+    def test_too_long_for_csv(self, tmp_path):
+        k = 9000
+        policies = ps.PolicyTable(np.zeros((2, 3), int), n_actions=k)
+        policies.save(tmp_path / "table.npy")
+        problem = ps.Problem(n_actions=k, epsilon=0.3, delta=0.1)
+        UniformExploration(policies, problem).save(tmp_path / "design.npz")
+        np.save(tmp_path / "contexts.npy", np.arange(2))
+        out = tmp_path / "decisions.csv"
+        result = decide(tmp_path, tmp_path / "contexts.npy", out, "--distributions")
+        assert result.exit_code == 1
+        assert "a distribution over 9,000 actions" in " ".join(result.output.split())
+        assert not out.exists()
+        out = out.with_suffix(".parquet")
+        result = decide(tmp_path, tmp_path / "contexts.npy", out, "--distributions")
+        assert result.exit_code == 0, result.output
 
 
 def test_a_table_of_cells_can_be_filled_in(case, tmp_path):

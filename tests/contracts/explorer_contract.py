@@ -440,6 +440,7 @@ class ExplorerContract:
                 actions=decisions.actions,
                 propensities=decisions.propensities,
                 rewards=rewards,
+                distributions=exploration.propensities(decisions.contexts) if k % 2 else None,
             )
             fold.learn(rounds, exploration)
         assert learner.log == fold.log

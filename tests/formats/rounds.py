@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from policysieve.formats import FORMATS, open_contexts
-from policysieve.log import LogFile, Rounds
+from policysieve.log import Distributions, LogFile, Rounds
 
 PLAIN = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 MICROSECONDS = st.integers(-(10**15), 10**15).map(lambda count: count / 10**6)
@@ -13,7 +13,7 @@ REWARDS = st.floats(0, 1).map(abs)  # -0.0 is 0
 
 
 @st.composite
-def some_rounds(draw, *, kinds, slates=True, ids=True, times=True):
+def some_rounds(draw, *, kinds, slates=True, ids=True, times=True, distributions=False):
     """Rounds with contexts of the given kinds: "row", "number", "text", or a shape."""
     n, m = draw(st.integers(1, 6)), draw(st.integers(1, 3)) if slates else 1
     kind = draw(st.sampled_from(kinds))
@@ -33,14 +33,32 @@ def some_rounds(draw, *, kinds, slates=True, ids=True, times=True):
         flat = column(columns["number"], n * int(np.prod(kind)))
         contexts = np.array(flat).reshape(n, *kind)
     slate = st.permutations(range(5)).map(lambda order: order[:m])
+    actions = np.array(column(slate), dtype=np.int32)
+    propensities = np.array(column(PROPENSITIES, n * m)).reshape(n, m)
+    lists = None
+    if distributions and draw(st.booleans()):
+        every = full_propensities(actions, 5, draw(st.integers(0, 99)))
+        lists = Distributions.of(every, n)
+        propensities = np.take_along_axis(every, actions, axis=1)
     return Rounds(
         contexts,
-        np.array(column(slate), dtype=np.int32),
-        np.array(column(PROPENSITIES, n * m)).reshape(n, m),
+        actions,
+        propensities,
         np.array(column(REWARDS, n * m)).reshape(n, m),
         np.array(column(PLAIN), dtype=object) if ids and draw(st.booleans()) else None,
         np.array(column(MICROSECONDS)) if times and draw(st.booleans()) else None,
+        lists,
     )
+
+
+def full_propensities(actions, n_actions, seed=0):
+    """Propensities of all actions, of which some cannot be shown, but not the given slates."""
+    (n, m), rng = actions.shape, np.random.default_rng(seed)
+    every = rng.random((n, n_actions)) * (rng.random((n, n_actions)) < 0.5)
+    every[np.arange(n)[:, None], actions] += 0.1
+    for _ in range(50):  # none above 1
+        every = np.minimum(every * (m / every.sum(axis=1, keepdims=True)), 1.0)
+    return every
 
 
 def write(path, format, *batches, n_actions=5):
@@ -62,6 +80,7 @@ def assert_same(got, expected):
         assert (mine is None) == (theirs is None), name
         if mine is not None:
             np.testing.assert_array_equal(mine, theirs, err_msg=name, strict=True)
+    assert got.distributions == expected.distributions
     if expected.ids is None or not any(expected.ids):
         assert got.ids is None or not any(got.ids)
     else:

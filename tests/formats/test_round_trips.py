@@ -18,7 +18,7 @@ def folder(tmp_path_factory):
     return tmp_path_factory.mktemp("formats")
 
 
-@given(rounds=some_rounds(kinds=["row", "number", "text", (3,), (2, 2)]))
+@given(rounds=some_rounds(kinds=["row", "number", "text", (3,), (2, 2)], distributions=True))
 @few
 def test_parquet(folder, rounds):
     write(folder / "log.parquet", "parquet", rounds)
@@ -26,14 +26,14 @@ def test_parquet(folder, rounds):
     assert Log.load(folder / "log.parquet") == rounds.to_log()
 
 
-@given(rounds=some_rounds(kinds=["row", "number", "text", (3,), (2, 2)]))
+@given(rounds=some_rounds(kinds=["row", "number", "text", (3,), (2, 2)], distributions=True))
 @few
 def test_newline_json(folder, rounds):
     write(folder / "log.jsonl", "jsonl", rounds)
     assert_same(read(folder / "log.jsonl"), rounds)
 
 
-@given(rounds=some_rounds(kinds=["row", "number", "text", (3,), (1,)]))
+@given(rounds=some_rounds(kinds=["row", "number", "text", (3,), (1,)], distributions=True))
 @few
 def test_csv(folder, rounds):
     write(folder / "log.csv.gz", "csv", rounds)
@@ -58,7 +58,7 @@ def test_vowpal_text(folder, format, rounds):
     assert_same(read(folder / "log.vw", format), rounds)
 
 
-@given(rounds=some_rounds(kinds=["row", "text", (3,), (2, 2)], slates=False))
+@given(rounds=some_rounds(kinds=["row", "text", (3,), (2, 2)], slates=False, distributions=True))
 @few
 def test_dsjson(folder, rounds):
     write(folder / "log.dsjson", "dsjson", rounds)

@@ -1,3 +1,5 @@
+import copy
+import pickle
 from itertools import pairwise
 
 import numpy as np
@@ -9,6 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 import policysieve as ps
+from policysieve.log import Distributions
 
 
 def make(n, m=1, contexts=None, seed=0):
@@ -224,3 +227,176 @@ def test_a_failed_save_keeps_the_old_file(tmp_path, monkeypatch):
         ps.Log(**make(9)).save(path)
     assert ps.Log.load(path) == ps.Log(**make(5))
     assert [file.name for file in tmp_path.iterdir()] == ["log.parquet"]
+
+
+def explored(n, m=1, k=6, seed=0):
+    """Rounds of slates with full distributions, of which some actions have no part."""
+    rng = np.random.default_rng(seed)
+    every = rng.random((n, k)) * (rng.random((n, k)) < 0.7)
+    every[:, :m] += 0.1
+    for _ in range(50):  # to marginals of slates, none above 1
+        every = np.minimum(every * (m / every.sum(axis=1, keepdims=True)), 1.0)
+    actions = np.argsort(-every * rng.random((n, k)), axis=1)[:, :m]
+    return {
+        "contexts": rng.integers(0, 9, n),
+        "actions": actions,
+        "propensities": np.take_along_axis(every, actions, axis=1),
+        "rewards": rng.random((n, m)),
+        "distributions": every,
+    }
+
+
+class TestDistributions:
+    @pytest.mark.parametrize("m", [1, 2])
+    def test_are_a_column(self, m):
+        data = explored(8, m)
+        log = ps.Log(**data)
+        np.testing.assert_array_equal(log.distributions.dense(6), data["distributions"])
+        assert isinstance(log.distributions, Distributions)
+        assert "with distributions" in repr(log)
+        assert ps.Log(**make(3)).distributions is None
+
+    @given(st.integers(0, 12), st.integers(1, 3), st.lists(st.integers(0, 12), max_size=5))
+    @settings(deadline=None, max_examples=40)
+    def test_go_wherever_the_rounds_go(self, n, m, cuts):
+        data = explored(n, m)
+        whole = ps.Log(**data)
+        edges = [0, *sorted(min(cut, n) for cut in cuts), n]
+        pieces = ps.Log(**{name: column[:0] for name, column in data.items()})
+        for start, end in pairwise(edges):
+            pieces.append(**{name: column[start:end] for name, column in data.items()})
+        parts = [whole[start:end] for start, end in pairwise(edges)]
+        extended, longer = whole[:0], whole[:0]
+        for part in parts:
+            extended.extend(part)
+            longer = longer.plus(part)
+        for other in (pieces, extended, longer, ps.Log.concatenate(parts), whole.copy()):
+            assert other == whole
+            assert other.distributions == whole.distributions
+        for twin in (copy.deepcopy(whole), pickle.loads(pickle.dumps(whole))):
+            assert twin == whole
+        np.testing.assert_array_equal(
+            whole[::-2].distributions.dense(6), data["distributions"][::-2]
+        )
+        (rounds,) = whole.rounds()
+        assert rounds.to_log() == whole
+        assert rounds.layout.has_distributions
+
+    def test_make_logs_different(self):
+        data = explored(4)
+        log, plain = ps.Log(**data), ps.Log(**{**data, "distributions": None})
+        assert log != plain
+        assert plain != log
+        other = data["distributions"].copy()
+        row = int(np.flatnonzero((other > 0).sum(axis=1) > 2)[0])
+        one, two = [j for j in np.flatnonzero(other[row]) if j != data["actions"][row, 0]][:2]
+        other[row, [one, two]] += [1e-6, -1e-6]
+        assert log != ps.Log(**{**data, "distributions": other})
+
+    def test_of_slices_share_memory(self):
+        log = ps.Log(**explored(20))
+        part = log[5:9].distributions
+        assert np.shares_memory(part.propensities, log.distributions.propensities)
+        assert not np.shares_memory(
+            log.copy().distributions.propensities, log.distributions.propensities
+        )
+
+    def test_appending_is_amortised_and_disturbs_nobody(self):
+        log, moves = ps.Log(**explored(1)), 0
+        first = log[:]
+        for k in range(300):
+            before = log.distributions.propensities.__array_interface__["data"][0]
+            log.append(**explored(1, seed=k))
+            moves += log.distributions.propensities.__array_interface__["data"][0] != before
+        assert moves < 15
+        assert first == ps.Log(**explored(1))
+        assert log[300:] == ps.Log(**explored(1, seed=299))
+
+    @pytest.mark.parametrize("known", ["earlier", "new"])
+    def test_are_known_in_all_rounds_or_in_none(self, known):
+        data = [explored(3), {**explored(2, seed=1), "distributions": None}]
+        first, second = data if known == "earlier" else data[::-1]
+        log, other = ps.Log(**first), ps.Log(**second)
+        message = f"in all rounds of a log or in none, the [23] {known} rounds have them and the"
+        for join in (
+            lambda: log.append(**second),
+            lambda: log.extend(other),
+            lambda: log.plus(other),
+            lambda: ps.Log.concatenate([log, other]),
+        ):
+            with pytest.raises(ps.InvalidArgumentError, match=message):
+                join()
+        assert log == ps.Log(**first)
+        longer = log.without_distributions().plus(other.without_distributions())
+        assert (len(longer), longer.distributions) == (5, None)
+
+    def test_a_log_without_rounds_goes_with_both(self):
+        with_them = ps.Log(**explored(3))
+        without = ps.Log(**{**explored(3), "distributions": None})
+        contexts = np.zeros(1, int)
+        empty = ps.Log.empty(contexts=contexts, slate_size=1)
+        known = ps.Log.empty(contexts=contexts, slate_size=1, distributions=True)
+        assert (empty.distributions, len(known.distributions)) == (None, 0)
+        for none in (empty, known):
+            for log in (with_them, without):
+                assert log.plus(none) == none.plus(log) == log
+                assert ps.Log.concatenate([none, log, none]) == log
+        assert known.plus(empty) == ps.Log.concatenate([known, empty]) == known
+
+    @pytest.mark.parametrize(
+        ("change", "message"),
+        [
+            ({"distributions": [{0: 1}]}, "one for each of the 2 rounds, got 1"),
+            ({"distributions": [{2: 0.5, 0: 0.5}, {1: 2}]}, r"row 1: .* in \(0, 1\], got 2"),
+            (
+                {"distributions": [{2: 0.5, 0: 0.5}, {1: 0.25, 0: 0.7}]},
+                "row 1: .* sum to 1, as 1 item is shown, got 0.95; list every action",
+            ),
+            (
+                {"distributions": [{2: 0.5, 0: 0.5}, {0: 0.25, 3: 0.75}]},
+                "row 1: action 1 was shown, but is not in the distribution",
+            ),
+            (
+                {"distributions": [{2: 0.5, 0: 0.5}, {1: 0.24, 3: 0.76}]},
+                "row 1: action 1 was shown with propensity 0.25, but has 0.24 in the distribution",
+            ),
+        ],
+    )
+    def test_that_do_not_fit_change_nothing(self, change, message):
+        data = {
+            "contexts": [0, 1],
+            "actions": [2, 1],
+            "propensities": [0.5, 0.25],
+            "rewards": [0, 1],
+            "distributions": [{2: 0.5, 0: 0.5}, {1: 0.25, 0: 0.75}],
+        }
+        log = ps.Log(**data)
+        for make_or_append in (ps.Log, log.append):
+            with pytest.raises(ps.InvalidArgumentError, match=message):
+                make_or_append(**{**data, **change})
+        assert log == ps.Log(**data)
+
+    def test_may_be_rounded(self):
+        log = ps.Log(
+            contexts=[0],
+            actions=[1],
+            propensities=[0.33300003],
+            rewards=[1],
+            distributions=[{0: 0.333, 1: 0.333, 2: 0.333}],
+        )
+        assert list(log.distributions) == [[(0, 0.333), (1, 0.33300003), (2, 0.333)]]
+
+    @pytest.mark.parametrize("n", [0, 7])
+    def test_are_saved(self, tmp_path, n):
+        log = ps.Log(**explored(n, m=2))
+        log.save(tmp_path / "log.parquet")
+        again = ps.Log.load(tmp_path / "log.parquet")
+        assert again == log
+        assert ps.LogFile(tmp_path / "log.parquet").layout.has_distributions
+
+    def test_are_no_burden_where_there_are_none(self):
+        """Nothing is kept for them, in memory or in a pickle."""
+        log = ps.Log(**make(4))
+        log.append(**make(1, seed=1))
+        assert set(vars(log)) == {"_columns"}
+        assert set(vars(log[1:].plus(log).copy())) == {"_columns"}

@@ -22,6 +22,7 @@ __all__ = ["decide"]
 
 _FORMATS = ("parquet", "csv")
 _BATCH = 1 << 16  # contexts decided at once
+_ENTRIES = 1 << 20  # propensities of all actions held at once
 
 
 @click.command(short_help="Decide what to show at new contexts.")
@@ -51,6 +52,11 @@ _BATCH = 1 << 16  # contexts decided at once
     type=click.IntRange(0),
     help="For the same decisions again; take another one for each batch of contexts.",
 )
+@click.option(
+    "--distributions",
+    is_flag=True,
+    help="Write the propensities of all actions that could be shown, too.",
+)
 @json_option()
 def decide(
     design: str,
@@ -59,13 +65,15 @@ def decide(
     format: str | None,
     out: Path,
     seed: int | None,
+    distributions: bool,
     as_json: bool,
 ) -> None:
     """Draw actions for contexts as DESIGN says, and write them with their propensities.
 
     The file is a log whose rewards are missing: fill them in, and it is one that select takes.
     Rows are in the order of the contexts, with their ids and times, if these have any. Contexts are
-    read in pieces, so there may be more than fit into memory.
+    read in pieces, so there may be more than fit into memory. With --distributions the log says
+    what else could have been shown, and how probably, which certificates can make use of.
     """
     from policysieve.checks import as_rng
     from policysieve.cli.loading import load_policies
@@ -75,8 +83,10 @@ def decide(
     problem = file.problem
     candidates = load_policies(policies, problem.n_actions, problem.slate_size)
     exploration = file.exploration(candidates)
-    pieces = _contexts(contexts, format)
-    rounds, smallest = _write(exploration, pieces, out, as_rng(seed, stream=2))
+    size = max(1, min(_BATCH, _ENTRIES // problem.n_actions)) if distributions else _BATCH
+    pieces = _contexts(contexts, format, size)
+    decisions = _decisions(exploration, pieces, as_rng(seed, stream=2), distributions)
+    rounds, smallest = _write(decisions, out)
     floor = exploration.floor
     if as_json:
         print_json(
@@ -96,9 +106,7 @@ def decide(
     click.echo(f"Decisions: {out}")
 
 
-def _write(
-    exploration: "Exploration", contexts: "Pieces", out: Path, rng: "np.random.Generator"
-) -> tuple[int, float]:
+def _write(decisions: Iterator["Rounds"], out: Path) -> tuple[int, float]:
     """Write the decisions; returns how many there are, and their smallest propensity."""
     from policysieve.errors import InvalidArgumentError
     from policysieve.formats.registry import find_format
@@ -120,41 +128,57 @@ def _write(
             smallest = min(smallest, float(rounds.propensities.min()))
             yield rounds
 
-    batches = _decisions(exploration, contexts, rng)
-    first = next(batches, None)
+    first = next(decisions, None)
     if first is None:
         raise InvalidArgumentError("--contexts must hold at least one, there is none")
     format.not_held(first.layout)
-    format.save(out, counted(chain([first], batches)), first.layout)
+    format.save(out, counted(chain([first], decisions)), first.layout)
     return count, smallest
 
 
 def _decisions(
-    exploration: "Exploration", pieces: "Pieces", rng: "np.random.Generator"
+    exploration: "Exploration", pieces: "Pieces", rng: "np.random.Generator", distributions: bool
 ) -> Iterator["Rounds"]:
+    """Rounds without rewards, with full distributions or not; the candidates are asked once."""
     import numpy as np
 
     from policysieve.log import Rounds
+    from policysieve.log.distributions import fitting
 
     for contexts, ids, times in pieces:
-        made = exploration.ask(contexts, rng=rng)
-        rewards = np.full(made.actions.shape, np.nan)
-        yield Rounds(made.contexts, made.actions, made.propensities, rewards, ids, times)
+        x = exploration.policies.check_contexts(contexts)
+        said = exploration.policies.answers_at(x) if distributions else x
+        uniforms = rng.random((len(x), exploration.draws_per_round))
+        actions, propensities = exploration.choose(said, uniforms)
+        every = None
+        if distributions:
+            every = fitting(exploration.propensities(said), actions, propensities)
+        rewards = np.full(actions.shape, np.nan)
+        yield Rounds(x, actions, propensities, rewards, ids, times, every)
 
 
-def _contexts(paths: Sequence[str], format: str | None) -> "Pieces":
+def _contexts(paths: Sequence[str], format: str | None, size: int) -> "Pieces":
     """Contexts of .npy arrays or of other files, in pieces, with the ids and times of those."""
     from policysieve.formats import open_contexts
 
+    batches: Pieces
     if format is None and all(path.endswith(".npy") for path in paths):
-        yield from _pieces_of_arrays(paths)
+        batches = ((array, None, None) for array in _arrays(paths))
     else:
-        for rounds in open_contexts(paths, format):
-            yield rounds.contexts, rounds.ids, rounds.times
+        opened = open_contexts(paths, format)
+        batches = ((one.contexts, one.ids, one.times) for one in opened)
+    for contexts, ids, times in batches:
+        for start in range(0, len(contexts), size):
+            part = slice(start, start + size)
+            yield (
+                contexts[part],
+                None if ids is None else ids[part],
+                None if times is None else times[part],
+            )
 
 
-def _pieces_of_arrays(paths: Sequence[str]) -> "Pieces":
-    """Pieces of arrays, which are of one shape but for their length, and of one type."""
+def _arrays(paths: Sequence[str]) -> Iterator[Any]:
+    """Arrays that are of one shape but for their length, and of one type."""
     import numpy as np
 
     from policysieve.errors import FileFormatError
@@ -169,8 +193,7 @@ def _pieces_of_arrays(paths: Sequence[str]) -> "Pieces":
             )
     common = np.result_type(*(array.dtype for array in arrays))
     for array in arrays:
-        for start in range(0, len(array), _BATCH):
-            yield array[start : start + _BATCH].astype(common, copy=False), None, None
+        yield array if array.dtype == common else array.astype(common)
 
 
 def _array(path: str) -> Any:

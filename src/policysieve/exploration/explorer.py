@@ -181,7 +181,7 @@ class Explorer(Asking):
         Parameters
         ----------
         rounds : Log
-            In the order of their decisions.
+            In the order of their decisions. Full distributions are not kept.
         exploration : Exploration
             What they were decided by: one that this learner has published.
         answers : Answers, optional
@@ -290,6 +290,8 @@ class Explorer(Asking):
         if rounds.rewards.any():
             mass = (rounds.rewards / rounds.propensities).sum(axis=1)
             self._mass = (self._mass[0] + float(mass.sum()), self._mass[1] + float(mass @ mass))
+        if rounds.distributions is not None:  # which rounds that were asked here do not have
+            rounds = rounds.without_distributions()
         self._log = rounds.copy() if self._log is None else self._log.plus(rounds)
         self._rounds += len(rounds)
 

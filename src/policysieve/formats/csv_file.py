@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from policysieve.errors import FileFormatError
+from policysieve.errors import FileFormatError, InvalidArgumentError
 from policysieve.formats.cells import finite, seconds, whole
 from policysieve.formats.format import refuse_text_rows
 from policysieve.formats.rules import Rules
@@ -20,6 +20,7 @@ from policysieve.log import Layout, Rounds
 
 __all__ = ["FORMAT", "CsvReader", "csv_text", "read_header"]
 
+_DISTRIBUTION = "distribution"  # the column
 _SEPARATORS = {";": "semicolons", "\t": "tabs"}  # which other programs write
 
 
@@ -122,7 +123,7 @@ class _OwnReader(CsvReader):
         self._contexts_only = rules.contexts_only
 
     def _understand(self, path: Path, names: list[str]) -> None:
-        table = understand(path, names, contexts_only=self._contexts_only)
+        table = understand(path, names, optional=[_DISTRIBUTION], contexts_only=self._contexts_only)
         self._features = [names.index(name) for name in table.features]
         self._items = {kind: [names.index(name) for name in table.items[kind]] for kind in ITEMS}
         self.contexts = FeatureCells(table.features) if table.features else ScalarCells()
@@ -130,7 +131,8 @@ class _OwnReader(CsvReader):
     def row(self, raw: RawRow) -> TextRow:
         """Understand one row."""
         cells = self._cells(raw)
-        time = cells[self._columns["time"]] if "time" in self._columns else ""
+        time = self._optional(cells, "time")
+        listed = "" if self._contexts_only else self._optional(cells, _DISTRIBUTION)
         return TextRow(
             context=(
                 [cells[i] for i in self._features]
@@ -142,9 +144,43 @@ class _OwnReader(CsvReader):
             rewards=[
                 finite("reward", cells[i]) if cells[i] else np.nan for i in self._items["reward"]
             ],
-            id=cells[self._columns["id"]] if "id" in self._columns else "",
+            id=self._optional(cells, "id"),
             time=seconds("time", time) if time else np.nan,
+            distribution=_as_pairs(listed) if listed else None,
         )
+
+    def _optional(self, cells: list[str], name: str) -> str:
+        """The cell of a column, empty if that is not there."""
+        return cells[self._columns[name]] if name in self._columns else ""
+
+
+def _as_pairs(cell: str) -> list[tuple[int, float]]:
+    """The distribution that a cell such as ``3:0.25 7:0.75`` holds."""
+    pairs = []
+    for entry in cell.split():
+        action, colon, propensity = entry.partition(":")
+        if not colon:
+            raise FileFormatError(
+                "distribution must be actions with propensities such as 3:0.25 7:0.75, got "
+                f"{entry!r}"
+            )
+        pairs.append(
+            (
+                whole("an action of the distribution", action),
+                finite("a propensity of the distribution", propensity),
+            )
+        )
+    return pairs
+
+
+def _as_cell(pairs: list[tuple[int, float]]) -> str:
+    cell = " ".join(f"{action}:{propensity!r}" for action, propensity in pairs)
+    if len(cell) > csv.field_size_limit():
+        raise InvalidArgumentError(
+            f"csv holds {csv.field_size_limit():,} characters in a cell, a distribution over "
+            f"{len(pairs):,} actions has {len(cell):,}; write parquet or jsonl"
+        )
+    return cell
 
 
 def _text(batches: Iterable[Rounds], layout: Layout, _n_actions: int) -> Iterator[str]:
@@ -156,6 +192,7 @@ def _text(batches: Iterable[Rounds], layout: Layout, _n_actions: int) -> Iterato
                 *["time"] * layout.has_times,
                 *([f"x{i}" for i in range(layout.width)] if layout.context_shape else ["context"]),
                 *(name for kind in ITEMS for name in item_names(kind, m)),
+                *[_DISTRIBUTION] * layout.has_distributions,
             ]
         ]
     )
@@ -168,6 +205,8 @@ def _text(batches: Iterable[Rounds], layout: Layout, _n_actions: int) -> Iterato
         contexts = rounds.plain_contexts(flat=True)
         parts.append(contexts if layout.context_shape else [[context] for context in contexts])
         parts += [rounds.actions.tolist(), rounds.propensities.tolist(), rounds.plain_rewards()]
+        if rounds.distributions is not None:
+            parts.append([[_as_cell(pairs)] for pairs in rounds.distributions])
         yield csv_text([list(chain(*row)) for row in zip(*parts, strict=True)])
 
 

@@ -28,8 +28,9 @@ _TITLE = "Vowpal Wabbit's dsjson"
 
 
 class _DsjsonReader:
-    def __init__(self, _rules: Rules) -> None:
+    def __init__(self, rules: Rules) -> None:
         self.contexts = _DsjsonContexts()
+        self._contexts_only = rules.contexts_only
 
     def raw_rows(self, path: Path) -> Iterator[RawRow]:
         """Lines that are not blank."""
@@ -51,6 +52,7 @@ class _DsjsonReader:
             rewards=[np.nan if cost is None else 0.0 - number_in("_label_cost", cost)],
             id=optional_text("EventId", data.get("EventId")),
             time=optional_time("Timestamp", data.get("Timestamp")),
+            distribution=None if self._contexts_only else _distribution(data),
         )
 
 
@@ -80,6 +82,35 @@ def _probability(data: dict[str, Any]) -> Any:
     if isinstance(data.get("p"), list) and data["p"]:
         return data["p"][0]
     raise FileFormatError("neither _label_probability nor p says how probable the action was")
+
+
+def _distribution(data: dict[str, Any]) -> list[tuple[int, float]] | None:
+    """Actions from 0 with their probabilities, from ``a`` and ``p``, if these are of all actions.
+
+    A single probability is that of the shown action alone, unless there is no other action. Vowpal
+    Wabbit lists actions that cannot be shown, too, with probability 0.
+    """
+    actions, probabilities = data.get("a"), data.get("p")
+    if not isinstance(actions, list) or not isinstance(probabilities, list):
+        return None
+    if len(probabilities) < 2 and not (probabilities == [1] and len(_multi(data["c"])) == 1):
+        return None
+    if len(actions) != len(probabilities):
+        raise FileFormatError(
+            f"a and p must be equally long, got {len(actions)} actions and {len(probabilities)} "
+            "probabilities"
+        )
+    pairs = [
+        (number_in("a", action, int) - 1, number_in("p", probability))
+        for action, probability in zip(actions, probabilities, strict=True)
+    ]
+    return [(action, probability) for action, probability in pairs if probability != 0]
+
+
+def _multi(context: dict[str, Any]) -> list[Any]:
+    """The actions of a context; none if it does not say."""
+    actions = context.get("_multi")
+    return actions if isinstance(actions, list) else []
 
 
 class _DsjsonContexts(JsonValues):
@@ -148,12 +179,17 @@ def _text(batches: Iterable[Rounds], _layout: Layout, n_actions: int) -> Iterato
             rounds.actions[:, 0].tolist(),
             rounds.rewards[:, 0].tolist(),
             rounds.propensities[:, 0].tolist(),
+            rounds.plain_distributions(),
         )
-        for i, (context, action, reward, propensity) in enumerate(zip(*columns, strict=True)):
+        for i, (context, action, reward, propensity, pairs) in enumerate(
+            zip(*columns, strict=True)
+        ):
             shown = _as_object(context, own)
-            if action >= len(shown["_multi"]):
+            known = len(shown["_multi"])
+            last = max([action, *(other for other, _ in pairs or ())])
+            if last >= known:
                 raise InvalidArgumentError(
-                    f"action {action} was shown where the context has {len(shown['_multi'])}"
+                    f"action {last} could be shown where the context has {known}"
                 )
             data: dict[str, Any] = {
                 "_label_cost": 0.0 - reward,
@@ -165,7 +201,10 @@ def _text(batches: Iterable[Rounds], _layout: Layout, n_actions: int) -> Iterato
                 data["EventId"] = rounds.ids[i]
             if rounds.times is not None and not np.isnan(rounds.times[i]):
                 data["Timestamp"] = as_timestamp(float(rounds.times[i]))
-            data.update(a=[action + 1], p=[propensity], c=shown)
+            every = {action: propensity}
+            if pairs is not None:  # the shown action first, and those that cannot be shown
+                every = dict.fromkeys([action, *range(known)], 0.0) | dict(pairs)
+            data.update(a=[other + 1 for other in every], p=list(every.values()), c=shown)
             yield json.dumps(data, ensure_ascii=False) + "\n"
 
 

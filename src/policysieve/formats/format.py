@@ -10,9 +10,10 @@ from policysieve.files import AnyPath, whole_or_nothing
 from policysieve.formats.rules import Report, Rules
 from policysieve.log import Layout, Rounds
 
-__all__ = ["BATCH", "Format", "Source", "refuse_slates", "refuse_text_rows"]
+__all__ = ["BATCH", "DISTRIBUTIONS", "Format", "Source", "refuse_slates", "refuse_text_rows"]
 
 BATCH = 1 << 16  # rounds in one batch
+DISTRIBUTIONS = "full distributions: only the propensities of what was shown are left"
 
 
 class Source(Protocol):
@@ -26,7 +27,7 @@ class Source(Protocol):
         ...
 
     def n_actions(self) -> int:
-        """Largest action number, plus one."""
+        """Largest action number, shown or in a distribution, plus one."""
         ...
 
 

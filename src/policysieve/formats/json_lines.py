@@ -24,6 +24,7 @@ __all__ = [
 ]
 
 _NEEDED = ("context", "actions", "propensities", "rewards")
+_OPTIONAL = ("id", "time", "distribution")
 _WHOLE: np.dtype[Any] = np.dtype(np.int64)
 _NUMBER: np.dtype[Any] = np.dtype(np.float64)
 _TEXT: np.dtype[Any] = np.dtype(object)
@@ -160,11 +161,12 @@ class _JsonReader:
         """Understand one line."""
         data = object_in(raw.text)
         missing = [key for key in self._needed if key not in data]
-        unknown = [key for key in data if key not in (*_NEEDED, "id", "time")]
+        unknown = [key for key in data if key not in (*_NEEDED, *_OPTIONAL)]
         if missing or unknown:
             problem = f"no key {missing[0]!r}" if missing else f"unknown key {unknown[0]!r}"
             raise FileFormatError(
-                f"{problem}; keys are {', '.join(self._needed)}, and if need be id and time"
+                f"{problem}; keys are {', '.join(self._needed)}, and if need be "
+                f"{', '.join(_OPTIONAL)}"
             )
         row = TextRow(
             context=data["context"],
@@ -180,7 +182,25 @@ class _JsonReader:
                 np.nan if entry is None else number_in("a reward", entry)
                 for entry in _list(data, "rewards")
             ],
+            distribution=_pairs(data.get("distribution")),
         )
+
+
+def _pairs(value: Any) -> list[tuple[int, float]] | None:
+    """The pairs of action and propensity in a distribution, if there is one."""
+    if value is None:
+        return None
+    if not isinstance(value, list) or not all(isinstance(e, list) and len(e) == 2 for e in value):
+        raise FileFormatError(
+            "distribution must be a list of pairs [action, propensity], got " + _short(value)
+        )
+    return [
+        (
+            number_in("an action of the distribution", action, int),
+            number_in("a propensity of the distribution", propensity),
+        )
+        for action, propensity in value
+    ]
 
 
 def _list(data: dict[str, Any], key: str) -> list[Any]:
@@ -199,14 +219,17 @@ def _text(batches: Iterable[Rounds], _layout: Layout, _n_actions: int) -> Iterat
             rounds.actions.tolist(),
             rounds.propensities.tolist(),
             rounds.plain_rewards(),
+            rounds.plain_distributions(),
         )
-        for i, items in enumerate(zip(*columns, strict=True)):
+        for i, (*items, pairs) in enumerate(zip(*columns, strict=True)):
             data: dict[str, Any] = {}
             if rounds.ids is not None and rounds.ids[i]:
                 data["id"] = rounds.ids[i]
             if rounds.times is not None and not np.isnan(rounds.times[i]):
                 data["time"] = float(rounds.times[i])
             data.update(zip(_NEEDED, items, strict=True))
+            if pairs is not None:
+                data["distribution"] = pairs
             yield json.dumps(data, ensure_ascii=False) + "\n"
 
 

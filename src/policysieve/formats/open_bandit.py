@@ -11,7 +11,7 @@ from policysieve.checks import integer
 from policysieve.errors import FileFormatError, InvalidArgumentError
 from policysieve.formats.cells import as_number, as_timestamp, finite, finite_row, seconds, whole
 from policysieve.formats.csv_file import CsvReader, csv_text, read_header
-from policysieve.formats.format import refuse_slates, refuse_text_rows
+from policysieve.formats.format import DISTRIBUTIONS, refuse_slates, refuse_text_rows
 from policysieve.formats.rules import Rules, check_rounds
 from policysieve.formats.text import RawRow, TextRow, text_format
 from policysieve.log import AnyLog, Layout, Log, Rounds
@@ -251,6 +251,8 @@ def _not_held(layout: Layout) -> tuple[str, ...]:
     refuse_slates(layout, _TITLE)
     refuse_text_rows(layout, _TITLE)
     notes = ["positions: all rounds are at position 1"]
+    if layout.has_distributions:
+        notes.append(DISTRIBUTIONS)
     if layout.has_ids:
         notes.append("ids")
     if layout.has_times:

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +17,7 @@ from policysieve.log import Layout, Rounds
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    import pyarrow.parquet as pq
 
 __all__ = ["FORMAT", "is_parquet"]
 
@@ -25,6 +26,9 @@ def is_parquet(path: Path) -> bool:
     """Whether a file begins as every Parquet file does."""
     with path.open("rb") as file:
         return file.read(4) == b"PAR1"
+
+
+_VALUES = 1 << 22  # of all columns, in a batch of rounds with distributions
 
 
 class _ParquetFile:
@@ -48,15 +52,22 @@ class _ParquetFile:
         self.layout = self._columns.layout
 
     def parts(self) -> "Iterator[tuple[pa.RecordBatch, npt.NDArray[np.object_], Rounds]]":
-        """Rows, the first column with a null of each or "", and the rounds of those without."""
+        """Rows, the reason of each that cannot be a round or "", and the rounds of the others."""
         with opened(self.path) as file:
-            for rows in file.iter_batches(batch_size=BATCH, columns=self._columns.names):
+            size = self._batch_size(file.metadata)
+            for rows in file.iter_batches(batch_size=size, columns=self._columns.names):
                 batch = self._columns.prepared(rows)
-                nulls = np.full(batch.num_rows, "", dtype=object)
-                for name in reversed(self._columns.needed):
-                    nulls[_has_null(batch[name])] = name
-                whole = batch.filter(nulls == "") if nulls.any() else batch
-                yield batch, nulls, self._columns.rounds(whole)
+                why = self._columns.faults(batch)
+                whole = batch.filter(why == "") if why.any() else batch
+                yield batch, why, self._columns.rounds(whole)
+
+    def _batch_size(self, metadata: "pq.FileMetaData") -> int:
+        """Rounds to be read at once, fewer if their distributions are long."""
+        if not self.layout.has_distributions:
+            return BATCH
+        groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
+        values = sum(int(g.column(i).num_values) for g in groups for i in range(g.num_columns))
+        return max(1, min(BATCH, _VALUES * int(self.n_rounds) // max(values, 1)))
 
 
 class _ParquetSource:
@@ -67,10 +78,8 @@ class _ParquetSource:
         self.layout = _common_layout(self._files)
 
     def n_actions(self) -> int:
-        """Largest action number, plus one."""
-        return 1 + max(
-            (int(rounds.actions.max(initial=-1)) for rounds, _ in self._checked()), default=-1
-        )
+        """Largest action number, shown or in a distribution, plus one."""
+        return max((rounds.n_actions for rounds, _ in self._checked()), default=0)
 
     def batches(self) -> Iterator[Rounds]:
         """The rounds in order; rows that break a rule are reported and left out."""
@@ -84,10 +93,10 @@ class _ParquetSource:
         """Rounds that keep to the rules, and the rows that do not, in order."""
         for file in self._files:
             name, first = str(file.path), 1
-            for batch, nulls, raw in file.parts():
-                kept = np.flatnonzero(nulls == "")
+            for batch, faults, raw in file.parts():
+                kept = np.flatnonzero(faults == "")
                 rounds, reasons = check_rounds(raw, self._rules)
-                why = {i: f"column {nulls[i]} is null" for i in np.flatnonzero(nulls).tolist()}
+                why = {i: faults[i] for i in np.flatnonzero(faults).tolist()}
                 why.update({int(kept[i]): reason for i, reason in reasons.items()})
                 yield (
                     rounds,
@@ -100,6 +109,12 @@ def _common_layout(files: Sequence[_ParquetFile]) -> Layout:
     """The layout of files that are one log; numbers have the type that holds all of them."""
     first = files[0]
     common = first.layout
+    known = {file.layout.has_distributions: file for file in files if file.n_rounds}
+    if len(known) > 1:
+        raise FileFormatError(
+            f"{known[True].path} has full distributions, but {known[False].path} has not; all "
+            "files of one log must have them, or none"
+        )
     for file in files[1:]:
         mine = file.layout
         if mine.slate_size != common.slate_size:
@@ -118,7 +133,7 @@ def _common_layout(files: Sequence[_ParquetFile]) -> Layout:
             has_ids=common.has_ids or mine.has_ids,
             has_times=common.has_times or mine.has_times,
         )
-    return common
+    return replace(common, has_distributions=True in known) if known else common
 
 
 def _in_layout(rounds: Rounds, layout: Layout) -> Rounds:
@@ -133,15 +148,6 @@ def _in_layout(rounds: Rounds, layout: Layout) -> Rounds:
         if layout.has_times and rounds.times is None
         else rounds.times,
     )
-
-
-def _has_null(column: Any) -> npt.NDArray[np.bool_]:
-    """Rows that are null, or lists with a null."""
-    null = np.asarray(column.is_null(nan_is_null=False))
-    if hasattr(column.type, "list_size") and column.flatten().null_count:
-        lists = np.asarray(column.flatten().is_null()).reshape(-1, column.type.list_size)
-        null[~null] = lists.any(axis=1)
-    return null
 
 
 def _as_text(batch: "pa.RecordBatch", row: int) -> str:

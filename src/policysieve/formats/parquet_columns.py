@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from policysieve.errors import FileFormatError
 from policysieve.formats.table import understand
-from policysieve.log import Layout, Rounds
+from policysieve.log import Distributions, Layout, Rounds
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -23,6 +23,8 @@ _KEY = b"policysieve.log"
 _VERSION = 1
 _NEEDED = ("context", "actions", "propensities")  # columns that have no nulls
 _ITEMS = {"actions": None, "propensities": "float64", "rewards": "float64"}  # None: as they are
+
+_DISTRIBUTION = {"distribution_actions": "int64", "distribution_propensities": "float64"}
 
 _INDEX = "__index_level_"  # what pandas calls an index without a name
 
@@ -48,6 +50,11 @@ def as_table(rounds: Rounds) -> "pa.Table":
     for name in _ITEMS:
         items = pa.array(getattr(rounds, name).reshape(-1), from_pandas=name == "rewards")
         table[name] = pa.FixedSizeListArray.from_arrays(items, m)
+    if rounds.distributions is not None:
+        offsets = pa.array(rounds.distributions.offsets)
+        entries = (rounds.distributions.actions, rounds.distributions.propensities)
+        for name, values in zip(_DISTRIBUTION, entries, strict=True):
+            table[name] = pa.LargeListArray.from_arrays(offsets, pa.array(values))
     header = {
         "version": _VERSION,
         "context_shape": contexts.shape[1:],
@@ -94,12 +101,33 @@ class ParquetColumns(ABC):
     layout: Layout
 
     def prepared(self, batch: "pa.RecordBatch") -> "pa.RecordBatch":
-        """Rows with lists of a fixed size; as they are, where they have it already."""
-        return batch
+        """Rows with lists of a fixed size, but for those of distributions, which vary."""
+        import pyarrow as pa
+
+        if not self.layout.has_distributions:
+            return batch
+        columns: dict[str, Any] = {name: batch[name] for name in batch.schema.names}
+        for name, type in _DISTRIBUTION.items():
+            columns[name] = columns[name].cast(pa.large_list(pa.type_for_alias(type)))
+        return pa.RecordBatch.from_pydict(columns)
+
+    def faults(self, batch: "pa.RecordBatch") -> npt.NDArray[np.object_]:
+        """Why prepared rows cannot be rounds, or "" where they can."""
+        why = np.full(batch.num_rows, "", dtype=object)
+        if self.layout.has_distributions:
+            actions, propensities = (
+                np.asarray(batch[name].value_lengths().fill_null(0)) for name in _DISTRIBUTION
+            )
+            why[actions != propensities] = (
+                f"columns {' and '.join(_DISTRIBUTION)} must have equally long lists"
+            )
+        for name in reversed(self.needed):
+            why[_has_null(batch[name])] = f"column {name} is null"
+        return why
 
     @abstractmethod
     def rounds(self, batch: "pa.RecordBatch") -> Rounds:
-        """Prepared rows without nulls in the needed columns."""
+        """Prepared rows without faults."""
 
 
 def columns_of(path: Path, schema: "pa.Schema", contexts_only: bool) -> ParquetColumns:
@@ -116,8 +144,9 @@ class _OwnColumns(ParquetColumns):
 
     def __init__(self, path: Path, schema: "pa.Schema", contexts_only: bool) -> None:
         self._file = self._described(path, schema)
-        self.needed = list(_NEEDED)
-        self.names = [*_NEEDED, "rewards"]
+        listed = _distribution_columns(path, schema, contexts_only)
+        self.needed = [*_NEEDED, *listed]
+        self.names = [*_NEEDED, "rewards", *listed]
         self.names += [name for name in ("id", "time") if name in schema.names]
         self.layout = Layout(
             self._file.context_shape,
@@ -125,6 +154,7 @@ class _OwnColumns(ParquetColumns):
             0 if contexts_only else self._file.slate_size,
             "id" in self.names,
             "time" in self.names,
+            bool(listed),
         )
 
     def _described(self, path: Path, schema: "pa.Schema") -> Layout:
@@ -151,7 +181,7 @@ class _OwnColumns(ParquetColumns):
             ) from error
 
     def rounds(self, batch: "pa.RecordBatch") -> Rounds:
-        """Prepared rows without nulls in the needed columns."""
+        """Prepared rows without faults."""
         n, m, shown = batch.num_rows, self._file.slate_size, self.layout.slate_size
         contexts = _of_kind(batch, "context", "biufO")
         return Rounds(
@@ -161,6 +191,7 @@ class _OwnColumns(ParquetColumns):
             rewards=_with_missing(batch["rewards"], n, m)[:, :shown],
             ids=_values(batch["id"].fill_null("")) if self.layout.has_ids else None,
             times=_values(batch["time"].cast("float64")) if self.layout.has_times else None,
+            distributions=_distributions(batch) if self.layout.has_distributions else None,
         )
 
 
@@ -190,12 +221,48 @@ class _ListColumns(_OwnColumns):
         """Rows with lists of a fixed size, and a single reward as a list of one."""
         import pyarrow as pa
 
+        batch = super().prepared(batch)
         columns: dict[str, Any] = {name: batch[name] for name in batch.schema.names}
         if self._file.context_shape:
             columns["context"] = _fixed(columns["context"], self._file.context_shape[0], None)
         for name, type in _ITEMS.items():
             columns[name] = _fixed(columns[name], self._file.slate_size, type)
         return pa.RecordBatch.from_pydict(columns)
+
+
+def _distribution_columns(path: Path, schema: "pa.Schema", contexts_only: bool) -> list[str]:
+    """The columns of full distributions, if they are to be read and the file has them."""
+    found = [name for name in _DISTRIBUTION if name in schema.names and not contexts_only]
+    if len(found) == 1:
+        raise FileFormatError(
+            f"{path} must have both columns {' and '.join(_DISTRIBUTION)} or neither, got "
+            f"{found[0]} alone"
+        )
+    return found
+
+
+def _distributions(batch: "pa.RecordBatch") -> Distributions:
+    """The lists of prepared rows without faults, as they are."""
+    actions, propensities = (batch[name] for name in _DISTRIBUTION)
+    ends = np.asarray(actions.offsets)
+    return Distributions.trusted(
+        ends - ends[0], np.asarray(actions.flatten()), np.asarray(propensities.flatten())
+    )
+
+
+def _has_null(column: Any) -> npt.NDArray[np.bool_]:
+    """Rows that are null, or lists with a null."""
+    import pyarrow.compute as pc
+
+    null = np.array(column.is_null(nan_is_null=False))
+    if not _is_list(column.type) or not column.flatten().null_count:
+        return null
+    inside = np.asarray(column.flatten().is_null())
+    if hasattr(column.type, "list_size"):
+        null[~null] = inside.reshape(-1, column.type.list_size).any(axis=1)
+    else:
+        null[np.asarray(pc.list_parent_indices(column))[inside]] = True
+    return null
 
 
 def _dtype(type: "pa.DataType") -> np.dtype[Any]:
@@ -257,9 +324,12 @@ class _PlainColumns(ParquetColumns):
 
     def __init__(self, path: Path, schema: "pa.Schema", contexts_only: bool) -> None:
         names = [name for name in schema.names if not name.startswith(_INDEX)]
-        self._table = table = understand(path, names, contexts_only=contexts_only)
+        self._table = table = understand(
+            path, names, optional=list(_DISTRIBUTION), contexts_only=contexts_only
+        )
+        listed = _distribution_columns(path, schema, contexts_only)
         fields = [field for field in schema if field.name in (*table.needed, "id", "time")]
-        self.names = [field.name for field in fields]
+        self.names = [*(field.name for field in fields), *listed]
         kinds = {field.name: _kind(field.type) for field in fields}
         for field in fields:
             if kinds[field.name] not in _allowed(field.name):
@@ -268,6 +338,7 @@ class _PlainColumns(ParquetColumns):
                     f"got {field.type}; a row of features is columns x0, x1, ..."
                 )
         self.needed = [name for name in table.needed if name not in table.items["reward"]]
+        self.needed += listed
         contexts = {kinds[name] for name in table.features or ["context"]}
         self._context = next(
             kind for kind in ("text", "numbers", "whole numbers") if kind in contexts
@@ -278,10 +349,11 @@ class _PlainColumns(ParquetColumns):
             len(table.items["action"]),
             "id" in kinds,
             "time" in kinds,
+            bool(listed),
         )
 
     def rounds(self, batch: "pa.RecordBatch") -> Rounds:
-        """Rows without nulls in the needed columns."""
+        """Prepared rows without faults."""
 
         def stacked(names: list[str], kind: str) -> npt.NDArray[Any]:
             columns = [_as_kind(batch[name], kind) for name in names]
@@ -297,6 +369,7 @@ class _PlainColumns(ParquetColumns):
             rewards=stacked(items["reward"], "numbers"),
             ids=_as_kind(batch["id"], "text") if self.layout.has_ids else None,
             times=_as_kind(batch["time"], "times") if self.layout.has_times else None,
+            distributions=_distributions(batch) if self.layout.has_distributions else None,
         )
 
 

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from policysieve.checks import integer, number, repeated_items
 from policysieve.errors import FileFormatError, InvalidArgumentError
 from policysieve.log import Rounds
+from policysieve.log.distributions import agreeing, disagreements, faults, in_order
 
 __all__ = ["MISSING", "BadRow", "Report", "Rules", "check_rounds", "nothing_read", "raising"]
 
@@ -131,6 +132,11 @@ def check_rounds(rounds: Rounds, rules: Rules) -> tuple[Rounds, dict[int, str]]:
         ),
         (outside.any(axis=1), lambda i: _out_of_range(raw[i][outside[i]][0], rules)),
     ]
+    lists = rounds.distributions
+    if lists is not None:
+        lists = in_order(lists)
+        found += faults(lists, limit)
+        found += disagreements(lists, rounds.actions, rounds.propensities)
     if not rules.allow_missing:
         found.append((np.isnan(raw).any(axis=1), lambda _: MISSING))
     if rounds.times is not None:
@@ -142,8 +148,14 @@ def check_rounds(rounds: Rounds, rules: Rules) -> tuple[Rounds, dict[int, str]]:
             reasons.setdefault(i, reason(i))
     good = np.ones(n, dtype=np.bool_)
     good[list(reasons)] = False
-    kept = replace(rounds, rewards=scaled, actions=rounds.actions.astype(np.int32))
-    return (kept.where(good) if reasons else kept), dict(sorted(reasons.items()))
+    kept = replace(
+        rounds, rewards=scaled, actions=rounds.actions.astype(np.int32), distributions=lists
+    )
+    kept = kept.where(good) if reasons else kept
+    if kept.distributions is not None:
+        fitted = agreeing(kept.distributions, kept.actions, kept.propensities)
+        kept = replace(kept, distributions=fitted)
+    return kept, dict(sorted(reasons.items()))
 
 
 def _infinite(contexts: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:

@@ -1,6 +1,7 @@
 """Tables with columns of our own: which of them hold what, and contexts out of their cells."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -48,10 +49,12 @@ def item_names(kind: str, numbered: int) -> list[str]:
     return [f"{kind}_{i}" for i in range(numbered)] or [kind]
 
 
-def understand(path: Path, names: list[str], *, contexts_only: bool) -> TableColumns:
+def understand(
+    path: Path, names: list[str], *, optional: Sequence[str], contexts_only: bool
+) -> TableColumns:
     """Find out what the columns of a file hold, or raise `FileFormatError`.
 
-    If contexts alone are read, columns of items may be there or not.
+    Columns of full distributions are `optional`. If contexts alone are read, so are those of items.
     """
     numbered = sum(bool(re.fullmatch(r"action_\d+", name)) for name in names)
     found = sum(bool(re.fullmatch(r"x\d+", name)) for name in names)
@@ -59,14 +62,16 @@ def understand(path: Path, names: list[str], *, contexts_only: bool) -> TableCol
     table = TableColumns([f"x{i}" for i in range(found)], items)
     missing = [name for name in table.needed if name not in names]
     left_aside = [name for name in names if contexts_only and _ITEM.fullmatch(name)]
-    unknown = [n for n in names if n not in (*table.needed, "id", "time", *left_aside)]
+    known = (*table.needed, "id", "time", *optional, *left_aside)
+    unknown = [name for name in names if name not in known]
     if missing or unknown:
+        columns = _CONTEXT_NAMES if contexts_only else ", ".join([_NAMES, *optional])
         problem = f"no column {missing[0]!r}" if missing else f"unknown column {unknown[0]!r}"
         index = not missing and _INDEX.fullmatch(unknown[0])
         hint = ", which may be the index of a data frame: leave it out (index=False)"
         raise FileFormatError(
             f"{path} has {problem} among {', '.join(names)}{hint if index else ''}; columns are "
-            f"{_CONTEXT_NAMES if contexts_only else _NAMES}"
+            f"{columns}"
         )
     return table
 

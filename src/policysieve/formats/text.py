@@ -15,6 +15,7 @@ from policysieve.errors import FileFormatError
 from policysieve.formats.format import BATCH, Format
 from policysieve.formats.rules import BadRow, Report, Rules, check_rounds, nothing_read, raising
 from policysieve.log import Layout, Rounds
+from policysieve.log.distributions import stacked
 
 __all__ = [
     "ContextReader",
@@ -88,7 +89,10 @@ def plain_lines(path: Path) -> Iterator[RawRow]:
 
 
 class TextRow(NamedTuple):
-    """A row as it was understood, but for its context; a missing reward is NaN."""
+    """A row as it was understood, but for its context.
+
+    A missing reward is NaN; without a full distribution there is None.
+    """
 
     context: Any
     actions: Sequence[int] = ()
@@ -96,6 +100,7 @@ class TextRow(NamedTuple):
     rewards: Sequence[float] = ()
     id: str = ""
     time: float = math.nan
+    distribution: Sequence[tuple[int, float]] | None = None
 
 
 class ContextReader(Protocol):
@@ -179,6 +184,7 @@ class _TextSource:
         self._paths, self._reader, self._rules = paths, reader, rules
         self._report = report or raising("line")
         self._slate_size = self._n_actions = self.n_rounds = 0
+        self._has_distributions = False
         has_ids = has_times = False
         first_bad: BadRow | None = None
 
@@ -192,17 +198,22 @@ class _TextSource:
             for row in rows:
                 reader.contexts.see(row.context)
             self.n_rounds += len(rows)
-            self._n_actions = max(self._n_actions, int(rounds.actions.max(initial=-1)) + 1)
+            self._n_actions = max(self._n_actions, rounds.n_actions)
             has_ids = has_ids or any(row.id for row in rows)
             has_times = has_times or not all(math.isnan(row.time) for row in rows)
         if not self.n_rounds:
             raise nothing_read(paths, first_bad)
         self.layout = Layout(
-            reader.contexts.shape, reader.contexts.dtype, self._slate_size, has_ids, has_times
+            reader.contexts.shape,
+            reader.contexts.dtype,
+            self._slate_size,
+            has_ids,
+            has_times,
+            self._has_distributions,
         )
 
     def n_actions(self) -> int:
-        """Largest action number, plus one."""
+        """Largest action number, shown or in a distribution, plus one."""
         return self._n_actions
 
     def batches(self) -> Iterator[Rounds]:
@@ -229,17 +240,24 @@ class _TextSource:
                 yield self._checked(piece, report, surveying)
 
     def _row(self, raw: RawRow) -> TextRow:
-        """One row; slates are as long as those of the first row that can be read."""
+        """One row; slates and distributions are as in the first row that can be read."""
         row = self._reader.row(raw)
         if self._rules.contexts_only:
             return TextRow(row.context, id=row.id, time=row.time)
-        self._slate_size = self._slate_size or len(row.actions)
+        has_distribution = row.distribution is not None
+        if not self._slate_size:
+            self._slate_size, self._has_distributions = len(row.actions), has_distribution
         for name in ("actions", "propensities", "rewards"):
             length = len(getattr(row, name))
             if length != self._slate_size:
                 raise FileFormatError(
                     f"{name} must be {self._slate_size} as in the rounds before, got {length}"
                 )
+        if has_distribution != self._has_distributions:
+            raise FileFormatError(
+                f"there is {'a' if has_distribution else 'no'} full distribution, unlike in the "
+                "rounds before; all rounds of a log must have one, or none"
+            )
         return row
 
     def _checked(
@@ -256,6 +274,7 @@ class _TextSource:
             np.array([row.rewards for row in rows], dtype=np.float64).reshape(n, m),
             np.array([row.id for row in rows], dtype=object) if with_ids else None,
             np.array([row.time for row in rows]) if with_times else None,
+            stacked([row.distribution or () for row in rows]) if self._has_distributions else None,
         )
         checked, reasons = check_rounds(rounds, self._rules)
         if not surveying:

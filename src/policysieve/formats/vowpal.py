@@ -11,7 +11,7 @@ import numpy as np
 
 from policysieve.errors import FileFormatError, InvalidArgumentError
 from policysieve.formats.cells import as_number, as_whole, finite, whole
-from policysieve.formats.format import refuse_slates, refuse_text_rows
+from policysieve.formats.format import DISTRIBUTIONS, refuse_slates, refuse_text_rows
 from policysieve.formats.rules import Rules
 from policysieve.formats.text import RawRow, TextRow, plain_lines, read_lines, text_format
 from policysieve.log import Layout, Rounds
@@ -308,6 +308,8 @@ def _not_held(layout: Layout, title: str) -> tuple[str, ...]:
     notes = []
     if layout.has_times:
         notes.append("times")
+    if layout.has_distributions:
+        notes.append(DISTRIBUTIONS)
     if len(layout.context_shape) > 1:
         notes.append(f"the shape of the contexts: they are rows of {layout.width} features")
     if not layout.context_shape and layout.context_dtype.kind == "f":

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from policysieve.checks import as_actions, as_contexts, as_propensities, as_rewards
 from policysieve.columns import Columns
 from policysieve.errors import InvalidArgumentError
+from policysieve.log.distributions import Distributions, fitting
 from policysieve.log.rounds import Rounds
 
 if TYPE_CHECKING:
@@ -36,12 +37,17 @@ class Log:
         For each shown item the probability, fixed before the round, that it would be shown.
     rewards : array of the same shape
         For each shown item its reward in [0, 1].
+    distributions : Distributions, array of shape (n, n_actions), or sequence, optional
+        For each round the propensities of all actions that could be shown, as `Distributions.of`
+        takes them. They sum to m, and those of shown items are those of `propensities`, whose
+        digits are kept where the two differ by rounding.
 
     Raises
     ------
     InvalidArgumentError
         If columns differ in length, an action is negative or repeated in its slate, a propensity
-        is not in (0, 1], or a reward is not in [0, 1]. Rows are named.
+        is not in (0, 1], a reward is not in [0, 1], or a distribution is none or does not fit what
+        was shown. Rows are named.
 
     Examples
     --------
@@ -50,18 +56,33 @@ class Log:
     (2, 1, [7])
     """
 
-    def __init__(self, *, contexts: Any, actions: Any, propensities: Any, rewards: Any) -> None:
+    _distributions: Distributions | None = None  # few logs have them: no room in the others
+
+    def __init__(
+        self,
+        *,
+        contexts: Any,
+        actions: Any,
+        propensities: Any,
+        rewards: Any,
+        distributions: Any = None,
+    ) -> None:
         checked = _checked_columns(contexts, actions, propensities, rewards)
+        if distributions is not None:
+            self._distributions = fitting(distributions, checked[1], checked[2])
         self._hold(Columns(*(column.copy() for column in checked)))  # what was checked stays so
 
     @classmethod
-    def empty(cls, *, contexts: npt.NDArray[Any], slate_size: int) -> Self:
-        """A log without rounds, for contexts like the given ones."""
+    def empty(
+        cls, *, contexts: npt.NDArray[Any], slate_size: int, distributions: bool = False
+    ) -> Self:
+        """A log without rounds, for contexts like the given ones; with distributions or not."""
         return cls(
             contexts=contexts[:0],
             actions=np.empty((0, slate_size), dtype=np.int32),
             propensities=np.empty((0, slate_size)),
             rewards=np.empty((0, slate_size)),
+            distributions=[] if distributions else None,
         )
 
     @classmethod
@@ -71,9 +92,13 @@ class Log:
         actions: npt.NDArray[np.int32],
         propensities: npt.NDArray[np.float64],
         rewards: npt.NDArray[np.float64],
+        *,
+        distributions: Distributions | None = None,
     ) -> Self:
         """A log around columns that were checked before; nothing is copied."""
         log = object.__new__(cls)
+        if distributions is not None:
+            log._distributions = distributions
         log._hold(Columns(contexts, actions, propensities, rewards))
         return log
 
@@ -83,7 +108,14 @@ class Log:
         if len(logs) == 1:
             return logs[0]
         columns = zip(*(log._columns.arrays for log in logs), strict=True)
-        return cls.trusted(*(np.concatenate(parts) for parts in columns))
+        joined = cls.trusted(*(np.concatenate(parts) for parts in columns))
+        if any(log._distributions is not None for log in logs):
+            ours, rounds = logs[0]._distributions, len(logs[0])
+            for log in logs[1:]:
+                ours = _joined(ours, rounds, log._distributions, len(log))
+                rounds += len(log)
+            joined._distributions = ours
+        return joined
 
     @property
     def contexts(self) -> npt.NDArray[Any]:
@@ -105,6 +137,11 @@ class Log:
         """Rewards of the shown items, shape (n, m), read-only."""
         return self._columns.arrays[3]
 
+    @property
+    def distributions(self) -> Distributions | None:
+        """Propensities of all actions that could be shown; None if the log does not have them."""
+        return self._distributions
+
     def rewarded(self) -> npt.NDArray[np.intp]:
         """Numbers of the rounds that earned anything."""
         rewards = self.rewards
@@ -116,9 +153,20 @@ class Log:
         """Number of items shown each round."""
         return int(self._columns.arrays[1].shape[1])
 
-    def append(self, *, contexts: Any, actions: Any, propensities: Any, rewards: Any) -> None:
+    def append(
+        self,
+        *,
+        contexts: Any,
+        actions: Any,
+        propensities: Any,
+        rewards: Any,
+        distributions: Any = None,
+    ) -> None:
         """Add rounds at the end; amortised constant time per round, all or nothing."""
-        self._extend(_checked_columns(contexts, actions, propensities, rewards))
+        checked = _checked_columns(contexts, actions, propensities, rewards)
+        if distributions is not None:
+            distributions = fitting(distributions, checked[1], checked[2])
+        self._extend(checked, distributions)
 
     def plus(self, other: "Log") -> Self:
         """These rounds and those of another log; this log stays as it is."""
@@ -128,11 +176,18 @@ class Log:
 
     def copy(self) -> Self:
         """A log with memory of its own."""
-        return self.trusted(*(array.copy() for array in self._columns.arrays))
+        twin = self.trusted(*(array.copy() for array in self._columns.arrays))
+        if self._distributions is not None:
+            twin._distributions = Distributions.concatenate([self._distributions])
+        return twin
+
+    def without_distributions(self) -> Self:
+        """The same rounds with the propensities of what was shown alone; memory is shared."""
+        return self.trusted(*self._columns.arrays)
 
     def extend(self, other: "Log") -> None:
         """Add the rounds of another log at the end."""
-        self._extend(other._columns.arrays)
+        self._extend(other._columns.arrays, other._distributions)
 
     def __len__(self) -> int:
         return len(self._columns)
@@ -142,7 +197,10 @@ class Log:
             raise InvalidArgumentError(
                 f"a log is indexed by a slice, such as log[100:200], got {rows!r}"
             )
-        return self.trusted(*[array[rows] for array in self._columns.arrays])
+        part = self.trusted(*[array[rows] for array in self._columns.arrays])
+        if self._distributions is not None:
+            part._distributions = self._distributions[rows]
+        return part
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Log):
@@ -150,13 +208,14 @@ class Log:
         pairs = zip(self._columns.arrays, other._columns.arrays, strict=True)
         return all(
             mine.shape == theirs.shape and bool((mine == theirs).all()) for mine, theirs in pairs
-        )
+        ) and bool(self._distributions == other._distributions)
 
     __hash__ = None  # type: ignore[assignment]  # a log grows, so it has no lasting hash
 
     def __repr__(self) -> str:
         shape = "x".join(str(size) for size in self.contexts.shape[1:]) or "scalar"
-        return f"Log({len(self)} rounds, slate_size={self.slate_size}, contexts: {shape})"
+        also = "" if self._distributions is None else ", with distributions"
+        return f"Log({len(self)} rounds, slate_size={self.slate_size}, contexts: {shape}{also})"
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a Parquet file; an existing one is replaced only when all is written.
@@ -181,7 +240,8 @@ class Log:
                 "name end in .parquet, or write that format with "
                 "policysieve.formats.convert(log, path)"
             )
-        FORMAT.save(path, self.rounds(), Rounds(*self._columns.arrays).layout)
+        (rounds,) = self.rounds()
+        FORMAT.save(path, [rounds], rounds.layout)
 
     @classmethod
     def load(cls, log: "AnyLog") -> "Log":
@@ -204,7 +264,11 @@ class Log:
             return opened
         layout = opened.layout
         contexts = np.empty((0, *layout.context_shape), dtype=layout.context_dtype)
-        empty = Log.empty(contexts=contexts, slate_size=layout.slate_size)
+        empty = Log.empty(
+            contexts=contexts,
+            slate_size=layout.slate_size,
+            distributions=layout.has_distributions,
+        )
         return Log.concatenate(list(opened.pieces()) or [empty])
 
     def pieces(self) -> Iterator[Self]:
@@ -213,9 +277,17 @@ class Log:
 
     def rounds(self) -> Iterator[Rounds]:
         """The same rounds as a batch, without ids and times."""
-        yield Rounds(*self._columns.arrays)
+        yield Rounds(
+            self.contexts,
+            self.actions,
+            self.propensities,
+            self.rewards,
+            distributions=self._distributions,
+        )
 
-    def _extend(self, new: tuple[npt.NDArray[Any], ...]) -> None:
+    def _extend(
+        self, new: tuple[npt.NDArray[Any], ...], distributions: Distributions | None
+    ) -> None:
         old = self._columns.arrays
         for name, mine, theirs in zip(("contexts", "actions"), old, new, strict=False):
             if mine.shape[1:] != theirs.shape[1:]:
@@ -228,7 +300,13 @@ class Log:
                 f"contexts must be {'strings' if old[0].dtype == object else 'numbers'} like the "
                 f"rounds already logged, got {new[0].dtype}"
             )
-        self._hold(self._columns.plus(*new))
+        if self._distributions is None and distributions is None:
+            self._hold(self._columns.plus(*new))
+            return
+        then = copy(self)  # whose attributes replace the old ones in one step
+        then._distributions = _joined(self._distributions, len(self), distributions, len(new[0]))
+        then._hold(self._columns.plus(*new))
+        self.__dict__.update(then.__dict__)
 
     def _hold(self, columns: Columns) -> None:
         for array in columns.arrays:
@@ -247,3 +325,23 @@ def _checked_columns(
         as_propensities(propensities, a.shape),
         as_rewards(rewards, len(a), a.shape[1], None),
     )
+
+
+def _joined(
+    first: Distributions | None, n_first: int, second: Distributions | None, n_second: int
+) -> Distributions | None:
+    """Distributions of the rounds of two logs; one without rounds may have them or not."""
+    if not n_second:
+        return first
+    if not n_first:
+        return second
+    if first is None or second is None:
+        has, n_has, n_has_not = "new", n_second, n_first
+        if second is None:
+            has, n_has, n_has_not = "earlier", n_first, n_second
+        raise InvalidArgumentError(
+            f"distributions must be known in all rounds of a log or in none, the {n_has:,} {has} "
+            f"rounds have them and the {n_has_not:,} others have not; give them to all, or leave "
+            "them out (log.without_distributions())"
+        )
+    return first.plus(second)

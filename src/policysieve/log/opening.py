@@ -90,7 +90,13 @@ class LogFile:
         for rounds in self.rounds():
             if np.isnan(rounds.rewards).any():
                 self._refuse_missing_rewards()
-            yield Log.trusted(rounds.contexts, rounds.actions, rounds.propensities, rounds.rewards)
+            yield Log.trusted(
+                rounds.contexts,
+                rounds.actions,
+                rounds.propensities,
+                rounds.rewards,
+                distributions=rounds.distributions,
+            )
 
     def rounds(self) -> Iterator[Rounds]:
         """The same with ids and times, and with NaN for missing rewards."""

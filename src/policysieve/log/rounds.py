@@ -1,6 +1,8 @@
 """Rounds with all that files say of them, and what the rounds of one log have in common."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -8,6 +10,7 @@ import numpy.typing as npt
 
 from policysieve.checks import first_rows
 from policysieve.errors import InvalidArgumentError
+from policysieve.log.distributions import Distributions
 
 if TYPE_CHECKING:
     from policysieve.log.log import Log
@@ -29,6 +32,8 @@ class Layout:
         Number of items shown each round; 0 where only contexts are read.
     has_ids, has_times : bool
         Whether any round may have an id, a time.
+    has_distributions : bool
+        Whether every round has its full distribution.
     """
 
     context_shape: tuple[int, ...]
@@ -36,6 +41,7 @@ class Layout:
     slate_size: int
     has_ids: bool = False
     has_times: bool = False
+    has_distributions: bool = False
 
     @property
     def has_text(self) -> bool:
@@ -77,6 +83,8 @@ class Rounds:
     times : float64 array of shape (n,), or None
         Seconds since 1970-01-01 UTC, NaN where a round has no time; None if no round of the log
         has one.
+    distributions : Distributions or None
+        The propensities of all actions that could be shown; None if they are not known.
     """
 
     contexts: npt.NDArray[Any]
@@ -85,6 +93,7 @@ class Rounds:
     rewards: npt.NDArray[np.float64]
     ids: npt.NDArray[np.object_] | None = None
     times: npt.NDArray[np.float64] | None = None
+    distributions: Distributions | None = None
 
     def __len__(self) -> int:
         return len(self.actions)
@@ -98,7 +107,16 @@ class Rounds:
             self.actions.shape[1],
             self.ids is not None,
             self.times is not None,
+            self.distributions is not None,
         )
+
+    @property
+    def n_actions(self) -> int:
+        """Largest action number, shown or in a distribution, plus one."""
+        shown = int(self.actions.max(initial=-1)) + 1
+        if self.distributions is None:
+            return shown
+        return max(shown, int(self.distributions.actions.max(initial=-1)) + 1)
 
     def to_log(self) -> "Log":
         """The rounds as a log, which has no place for ids and times.
@@ -122,6 +140,7 @@ class Rounds:
             actions=self.actions,
             propensities=self.propensities,
             rewards=self.rewards,
+            distributions=self.distributions,
         )
 
     def plain_contexts(self, *, flat: bool) -> list[Any]:
@@ -139,6 +158,10 @@ class Rounds:
         plain[np.isnan(self.rewards)] = None
         return list(plain.tolist())
 
+    def plain_distributions(self) -> Iterable[list[tuple[int, float]] | None]:
+        """For each round pairs of action and propensity; None if distributions are not known."""
+        return repeat(None, len(self)) if self.distributions is None else self.distributions
+
     def where(self, rows: npt.NDArray[np.bool_]) -> "Rounds":
         """The rounds of a mask."""
         return Rounds(
@@ -148,4 +171,5 @@ class Rounds:
             self.rewards[rows],
             None if self.ids is None else self.ids[rows],
             None if self.times is None else self.times[rows],
+            None if self.distributions is None else self.distributions[rows],
         )
