@@ -1,6 +1,7 @@
 """Numbers in the README and in pages about several benchmarks are those that were measured."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -83,3 +84,10 @@ def test_the_share_of_the_plan_that_a_certificate_takes():
     page = (ROOT / "docs" / "budget.md").read_text(encoding="utf-8")
     assert "about a hundredth of the planned rounds" in page
     assert SAMPLES["summary"]["proved_mean"]["plan"] == pytest.approx(0.01, rel=0.2)
+
+
+def test_the_page_says_whether_the_files_name_their_code():
+    files = [ROOT / "benchmarks" / name for name in re.findall(r"`(\w+/\w+\.json)`", BENCHMARKS)]
+    assert len(files) == 5
+    named = ["code" in json.loads(file.read_text()) for file in files]
+    assert all(named) != ("do not: they were measured before that was recorded" in BENCHMARKS)

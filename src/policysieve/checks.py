@@ -2,6 +2,7 @@
 
 import math
 import numbers
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from policysieve.errors import InvalidArgumentError
 __all__ = [
     "as_actions",
     "as_contexts",
+    "as_numbers",
     "as_propensities",
     "as_rewards",
     "as_rng",
@@ -19,6 +21,7 @@ __all__ = [
     "integer",
     "log_of_size",
     "number",
+    "refuse_rows",
     "repeated_items",
 ]
 
@@ -100,23 +103,20 @@ def as_rewards(
             f"rewards must have shape {shape}{also}, one for each shown item, got {array.shape}"
         )
     bad = ~((array >= 0) & (array <= 1))  # NaN compares false, so it is caught here too
-    if bad.any():
-        row, slot = np.argwhere(bad)[0]
-        raise InvalidArgumentError(
-            f"rewards must lie in [0, 1], got {array[row, slot]:g} in row {row}"
-            f"{first_rows(bad.any(axis=1))}; rescale them, and count an answer that is missing at "
-            "its deadline as 0"
-        )
+    refuse_rows(
+        bad.any(axis=1),
+        "rewards must lie in [0, 1]",
+        lambda row: f"{array[row][bad[row]][0]:g}",
+        hint="rescale them, and count an answer that is missing at its deadline as 0",
+    )
     if sparsity is not None and sparsity < slate_size:
-        over = array.sum(axis=1) > sparsity + _SLACK
-        if over.any():
-            row = int(np.flatnonzero(over)[0])
-            raise InvalidArgumentError(
-                f"the rewards of one round must sum to at most the problem's sparsity "
-                f"{sparsity:g}, got {array[row].sum():g} in row {row}{first_rows(over)}; "
-                "declare a larger sparsity, or none when it is not known (--sparsity unknown, or "
-                "sparsity=None)"
-            )
+        refuse_rows(
+            array.sum(axis=1) > sparsity + _SLACK,
+            f"the rewards of one round must sum to at most the problem's sparsity {sparsity:g}",
+            lambda row: f"{array[row].sum():g}",
+            hint="declare a larger sparsity, or none when it is not known (--sparsity unknown, or "
+            "sparsity=None)",
+        )
     return array
 
 
@@ -136,18 +136,9 @@ def as_actions(actions: Any, n_rounds: int) -> npt.NDArray[np.int32]:
     if a.size and a.dtype.kind not in "iu":
         raise InvalidArgumentError(f"actions must be whole numbers, got dtype {a.dtype}")
     bad = ((a < 0) | (a > np.iinfo(np.int32).max)).any(axis=1)
-    if bad.any():
-        row = int(np.flatnonzero(bad)[0])
-        raise InvalidArgumentError(
-            f"actions must be numbered from 0, got {a[row].tolist()} in row {row}{first_rows(bad)}"
-        )
+    refuse_rows(bad, "actions must be numbered from 0", lambda row: a[row].tolist())
     twice = repeated_items(a)
-    if twice.any():
-        row = int(np.flatnonzero(twice)[0])
-        raise InvalidArgumentError(
-            f"actions of one slate must be different, got {a[row].tolist()} in row {row}"
-            f"{first_rows(twice)}"
-        )
+    refuse_rows(twice, "actions of one slate must be different", lambda row: a[row].tolist())
     return a.astype(np.int32)
 
 
@@ -212,11 +203,16 @@ def as_contexts(contexts: Any) -> npt.NDArray[Any]:
         raise InvalidArgumentError(f"contexts must be numbers or strings, got dtype {x.dtype}")
     if x.dtype.kind == "f" and not np.isfinite(x).all():
         bad_rows = ~np.isfinite(x.reshape(len(x), -1)).all(axis=1)
-        raise InvalidArgumentError(
-            f"contexts must be finite, got NaN or infinity in row {np.flatnonzero(bad_rows)[0]}"
-            f"{first_rows(bad_rows)}"
-        )
+        refuse_rows(bad_rows, "contexts must be finite", lambda _: "NaN or infinity")
     return x
+
+
+def as_numbers(name: str, values: Any) -> npt.NDArray[np.float64]:
+    """Return values as a new array of floats, else raise."""
+    try:
+        return np.array(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InvalidArgumentError(f"{name} must be an array of numbers, got {values!r}") from error
 
 
 def repeated_items(actions: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
@@ -225,6 +221,21 @@ def repeated_items(actions: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
         return np.zeros(actions.shape[:-1], dtype=np.bool_)
     ordered = np.sort(actions, axis=-1)
     return np.asarray((ordered[..., 1:] == ordered[..., :-1]).any(axis=-1))
+
+
+def refuse_rows(
+    bad: Any,
+    rule: str,
+    found: Callable[[int], object],
+    *,
+    unit: str = "row",
+    hint: str = "",
+) -> None:
+    """Raise if any row of a mask is bad: the rule, what the first one holds, how many there are."""
+    if bad.any():
+        row = int(np.flatnonzero(bad)[0])
+        where = f"{unit} {row}{first_rows(bad)}"
+        raise InvalidArgumentError(f"{rule}, got {found(row)} in {where}{_tail(hint)}")
 
 
 def first_rows(bad: Any) -> str:

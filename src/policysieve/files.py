@@ -4,19 +4,37 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 from uuid import uuid4
 
 from policysieve.errors import InvalidArgumentError
 
-__all__ = ["AnyPath", "Paths", "as_paths", "read_archive", "whole_or_nothing", "write_whole"]
+__all__ = [
+    "AnyPath",
+    "Paths",
+    "are_paths",
+    "as_paths",
+    "read_archive",
+    "whole_or_nothing",
+    "write_whole",
+]
 
 AnyPath = str | os.PathLike[str]
 Paths = AnyPath | Sequence[AnyPath]
 
 
+def are_paths(value: object) -> TypeGuard[Paths]:
+    """Whether a value is one path, or a sequence of nothing but paths."""
+    every = [value] if isinstance(value, str | os.PathLike) else value
+    return isinstance(every, Sequence) and all(isinstance(one, str | os.PathLike) for one in every)
+
+
 def as_paths(paths: Paths) -> list[Path]:
     """One path or several as a list."""
+    if not are_paths(paths):
+        raise InvalidArgumentError(
+            f"paths must be a path or several paths, got {type(paths).__name__}"
+        )
     every = [paths] if isinstance(paths, str | os.PathLike) else paths
     if not every:
         raise InvalidArgumentError("paths must name at least one file, got none")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import policysieve as ps
-from tests.cli.test_cli import invoke
+from tests.cli.test_cli import assert_failed_plots_change_nothing, invoke
 from tests.health import logs
 
 
@@ -37,6 +37,13 @@ def test_a_broken_log(folder, tmp_path):
     assert "Traceback" not in result.output
     assert "This log is broken" in report.read_text()
     assert "<svg" in plot.read_text()
+
+
+def test_a_plot_that_fails_leaves_the_old_one(folder, tmp_path, monkeypatch):
+    path = tmp_path / "plot.svg"
+    path.write_text("before")
+    log = folder / "good.parquet"
+    assert_failed_plots_change_nothing(monkeypatch, path, "check", log)
 
 
 def test_figures_are_those_of_a_report(folder, tmp_path):

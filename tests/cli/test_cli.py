@@ -1,6 +1,7 @@
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -115,6 +116,21 @@ class TestDemo:
         assert 'pip install "policysieve[sklearn]"' in result.output
 
 
+def assert_failed_plots_change_nothing(monkeypatch, path, *command):
+    """Also for other commands that draw."""
+
+    def fail(_figure, where, **_options):
+        Path(where).write_bytes(b"half of it")
+        raise OSError("disk full")
+
+    monkeypatch.setattr("matplotlib.figure.Figure.savefig", fail)
+    result = invoke(*command, "--plot", path)
+    assert result.exit_code == 1
+    assert "disk full" in result.output
+    assert path.read_text() == "before"
+    assert list(path.parent.iterdir()) == [path]
+
+
 class TestPlan:
     GOOD = ("--actions", 100, "--policies", 1000, "--epsilon", 0.05, "--delta", 0.05)
 
@@ -140,6 +156,12 @@ class TestPlan:
         path = tmp_path / f"plan.{ending}"
         assert invoke("plan", *self.GOOD, "--plot", path).exit_code == 0
         assert path.stat().st_size > 1000
+        assert list(tmp_path.iterdir()) == [path]
+
+    def test_a_plot_that_fails_leaves_the_old_one(self, tmp_path, monkeypatch):
+        path = tmp_path / "plan.png"
+        path.write_text("before")
+        assert_failed_plots_change_nothing(monkeypatch, path, "plan", *self.GOOD)
 
     @pytest.mark.parametrize(
         ("change", "code", "message"),

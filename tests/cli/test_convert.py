@@ -65,6 +65,21 @@ def test_bad_rows_can_be_skipped(log, tmp_path):
     assert [json.loads(line)["line"] for line in lines] == [2, 3]
 
 
+def test_a_forgotten_out_costs_nothing(tmp_path):
+    header = "context,action,propensity,reward\n"
+    for name in ("a.csv", "b.csv"):
+        (tmp_path / name).write_text(f"{header}1,0,0.5,1\n")
+    before = (tmp_path / "b.csv").read_text()
+    result = invoke("convert", tmp_path / "a.csv", tmp_path / "b.csv")
+    assert result.exit_code == 1
+    assert f"{tmp_path / 'b.csv'} exists" in result.output
+    assert "--overwrite" in result.output
+    assert (tmp_path / "b.csv").read_text() == before
+    meant = invoke("convert", tmp_path / "a.csv", tmp_path / "b.csv", "--overwrite")
+    assert meant.exit_code == 0
+    assert (tmp_path / "b.csv").read_text() != before
+
+
 def test_unknown_formats_and_files(log, tmp_path):
     unknown = invoke("convert", log, tmp_path / "log.xls")
     assert unknown.exit_code == 1

@@ -273,6 +273,54 @@ def test_contexts_need_no_actions(case, tmp_path):
         assert np.isnan(made.rewards).all()
 
 
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "vw", "parquet", "npy"])
+def test_contexts_of_several_files_are_decided_in_order(case, tmp_path, ending):
+    folder, *_ = case
+    make_design(folder)
+    contexts = np.random.default_rng(7).integers(0, 20, 60)
+    for name, part in (("all", contexts), ("a", contexts[:25]), ("b", contexts[25:])):
+        (tmp_path / name).mkdir()
+        new_contexts(tmp_path / name, part)
+    np.save(tmp_path / "a" / "new.npy", contexts[:25].astype(np.int8))
+    found = []
+    for first, *others in (["all"], ["a", "b"]):
+        more = [word for one in others for word in ("--contexts", tmp_path / one / f"new.{ending}")]
+        out = tmp_path / f"{first}.parquet"
+        result = decide(folder, tmp_path / first / f"new.{ending}", out, "--seed", 4, *more)
+        assert result.exit_code == 0, result.output
+        found.append(ps.LogFile(out))
+    (whole,), parts = found[0].rounds(), list(found[1].rounds())
+    np.testing.assert_array_equal(whole.contexts, np.concatenate([one.contexts for one in parts]))
+    np.testing.assert_array_equal(whole.actions, np.concatenate([one.actions for one in parts]))
+
+
+def test_the_format_of_contexts_can_be_named(case, tmp_path):
+    folder, *_ = case
+    make_design(folder)
+    (tmp_path / "new.txt").write_text("| c=3\n| c=4\n", encoding="utf-8")
+    out = tmp_path / "decisions.parquet"
+    unknown = decide(folder, tmp_path / "new.txt", out)
+    assert "does not tell its format" in unknown.output
+    assert "--from" in unknown.output
+    assert decide(folder, tmp_path / "new.txt", out, "--from", "vw").exit_code == 0
+    (made,) = LogFile(out).rounds()
+    assert made.contexts.tolist() == [3, 4]
+
+
+def test_contexts_of_several_kinds_are_refused(case, tmp_path):
+    folder, *_ = case
+    make_design(folder)
+    np.save(tmp_path / "a.npy", np.arange(3))
+    np.save(tmp_path / "b.npy", np.ones((3, 2)))
+    (tmp_path / "c.csv").write_text("context\n3\n", encoding="utf-8")
+    out = tmp_path / "decisions.parquet"
+    for other, message in (("b.npy", "contexts must be of one kind"), ("c.csv", "does not tell")):
+        result = decide(folder, tmp_path / "a.npy", out, "--contexts", tmp_path / other)
+        assert result.exit_code == 1
+        assert message in result.output
+        assert not out.exists()
+
+
 def test_what_a_log_showed_is_left_aside(case, tmp_path):
     """Its rewards may have a range that nobody declared."""
     folder, *_ = case

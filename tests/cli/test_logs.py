@@ -35,7 +35,11 @@ def reading(name, *files):
         return ("select", *files, *CANDIDATES), ("policy", "value", "guarantee")
     if name == "design":
         return ("design", *files, *CANDIDATES, "--out", "design.npz"), ("rounds", "support")
-    return ("convert", *files, "new.parquet"), ("rounds", "actions_seen", "mean_reward")
+    return ("convert", *files, "new.parquet", "--overwrite"), (
+        "rounds",
+        "actions_seen",
+        "mean_reward",
+    )
 
 
 def found(name, *files):

@@ -9,9 +9,15 @@ import policysieve as ps
 
 
 class PoliciesContract:
-    """Inherit, and define the fixtures `policies` and `contexts` (at least four contexts)."""
+    """Inherit, name the class as `kind`, and define the fixtures `policies` and `contexts`.
 
-    picklable = True
+    There are at least four contexts.
+    """
+
+    kind: type
+
+    def test_its_kind(self, policies):
+        assert type(policies) is self.kind
 
     def test_shape_dtype_and_range(self, policies, contexts):
         actions = policies.actions(contexts)
@@ -59,7 +65,5 @@ class PoliciesContract:
         assert f"n_policies={policies.n_policies}" in repr(policies)
 
     def test_pickle(self, policies, contexts):
-        if not self.picklable:
-            return
         copy = pickle.loads(pickle.dumps(policies))
         np.testing.assert_array_equal(copy.actions(contexts), policies.actions(contexts))

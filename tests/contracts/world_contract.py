@@ -1,4 +1,7 @@
-"""What every world promises. A test class inherits `WorldContract` and gives a `world` fixture."""
+"""What every world promises.
+
+A test class inherits `WorldContract`, names the class as `kind`, and gives a `world` fixture.
+"""
 
 import numpy as np
 import pytest
@@ -41,6 +44,7 @@ def all_rewards(world, draw):
 
 
 class WorldContract:
+    kind: type
     knows_values = True
     may_refuse = False  # whether a row of rewards may be NaN
 
@@ -50,6 +54,9 @@ class WorldContract:
 
     def start_over(self, world):
         """Bring a world that moves on back to its start."""
+
+    def test_its_kind(self, world):
+        assert type(world) is self.kind
 
     def test_draws_are_reproducible(self, world):
         slates = random_slates(world, N_ROUNDS, 1)

@@ -8,7 +8,7 @@ import pytest
 from policysieve.errors import FileFormatError, InvalidArgumentError
 from policysieve.formats import FORMATS, convert
 from policysieve.formats.rules import MISSING
-from policysieve.log import Log, Rounds
+from policysieve.log import Log, LogFile, Rounds
 from tests.formats.rounds import read, write
 
 GOOD = "context,action,propensity,reward\n1,0,0.5,1\n2,3,0.25,0\n"
@@ -52,7 +52,7 @@ def test_a_bad_row_leaves_everything_as_it_was(tmp_path, format):
     (tmp_path / "a.csv").write_text(GOOD + BAD)
     (tmp_path / "out").write_text("before")
     with pytest.raises(FileFormatError, match="line 4: a propensity must lie"):
-        convert(tmp_path / "a.csv", tmp_path / "out", to_format=format)
+        convert(tmp_path / "a.csv", tmp_path / "out", to_format=format, overwrite=True)
     assert files(tmp_path) == ["a.csv", "out"]
     assert (tmp_path / "out").read_text() == "before"
 
@@ -151,8 +151,87 @@ def test_nothing_but_bad_rows_is_an_error(tmp_path, suffix):
 
 def test_a_file_can_be_converted_in_its_place(tmp_path):
     (tmp_path / "a.csv").write_text(GOOD.replace(",1\n", ",4\n"))
-    convert(tmp_path / "a.csv", tmp_path / "a.csv", reward_range=(0, 4))
+    convert(tmp_path / "a.csv", tmp_path / "a.csv", reward_range=(0, 4), overwrite=True)
     assert read(tmp_path / "a.csv").rewards.tolist() == [[1.0], [0.0]]
+
+
+class TestAFileThatExists:
+    def test_is_not_replaced(self, tmp_path):
+        (tmp_path / "a.csv").write_text(GOOD)
+        (tmp_path / "b.csv").write_text("before")
+        with pytest.raises(InvalidArgumentError, match=r"b.csv exists, .*--overwrite"):
+            convert(tmp_path / "a.csv", tmp_path / "b.csv")
+        assert (tmp_path / "b.csv").read_text() == "before"
+        convert(tmp_path / "a.csv", tmp_path / "b.csv", overwrite=True)
+        assert read(tmp_path / "b.csv").contexts.tolist() == [1, 2]
+
+    def test_nor_are_the_bad_rows_of_another_conversion(self, tmp_path):
+        (tmp_path / "a.csv").write_text(GOOD + BAD)
+        aside = tmp_path / "b.csv.skipped.jsonl"
+        aside.write_text("before")
+        with pytest.raises(InvalidArgumentError, match=r"b.csv.skipped.jsonl exists"):
+            convert(tmp_path / "a.csv", tmp_path / "b.csv", skip_bad=True)
+        assert files(tmp_path) == ["a.csv", "b.csv.skipped.jsonl"]
+        convert(tmp_path / "a.csv", tmp_path / "b.csv", skip_bad=True, overwrite=True)
+        assert len(aside.read_text().splitlines()) == 3
+
+
+LOG = Log(contexts=[1, 2], actions=[0, 3], propensities=[0.5, 0.25], rewards=[1, 0])
+
+
+class TestALogThatIsOpen:
+    @pytest.mark.parametrize("format", sorted(FORMATS))
+    def test_is_converted(self, tmp_path, format):
+        (tmp_path / "a.csv").write_text(GOOD)
+        for log, name in ((LOG, "b"), (LogFile(tmp_path / "a.csv"), "c")):
+            done = convert(log, tmp_path / name, to_format=format)
+            assert (done.rounds, done.actions_seen, done.mean_reward) == (2, 2, 0.5)
+        convert(tmp_path / "a.csv", tmp_path / "d", to_format=format)
+        b, c, d = ((tmp_path / name).read_bytes() for name in "bcd")
+        assert b == c == d
+
+    def test_a_file_is_read_as_it_says(self, tmp_path):
+        (tmp_path / "a.csv").write_text(GOOD.replace(",1\n", ",4\n") + "3,0,0.5,\n")
+        log = LogFile(tmp_path / "a.csv", reward_range=(0, 4))
+        with pytest.raises(FileFormatError, match="line 4: the reward is missing"):
+            convert(log, tmp_path / "b.csv")
+        assert convert(log, tmp_path / "b.csv", skip_bad=True).skipped == 1
+        log = LogFile(tmp_path / "a.csv", reward_range=(0, 4), missing_reward=2)
+        convert(log, tmp_path / "c.csv")
+        assert read(tmp_path / "c.csv").rewards.tolist() == [[1.0], [0.0], [0.5]]
+
+    @pytest.mark.parametrize(
+        "option", [{"from_format": "csv"}, {"reward_range": (0, 1)}, {"missing_reward": 0}]
+    )
+    def test_says_itself_how_it_is_read(self, tmp_path, option):
+        with pytest.raises(InvalidArgumentError, match=r"must be None for a Log, .*LogFile"):
+            convert(LOG, tmp_path / "a.csv", **option)
+
+    def test_bounds_on_actions(self, tmp_path):
+        with pytest.raises(InvalidArgumentError, match=r"n_actions .* >= 4.*got 3"):
+            convert(LOG, tmp_path / "a.csv", n_actions=3)
+        convert(LOG, tmp_path / "out", to_format="vw-adf", n_actions=5)
+        assert (tmp_path / "out").read_text().count("| a=") == 2 * 5
+
+    def test_without_rounds(self, tmp_path):
+        with pytest.raises(FileFormatError, match=r"Log\(0 rounds.* holds no rounds"):
+            convert(LOG[:0], tmp_path / "a.csv")
+        assert files(tmp_path) == []
+
+    def test_in_several_batches(self, tmp_path, monkeypatch):
+        monkeypatch.setattr("policysieve.formats.converting.BATCH", 1)
+        sizes = []
+        convert(LOG, tmp_path / "a.parquet", track=lambda every, n: map(sized(sizes), every))
+        assert sizes == [1, 1]
+        assert Log.load(tmp_path / "a.parquet") == LOG
+
+
+def sized(sizes):
+    def note(rounds):
+        sizes.append(len(rounds))
+        return rounds
+
+    return note
 
 
 @pytest.mark.parametrize("format", ["vw", "vw-adf", "dsjson", "obp-csv"])
@@ -224,7 +303,7 @@ class TestNumberOfActions:
         (tmp_path / "a.csv").write_text(GOOD)
         convert(tmp_path / "a.csv", tmp_path / "a.parquet")
         for source in ("a.csv", "a.parquet"):
-            convert(tmp_path / source, tmp_path / "out", to_format="vw-adf")
+            convert(tmp_path / source, tmp_path / "out", to_format="vw-adf", overwrite=True)
             assert (tmp_path / "out").read_text().count("| a=") == 2 * 4
 
     def test_can_be_given(self, tmp_path):

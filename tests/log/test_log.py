@@ -189,6 +189,32 @@ def test_bad_files(tmp_path):
         ps.Log.load(path)
 
 
+@pytest.mark.parametrize("name", ["log", "log.pq", "log.parquet", "log.old", "log.gz"])
+def test_a_saved_log_is_loaded_whatever_its_name(tmp_path, name):
+    log = ps.Log(**make(5))
+    log.save(tmp_path / name)
+    assert ps.Log.load(tmp_path / name) == log
+    assert ps.check_log(tmp_path / name).rounds == 5
+
+
+def test_logs_that_older_versions_saved_under_the_name_of_another_format_are_loaded(tmp_path):
+    log = ps.Log(**make(5))
+    log.save(tmp_path / "log")
+    old = (tmp_path / "log").rename(tmp_path / "log.csv")
+    assert ps.Log.load(old) == log
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [("a.csv", "csv"), ("a.csv.gz", "csv"), ("a.JSONL", "jsonl"), ("a.dat", "vw")],
+)
+def test_a_log_is_not_saved_under_the_name_of_another_format(tmp_path, name, meant):
+    (tmp_path / name).write_text("before")
+    with pytest.raises(ps.InvalidArgumentError, match=f"means {meant}; .*policysieve.formats.conv"):
+        ps.Log(**make(5)).save(tmp_path / name)
+    assert [path.read_text() for path in tmp_path.iterdir()] == ["before"]
+
+
 def test_a_failed_save_keeps_the_old_file(tmp_path, monkeypatch):
     path = tmp_path / "log.parquet"
     ps.Log(**make(5)).save(path)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import policysieve as ps
-from policysieve.formats import FORMATS, convert
+from policysieve.formats import FORMATS, convert, open_contexts, to_bandit_feedback
 from policysieve.formats.table import ScalarCells
 from policysieve.formats.text import TextRow, plain_lines, text_format
 from policysieve.log import Rounds, open_log
@@ -93,12 +93,22 @@ class TestEveryKindOfLog:
         expected = ps.design(LOG, POLICIES, PROBLEM, rng=0)
         np.testing.assert_allclose(found.shares, expected.shares)
 
+    def test_is_converted(self, sources, kind, tmp_path):
+        assert convert(sources[kind], tmp_path / "log.parquet").rounds == 900
+        assert ps.Log.load(tmp_path / "log.parquet") == LOG
+
+    def test_becomes_bandit_feedback(self, sources, kind):
+        found = to_bandit_feedback(sources[kind], n_actions=4)
+        assert found["reward"].tolist() == LOG.rewards[:, 0].tolist()
+
     def test_is_replayed(self, sources, kind):
         world = ps.worlds.Replay(sources[kind], n_actions=4)
         assert world.draw(5, np.random.default_rng(0)).contexts.tolist() == [*LOG.contexts[:5]]
 
 
-@pytest.mark.parametrize("take", ["check", "select", "design", "replay", "load"])
+@pytest.mark.parametrize(
+    "take", ["check", "select", "design", "replay", "load", "convert", "bandit feedback"]
+)
 @pytest.mark.parametrize("wrong", [7, None, [1, 2], {"a": 1}])
 def test_what_is_no_log_is_refused_in_the_same_words(take, wrong):
     calls = {
@@ -107,10 +117,21 @@ def test_what_is_no_log_is_refused_in_the_same_words(take, wrong):
         "design": lambda: ps.design(wrong, POLICIES, PROBLEM),
         "replay": lambda: ps.worlds.Replay(wrong, n_actions=4),
         "load": lambda: ps.Log.load(wrong),
+        "convert": lambda: convert(wrong, "out.csv"),
+        "bandit feedback": lambda: to_bandit_feedback(wrong, n_actions=4),
     }
     message = f"log must be a Log, a LogFile, a path or several paths, got {type(wrong).__name__}"
     with pytest.raises(ps.InvalidArgumentError, match=message):
         calls[take]()
+
+
+@pytest.mark.parametrize("wrong", [3, None, b"log.csv", ["a.csv", 3], {"a.csv": 1}])
+def test_a_log_file_takes_nothing_but_paths(wrong):
+    message = f"paths must be a path or several paths, got {type(wrong).__name__}"
+    with pytest.raises(ps.InvalidArgumentError, match=message):
+        ps.LogFile(wrong)
+    with pytest.raises(ps.InvalidArgumentError, match=message):
+        open_contexts(wrong)
 
 
 class TestSeveralFiles:

@@ -28,6 +28,8 @@ def rows(n, features=1, seed=0):
 
 
 class TestThresholdCover(PoliciesContract):
+    kind = Cover
+
     @pytest.fixture
     def policies(self):
         return ps.natarajan_cover(Thresholds(), rows(400, 2), PROBLEM)
@@ -38,6 +40,8 @@ class TestThresholdCover(PoliciesContract):
 
 
 class TestListCover(PoliciesContract):
+    kind = Cover
+
     @pytest.fixture
     def policies(self):
         steps = [Steps(np.random.default_rng(seed)) for seed in range(50)]

@@ -8,11 +8,11 @@ import pytest
 
 import policysieve as ps
 from policysieve.policies.tree_cells import tree_cells
-from tests.contracts.implicit_contract import ImplicitContract
+from tests.contracts.implicit_contract import ExactContract
 from tests.oracles import enumerated
 
 
-class TestTabular(ImplicitContract):
+class TestTabular(ExactContract):
     policies = ps.TabularPolicies(n_contexts=4, n_actions=3)
     contexts = np.arange(4)
     listed = enumerated.functions(4, 3)
@@ -62,19 +62,19 @@ def grid(*n_bins):
     return rows + 0.5
 
 
-class TestStumps(ImplicitContract):
+class TestStumps(ExactContract):
     contexts = grid(3, 4)
-    policies = ps.TreePolicies(contexts, n_actions=3, depth=1, n_bins=12)
+    policies = ps.StumpPolicies(contexts, n_actions=3, n_bins=12)
     listed = enumerated.trees(grid(3, 4).astype(int), (3, 4), 1, 3)
 
 
-class TestTrees(ImplicitContract):
+class TestTrees(ExactContract):
     contexts = grid(3, 2)
     policies = ps.TreePolicies(contexts, n_actions=2, depth=2, n_bins=6)
     listed = enumerated.trees(grid(3, 2).astype(int), (3, 2), 2, 2)
 
 
-class TestDeepTrees(ImplicitContract):
+class TestDeepTrees(ExactContract):
     """Cells run out of splits before depth does."""
 
     contexts = grid(2, 3)

@@ -17,6 +17,8 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier
 
+from tests.contracts.implicit_contract import ImplicitContract
+
 PROBLEM = ps.Problem(n_actions=3, epsilon=0.2, delta=0.1)
 WORDS = np.array(["red apple", "green pear", "blue plum"], dtype=object)
 
@@ -31,6 +33,11 @@ def label(x):
 
 def trees(**options):
     return ps.OraclePolicies(DecisionTreeClassifier(max_depth=2), n_actions=3, **options)
+
+
+class TestOraclePolicies(ImplicitContract):
+    policies = trees()
+    contexts = rows(12)
 
 
 class TestBest:

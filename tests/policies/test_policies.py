@@ -18,6 +18,8 @@ def pair(x):
 
 
 class TestPolicyTable(PoliciesContract):
+    kind = ps.PolicyTable
+
     @pytest.fixture(params=[1, 3])
     def policies(self, request):
         keys = np.random.default_rng(0).random((8, 6, 9))
@@ -88,6 +90,8 @@ class TestPolicyTable(PoliciesContract):
 
 
 class TestLinearPolicies(PoliciesContract):
+    kind = ps.LinearPolicies
+
     @pytest.fixture(params=[1, 3])
     def policies(self, request):
         weights = np.random.default_rng(0).normal(size=(6, 9, 4))
@@ -138,6 +142,8 @@ class TestLinearPolicies(PoliciesContract):
 
 
 class TestFunctionPolicies(PoliciesContract):
+    kind = ps.FunctionPolicies
+
     @pytest.fixture
     def policies(self):
         return ps.FunctionPolicies([double, zero], n_actions=5)
@@ -203,6 +209,8 @@ class TestFunctionPolicies(PoliciesContract):
 
 
 class TestEstimatorPolicies(PoliciesContract):
+    kind = ps.EstimatorPolicies
+
     @pytest.fixture(params=[1, 2])
     def policies(self, request, data):
         from sklearn.linear_model import LogisticRegression, RidgeClassifier

@@ -28,12 +28,16 @@ class SparseLike:
 
 
 class TestFeatures(WorldContract):
+    kind = Classification
+
     @pytest.fixture
     def world(self):
         return Classification(*dataset(), n_actions=9)
 
 
 class TestRows(WorldContract):
+    kind = Classification
+
     @pytest.fixture
     def world(self):
         X, y = dataset()

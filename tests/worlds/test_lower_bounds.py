@@ -23,6 +23,8 @@ def every_slate(world):
 
 
 class TestRareContext(WorldContract):
+    kind = RareContext
+
     @pytest.fixture
     def world(self):
         return RareContext(n_actions=6, epsilon=0.2, rng=1)
@@ -33,6 +35,7 @@ CASES = [(5, 1, 1, 0.1), (6, 1, 4, 0.1), (9, 2, 5, 0.1), (9, 3, 3, 0.2), (9, 4, 
 
 
 class HiddenArmContract(WorldContract):
+    kind = HiddenArm
     case = CASES[0]
 
     @pytest.fixture

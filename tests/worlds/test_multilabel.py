@@ -22,18 +22,24 @@ def dataset(n=50, k=8, fractional=False, seed=0):
 
 
 class TestLabels(WorldContract):
+    kind = Multilabel
+
     @pytest.fixture
     def world(self):
         return Multilabel(*dataset(), slate_size=3)
 
 
 class TestCappedRelevances(WorldContract):
+    kind = Multilabel
+
     @pytest.fixture
     def world(self):
         return Multilabel(*dataset(fractional=True), slate_size=2, sparsity=0.7)
 
 
 class TestSingleItemsOnRows(WorldContract):
+    kind = Multilabel
+
     @pytest.fixture
     def world(self):
         _, Y = dataset()
@@ -41,6 +47,8 @@ class TestSingleItemsOnRows(WorldContract):
 
 
 class TestWholeCatalogue(WorldContract):
+    kind = Multilabel
+
     @pytest.fixture
     def world(self):
         return Multilabel(*dataset(fractional=True), slate_size=8)

@@ -54,6 +54,7 @@ def small_log(**changes):
 
 
 class TestReplay(WorldContract):
+    kind = Replay
     knows_values = False
     may_refuse = True
 

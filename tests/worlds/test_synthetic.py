@@ -31,24 +31,32 @@ def rewards_by_context(world):
 
 
 class TestOneGood(WorldContract):
+    kind = SparseSynthetic
+
     @pytest.fixture
     def world(self):
         return make(profile="one_good")
 
 
 class TestNoisyCloseSlates(WorldContract):
+    kind = SparseSynthetic
+
     @pytest.fixture
     def world(self):
         return make(profile="close", slate_size=3, sparsity=2.5, noise=0.4, fractional=True)
 
 
 class TestNoisyClusters(WorldContract):
+    kind = SparseSynthetic
+
     @pytest.fixture
     def world(self):
         return make(profile="clusters", slate_size=2, sparsity=4, noise=0.2)
 
 
 class TestLittleReward(WorldContract):
+    kind = SparseSynthetic
+
     @pytest.fixture
     def world(self):
         return make(profile="close", sparsity=0.3, noise=1.0)

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from policysieve.cli.options import Command, grouped, json_option, report_option
+from policysieve.cli.options import Command, count_option, grouped, json_option, report_option
 from policysieve.cli.output import command_line, print_json, print_table, print_text, write_json
 from policysieve.progress import progress_bar
 
@@ -110,12 +110,8 @@ def speed(output: _Output) -> None:
 
 
 @bench.command()
-@click.option(
-    "--runs", default=300, show_default=True, type=click.IntRange(1), help="Runs on null worlds."
-)
-@click.option(
-    "--seeds", default=5, show_default=True, type=click.IntRange(1), help="Seeds of the race."
-)
+@count_option("--runs", 300, "Runs on null worlds.")
+@count_option("--seeds", 5, "Seeds of the race.")
 @_output_options("certificates.json and the plot")
 def certificates(runs: int, seeds: int, output: _Output) -> None:
     """Count false certificates on null worlds, and race the methods to a true one."""
@@ -130,9 +126,7 @@ def certificates(runs: int, seeds: int, output: _Output) -> None:
 @_names_option(
     "--learners", "policysieve.bench.racers", "RACERS", "VowpalWabbit needs the extra peers."
 )
-@click.option(
-    "--seeds", default=20, show_default=True, type=click.IntRange(1), help="Runs of each cell."
-)
+@count_option("--seeds", 20, "Runs of each cell.")
 @_output_options("samples.json and the plots; cells that it holds are not run again")
 def samples(tasks: str | None, learners: str | None, seeds: int, output: _Output) -> None:
     """Race all learners: rounds until they are right, and until they can prove it."""
@@ -179,15 +173,9 @@ def scaling(sweeps: str | None, seeds: int | None, full: bool, output: _Output) 
     "CONTESTANTS",
     "All but the first two and the last need the extra peers.",
 )
-@click.option(
-    "--seeds", default=5, show_default=True, type=click.IntRange(1), help="Runs of each cell."
-)
-@click.option(
-    "--rounds", default=20_000, show_default=True, type=click.IntRange(1), help="Of each run."
-)
-@click.option(
-    "--batch", default=100, show_default=True, type=click.IntRange(1), help="Rounds at once."
-)
+@count_option("--seeds", 5, "Runs of each cell.")
+@count_option("--rounds", 20_000, "Of each run.")
+@count_option("--batch", 100, "Rounds at once.")
 @_output_options("classify.json and the plot; cells that it holds are not run again")
 def classify(
     tasks: str | None,

@@ -1,18 +1,24 @@
 """``policysieve check``: whether a log can be what it says it is."""
 
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from policysieve.cli.options import (
     LogArgument,
     PageOutput,
-    check_plot,
+    PlotOutput,
     json_option,
     log_argument,
     page_options,
+    plot_option,
 )
 from policysieve.cli.output import print_json, print_table, print_text, reading
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from policysieve.health import LogHealth
 
 __all__ = ["check"]
 
@@ -32,18 +38,14 @@ __all__ = ["check"]
     help="Probability of calling a healthy log broken.",
 )
 @page_options
-@click.option(
-    "--plot",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="Draw importance weights into this file (.png, .svg or .pdf).",
-)
+@plot_option("importance weights")
 @json_option("the findings")
 def check(
     log: LogArgument,
     actions: int | None,
     delta: float,
     page: PageOutput,
-    plot: Path | None,
+    plot: PlotOutput,
     as_json: bool,
 ) -> None:
     """Look for what is wrong with LOG, one or several files of any format.
@@ -54,14 +56,10 @@ def check(
     """
     from policysieve.health import check_log
 
-    check_plot(plot)
     opened = log.open()
     health = check_log(opened, n_actions=actions, delta=delta, track=reading(opened, quiet=as_json))
     page.write(health)
-    if plot is not None:
-        from policysieve.report import mean_weights
-
-        mean_weights(health).savefig(plot, dpi=150)
+    plot.write(lambda: _figure(health))
     if as_json:
         print_json(health.to_dict())
     else:
@@ -76,8 +74,13 @@ def check(
             if one.verdict != "ok":
                 print_text(one.sentence)
         print_text(health.verdict)
-        for what, path in (("Report", page.report), ("Plot", plot)):
-            if path is not None:
-                click.echo(f"{what}: {path}")
+        page.say_where()
+        plot.say_where()
     if health.broken:
         raise click.exceptions.Exit(1)
+
+
+def _figure(health: "LogHealth") -> "Figure":
+    from policysieve.report import mean_weights
+
+    return mean_weights(health)

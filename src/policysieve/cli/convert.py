@@ -24,6 +24,7 @@ __all__ = ["convert"]
 @click.option(
     "--skip-bad", is_flag=True, help="Leave bad rows out, and write them to OUT.skipped.jsonl."
 )
+@click.option("--overwrite", is_flag=True, help="Replace OUT if it exists.")
 @json_option()
 def convert(
     log: LogArgument,
@@ -31,13 +32,14 @@ def convert(
     to_format: str | None,
     actions: int | None,
     skip_bad: bool,
+    overwrite: bool,
     as_json: bool,
 ) -> None:
     """Convert the log IN, one or several files, to OUT, and say what the new format cannot hold.
 
     Files are read in pieces, so they may be larger than memory; text is compressed if its name ends
-    in .gz. OUT appears when all is written; a bad row or a missing reward stops everything, unless
-    it is to be skipped.
+    in .gz. OUT is a new file, and appears when all is written; a bad row or a missing reward stops
+    everything, unless it is to be skipped.
     """
     from policysieve.formats import convert as convert_file
 
@@ -53,6 +55,7 @@ def convert(
         n_actions=actions,
         missing_reward=log.missing_reward,
         skip_bad=skip_bad,
+        overwrite=overwrite,
         track=track,
     )
     if as_json:

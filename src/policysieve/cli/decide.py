@@ -1,13 +1,13 @@
 """``policysieve decide``: what to show at new contexts, according to a design."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from policysieve.cli.options import as_floor, json_option
+from policysieve.cli.options import as_floor, from_option, json_option
 from policysieve.cli.output import print_json, print_text
 
 if TYPE_CHECKING:
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
     from policysieve.exploration import Exploration
     from policysieve.log import Rounds
+
+    Pieces = Iterator[tuple[Any, Any, Any]]  # of contexts, with ids and times or None
 
 __all__ = ["decide"]
 
@@ -33,9 +35,12 @@ _ENTRIES = 1 << 20  # propensities of all actions held at once
 @click.option(
     "--contexts",
     required=True,
+    multiple=True,
     type=click.Path(dir_okay=False),
-    help="A .npy array, a file of contexts with or without ids and times, or a log.",
+    help="A .npy array, a file of contexts with or without ids and times, or a log; several times "
+    "for several files, which are read in this order.",
 )
+@from_option("the contexts")
 @click.option(
     "--out",
     required=True,
@@ -56,7 +61,8 @@ _ENTRIES = 1 << 20  # propensities of all actions held at once
 def decide(
     design: str,
     policies: str,
-    contexts: str,
+    contexts: tuple[str, ...],
+    format: str | None,
     out: Path,
     seed: int | None,
     distributions: bool,
@@ -77,8 +83,10 @@ def decide(
     problem = file.problem
     candidates = load_policies(policies, problem.n_actions, problem.slate_size)
     exploration = file.exploration(candidates)
-    decisions = _decisions(exploration, contexts, as_rng(seed, stream=2), distributions)
-    rounds, smallest = _write(decisions, contexts, out)
+    size = max(1, min(_BATCH, _ENTRIES // problem.n_actions)) if distributions else _BATCH
+    pieces = _contexts(contexts, format, size)
+    decisions = _decisions(exploration, pieces, as_rng(seed, stream=2), distributions)
+    rounds, smallest = _write(decisions, out)
     floor = exploration.floor
     if as_json:
         print_json(
@@ -98,7 +106,7 @@ def decide(
     click.echo(f"Decisions: {out}")
 
 
-def _write(decisions: Iterator["Rounds"], contexts: str, out: Path) -> tuple[int, float]:
+def _write(decisions: Iterator["Rounds"], out: Path) -> tuple[int, float]:
     """Write the decisions; returns how many there are, and their smallest propensity."""
     from policysieve.errors import InvalidArgumentError
     from policysieve.formats.registry import find_format
@@ -122,14 +130,14 @@ def _write(decisions: Iterator["Rounds"], contexts: str, out: Path) -> tuple[int
 
     first = next(decisions, None)
     if first is None:
-        raise InvalidArgumentError(f"--contexts must hold at least one, {contexts} is empty")
+        raise InvalidArgumentError("--contexts must hold at least one, there is none")
     format.not_held(first.layout)
     format.save(out, counted(chain([first], decisions)), first.layout)
     return count, smallest
 
 
 def _decisions(
-    exploration: "Exploration", source: str, rng: "np.random.Generator", distributions: bool
+    exploration: "Exploration", pieces: "Pieces", rng: "np.random.Generator", distributions: bool
 ) -> Iterator["Rounds"]:
     """Rounds without rewards, with full distributions or not; the candidates are asked once."""
     import numpy as np
@@ -137,9 +145,7 @@ def _decisions(
     from policysieve.log import Rounds
     from policysieve.log.distributions import fitting
 
-    n_actions = exploration.problem.n_actions
-    size = max(1, min(_BATCH, _ENTRIES // n_actions)) if distributions else _BATCH
-    for contexts, ids, times in _contexts(source, size):
+    for contexts, ids, times in pieces:
         x = exploration.policies.check_contexts(contexts)
         said = exploration.policies.answers_at(x) if distributions else x
         uniforms = rng.random((len(x), exploration.draws_per_round))
@@ -151,15 +157,16 @@ def _decisions(
         yield Rounds(x, actions, propensities, rewards, ids, times, every)
 
 
-def _contexts(source: str, size: int) -> Iterator[tuple[Any, Any, Any]]:
-    """Contexts of a .npy array or of another file, in pieces, with the ids and times of that."""
+def _contexts(paths: Sequence[str], format: str | None, size: int) -> "Pieces":
+    """Contexts of .npy arrays or of other files, in pieces, with the ids and times of those."""
     from policysieve.formats import open_contexts
 
-    batches: Iterable[tuple[Any, Any, Any]]
-    if source.endswith(".npy"):
-        batches = [(_array(source), None, None)]
+    batches: Pieces
+    if format is None and all(path.endswith(".npy") for path in paths):
+        batches = ((array, None, None) for array in _arrays(paths))
     else:
-        batches = ((one.contexts, one.ids, one.times) for one in open_contexts(source))
+        opened = open_contexts(paths, format)
+        batches = ((one.contexts, one.ids, one.times) for one in opened)
     for contexts, ids, times in batches:
         for start in range(0, len(contexts), size):
             part = slice(start, start + size)
@@ -168,6 +175,25 @@ def _contexts(source: str, size: int) -> Iterator[tuple[Any, Any, Any]]:
                 None if ids is None else ids[part],
                 None if times is None else times[part],
             )
+
+
+def _arrays(paths: Sequence[str]) -> Iterator[Any]:
+    """Arrays that are of one shape but for their length, and of one type."""
+    import numpy as np
+
+    from policysieve.errors import FileFormatError
+
+    arrays = [_array(path) for path in paths]
+    kinds = [(array.shape[1:], array.dtype.kind in "SU") for array in arrays]
+    for path, kind, array in zip(paths, kinds, arrays, strict=True):
+        if kind != kinds[0]:
+            raise FileFormatError(
+                f"{path} has shape {array.shape} of {array.dtype}, but {paths[0]} has "
+                f"{arrays[0].shape} of {arrays[0].dtype}; contexts must be of one kind"
+            )
+    common = np.result_type(*(array.dtype for array in arrays))
+    for array in arrays:
+        yield array if array.dtype == common else array.astype(common)
 
 
 def _array(path: str) -> Any:

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from policysieve.cli.options import ExperimentOutput, experiment_output
+from policysieve.cli.options import ExperimentOutput, count_option, experiment_output
 from policysieve.cli.output import print_table, print_text
 
 if TYPE_CHECKING:
@@ -16,21 +16,9 @@ _TRAINING_ROWS = 600
 
 
 @click.command(short_help="Choose among digit classifiers.")
-@click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help="Random seed.")
-@click.option(
-    "--rounds",
-    default=20_000,
-    show_default=True,
-    type=click.IntRange(1),
-    help="Rounds to play at most.",
-)
-@click.option(
-    "--classifiers",
-    default=300,
-    show_default=True,
-    type=click.IntRange(2),
-    help="Size of the pool.",
-)
+@count_option("--seed", 0, "Random seed.", least=0)
+@count_option("--rounds", 20_000, "Rounds to play at most.")
+@count_option("--classifiers", 300, "Size of the pool.", least=2)
 @experiment_output("demo-output")
 def demo(seed: int, rounds: int, classifiers: int, output: ExperimentOutput) -> None:
     """Choose among hundreds of digit classifiers from right/wrong feedback alone.

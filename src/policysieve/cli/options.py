@@ -12,6 +12,8 @@ import click
 from policysieve.cli.output import command_line, print_json, write_json
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from policysieve.experiment import ExperimentResult
     from policysieve.log import LogFile
     from policysieve.policies import AnyPolicies
@@ -25,18 +27,21 @@ __all__ = [
     "FormatOption",
     "LogArgument",
     "PageOutput",
+    "PlotOutput",
     "as_floor",
     "candidates_options",
-    "check_plot",
+    "count_option",
     "delta_option",
     "epsilon_option",
     "experiment_output",
     "figures_option",
+    "from_option",
     "grouped",
     "json_option",
     "known_sparsity",
     "log_argument",
     "page_options",
+    "plot_option",
     "report_option",
     "sparsity_option",
 ]
@@ -75,6 +80,14 @@ sparsity_option = click.option(
     type=_Sparsity(),
     help="Bound on the sum of a context's rewards.",
 )
+
+
+def count_option(
+    option: str, default: int, help: str, *, least: int = 1
+) -> Callable[[Command], Command]:
+    """An option for a whole number, whose help shows what it is by default."""
+    kind = click.IntRange(least)
+    return click.option(option, default=default, show_default=True, type=kind, help=help)
 
 
 def known_sparsity(value: Any) -> float | None:
@@ -123,6 +136,11 @@ class FormatOption(click.Option):
         return option, f"{title}, if its name does not tell: {', '.join(FORMATS)}."
 
 
+def from_option(what: str) -> Callable[[Command], Command]:
+    """The option ``--from``, which a command gets as `format`."""
+    return click.option("--from", "format", cls=FormatOption, help=f"Format of {what}")
+
+
 @dataclass(frozen=True, kw_only=True)
 class LogArgument:
     """The log that a command reads, as it was typed; see `LogFile`."""
@@ -152,7 +170,7 @@ def log_argument(metavar: str = "LOG...") -> Callable[[Command], Command]:
         click.argument(
             "paths", metavar=metavar, nargs=-1, required=True, type=click.Path(dir_okay=False)
         ),
-        click.option("--from", "format", cls=FormatOption, help="Format of the log"),
+        from_option("the log"),
         click.option(
             "--reward-range",
             nargs=2,
@@ -235,6 +253,11 @@ class PageOutput:
         if self.report is not None:
             result.report(self.report, figures=self.figures, command=command_line())
 
+    def say_where(self) -> None:
+        """Print where it is."""
+        if self.report is not None:
+            click.echo(f"Report: {self.report}")
+
 
 page_options = grouped("page", PageOutput, report_option, figures_option)
 
@@ -280,9 +303,38 @@ def experiment_output(folder: str) -> Callable[[Command], Command]:
     return grouped("output", ExperimentOutput, out, figures_option, json_option())
 
 
-def check_plot(plot: Path | None) -> None:
-    """Refuse plots that matplotlib would not write."""
-    from policysieve.errors import InvalidArgumentError
+@dataclass(frozen=True, kw_only=True)
+class PlotOutput:
+    """Where the plot of a result goes, if anywhere."""
 
-    if plot is not None and plot.suffix not in (".png", ".svg", ".pdf"):
-        raise InvalidArgumentError(f"--plot must end in .png, .svg or .pdf, got {plot}")
+    path: Path | None
+
+    def __post_init__(self) -> None:
+        from policysieve.errors import InvalidArgumentError
+
+        if self.path is not None and self.path.suffix not in (".png", ".svg", ".pdf"):
+            raise InvalidArgumentError(f"--plot must end in .png, .svg or .pdf, got {self.path}")
+
+    def write(self, draw: "Callable[[], Figure]") -> None:
+        """Draw and write it, if that was asked for."""
+        from policysieve.files import whole_or_nothing
+
+        if self.path is not None:
+            with whole_or_nothing(self.path) as partial:
+                draw().savefig(partial, format=self.path.suffix[1:], dpi=150)
+
+    def say_where(self) -> None:
+        """Print where it is."""
+        if self.path is not None:
+            click.echo(f"Plot: {self.path}")
+
+
+def plot_option(what: str) -> Callable[[Command], Command]:
+    """The option ``--plot``, which a command gets as `plot`."""
+    option = click.option(
+        "--plot",
+        "path",
+        type=click.Path(dir_okay=False, path_type=Path),
+        help=f"Draw {what} into this file (.png, .svg or .pdf).",
+    )
+    return grouped("plot", PlotOutput, option)

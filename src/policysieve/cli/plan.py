@@ -1,23 +1,27 @@
 """``policysieve plan``: how many rounds it takes."""
 
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from policysieve.cli.options import (
-    check_plot,
+    PlotOutput,
+    count_option,
     delta_option,
     epsilon_option,
     json_option,
     known_sparsity,
+    plot_option,
     sparsity_option,
 )
 from policysieve.cli.output import print_json, print_table, print_text
 from policysieve.planning import Plan
 from policysieve.planning import plan as make_plan
 from policysieve.problem import Problem
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 __all__ = ["plan"]
 
@@ -28,15 +32,9 @@ __all__ = ["plan"]
 @epsilon_option
 @delta_option
 @sparsity_option
-@click.option(
-    "--slate", default=1, show_default=True, type=click.IntRange(1), help="Items shown each round."
-)
+@count_option("--slate", 1, "Items shown each round.")
 @json_option("the plan")
-@click.option(
-    "--plot",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="Draw rounds against epsilon into this file (.png, .svg or .pdf).",
-)
+@plot_option("rounds against epsilon")
 def plan(
     actions: int,
     policies: int,
@@ -45,13 +43,12 @@ def plan(
     sparsity: Any,
     slate: int,
     as_json: bool,
-    plot: Path | None,
+    plot: PlotOutput,
 ) -> None:
     """Say how many rounds guarantee a policy within epsilon of the best.
 
     The numbers hold before any data is seen, for every method, with probability 1 - delta.
     """
-    check_plot(plot)
     problem = Problem(
         n_actions=actions,
         slate_size=slate,
@@ -60,8 +57,7 @@ def plan(
         delta=delta,
     )
     sizes = make_plan(problem, policies)
-    if plot is not None:
-        _draw(sizes, policies, plot)
+    plot.write(lambda: _figure(sizes, policies))
     if as_json:
         print_json(sizes.to_dict())
         return
@@ -85,11 +81,10 @@ def plan(
         ],
     )
     print_text(sizes.explain())
-    if plot is not None:
-        click.echo(f"Plot: {plot}")
+    plot.say_where()
 
 
-def _draw(sizes: Plan, policies: int, path: Path) -> None:
+def _figure(sizes: Plan, policies: int) -> "Figure":
     import numpy as np
 
     from policysieve.report import rounds_against_epsilon
@@ -100,4 +95,4 @@ def _draw(sizes: Plan, policies: int, path: Path) -> None:
         problem.epsilon / 30, max(problem.epsilon, min(most, 10 * problem.epsilon)), 40
     )
     plans = [make_plan(replace(problem, epsilon=float(value)), policies) for value in around]
-    rounds_against_epsilon(plans).savefig(path, dpi=150)
+    return rounds_against_epsilon(plans)

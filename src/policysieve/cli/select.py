@@ -85,8 +85,7 @@ def select(
         [_cells(selection, row) for row in selection.leaders()],
     )
     print_text(selection.guarantee)
-    if page.report is not None:
-        click.echo(f"Report: {page.report}")
+    page.say_where()
 
 
 def _cells(selection: "Selection", leader: dict[str, Any]) -> tuple[str, ...]:

@@ -9,10 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from policysieve.files import AnyPath, Paths, as_paths, whole_or_nothing
+from policysieve.checks import integer
+from policysieve.errors import InvalidArgumentError
+from policysieve.files import AnyPath, as_paths, whole_or_nothing
+from policysieve.formats.format import BATCH, Source
 from policysieve.formats.registry import find_format, open_source
-from policysieve.formats.rules import BadRow, Rules, nothing_read
-from policysieve.log import Rounds
+from policysieve.formats.rules import BadRow, Report, Rules, nothing_read
+from policysieve.log import AnyLog, Log, LogFile, Rounds, log_paths
 
 __all__ = ["Conversion", "convert"]
 
@@ -62,7 +65,7 @@ class Conversion:
 
 
 def convert(
-    source: Paths,
+    source: AnyLog,
     target: AnyPath,
     *,
     from_format: str | None = None,
@@ -71,14 +74,16 @@ def convert(
     n_actions: int | None = None,
     missing_reward: float | None = None,
     skip_bad: bool = False,
+    overwrite: bool = False,
     track: Callable[[Iterable[Rounds], int], Iterable[Rounds]] | None = None,
 ) -> Conversion:
-    """Convert a log from one format to another; the target appears when all is written.
+    """Write a log to a file of any format; the target appears when all is written.
 
     Parameters
     ----------
-    source : path or sequence of paths
-        Files of one format, which become one.
+    source : path, paths, LogFile or Log
+        Several files are of one format, and become one. A `LogFile` says itself how it is read:
+        its format, range of rewards and missing reward are not given again.
     target : path
         Text is compressed if the name ends in ``.gz``.
     from_format, to_format : str, optional
@@ -93,6 +98,8 @@ def convert(
     skip_bad : bool
         Leave out rows that break a rule, and write them with file, line and reason to
         ``TARGET.skipped.jsonl``. Otherwise the first is an error, and nothing is written.
+    overwrite : bool
+        Replace a target that exists, and its ``TARGET.skipped.jsonl``; otherwise that is an error.
     track : function, optional
         Wraps the batches as they are read, given the number of rounds; for a progress bar.
 
@@ -101,9 +108,13 @@ def convert(
     FileFormatError
         If the source cannot be read, a row breaks a rule or its reward is missing.
     InvalidArgumentError
-        If a format is not known, or cannot hold the rounds.
+        If a format is not known or cannot hold the rounds, if the target exists, or if a log that
+        is open already comes with arguments that say how files are read.
     """
     out = Path(target)
+    aside = out.with_name(out.name + ".skipped.jsonl")
+    if not overwrite:
+        _refuse_existing([out, aside] if skip_bad else [out])
     format = find_format(out, to_format)
     rules = Rules(
         reward_range=reward_range,
@@ -117,7 +128,6 @@ def convert(
     with ExitStack() as stack:
         report = None
         if skip_bad:
-            aside = out.with_name(out.name + ".skipped.jsonl")
             partial = stack.enter_context(whole_or_nothing(aside))
             file = stack.enter_context(partial.open("w", encoding="utf-8"))
 
@@ -127,7 +137,7 @@ def convert(
                 first_bad = first_bad or bad
                 file.write(json.dumps(asdict(bad)) + "\n")
 
-        opened = open_source(source, from_format, rules, report)
+        opened = _opened(source, from_format, rules, report)
         not_held = format.not_held(opened.layout)
         known = (n_actions or opened.n_actions()) if format.needs_actions else 0
         batches: Iterable[Rounds] = opened.batches()
@@ -137,7 +147,7 @@ def convert(
         def written() -> Iterator[Rounds]:
             yield from tally.counted(batches)
             if not tally.rounds:
-                raise nothing_read(as_paths(source), first_bad)
+                raise nothing_read(_names(source), first_bad)
 
         format.save(out, written(), opened.layout, known)
     return Conversion(
@@ -152,6 +162,61 @@ def convert(
         skipped_file=str(aside) if skip_bad else None,
         not_held=not_held,
     )
+
+
+def _refuse_existing(paths: list[Path]) -> None:
+    for path in paths:
+        if path.exists():
+            raise InvalidArgumentError(
+                f"{path} exists, and convert writes to a new file, the last one named; name "
+                "another, or replace it with --overwrite (overwrite=True)"
+            )
+
+
+def _opened(source: AnyLog, from_format: str | None, rules: Rules, report: Report | None) -> Source:
+    if not isinstance(source, Log | LogFile):
+        return open_source(log_paths(source), from_format, rules, report)
+    of_files = {
+        "from_format": from_format,
+        "reward_range": rules.reward_range,
+        "missing_reward": rules.missing_reward,
+    }
+    for name, value in of_files.items():
+        if value is not None:
+            raise InvalidArgumentError(
+                f"{name} says how files are read and must be None for a {type(source).__name__}, "
+                f"which is open already, got {value!r}; give it to LogFile"
+            )
+    if isinstance(source, LogFile):
+        return source.reopened(report, n_actions=rules.n_actions, allow_missing=False)
+    return _LogSource(source, rules.n_actions)
+
+
+def _names(source: AnyLog) -> list[Any]:
+    return [source] if isinstance(source, Log | LogFile) else list(as_paths(source))
+
+
+class _LogSource:
+    """A log in memory, whose rounds were checked when it was made, in batches like those of files.
+
+    Raises `InvalidArgumentError` if an action is not below the declared number of actions.
+    """
+
+    def __init__(self, log: Log, n_actions: int | None) -> None:
+        self._log = log
+        self.layout = next(log.rounds()).layout
+        self.n_rounds = len(log)
+        if n_actions is not None:
+            integer("n_actions", n_actions, low=self.n_actions(), hint="the log's actions need it")
+
+    def n_actions(self) -> int:
+        """Largest action number, plus one."""
+        return int(self._log.actions.max(initial=-1)) + 1
+
+    def batches(self) -> Iterator[Rounds]:
+        """The rounds in order."""
+        for start in range(0, len(self._log), BATCH):
+            yield from self._log[start : start + BATCH].rounds()
 
 
 class _Tally:

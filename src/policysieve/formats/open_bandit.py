@@ -14,7 +14,7 @@ from policysieve.formats.csv_file import CsvReader, csv_text, read_header
 from policysieve.formats.format import DISTRIBUTIONS, refuse_slates, refuse_text_rows
 from policysieve.formats.rules import Rules, check_rounds
 from policysieve.formats.text import RawRow, TextRow, text_format
-from policysieve.log import Layout, Log, Rounds
+from policysieve.log import AnyLog, Layout, Log, Rounds
 
 __all__ = ["FORMAT", "from_bandit_feedback", "to_bandit_feedback"]
 
@@ -82,7 +82,7 @@ def _column(feedback: Mapping[str, Any], key: str, n: int) -> npt.NDArray[Any]:
     return column
 
 
-def to_bandit_feedback(log: Log, n_actions: int) -> dict[str, Any]:
+def to_bandit_feedback(log: AnyLog, n_actions: int) -> dict[str, Any]:
     """Open Bandit Pipeline's bandit feedback from a log.
 
     All rounds are at position 0, and an action's context is its indicator vector: a log knows of
@@ -90,7 +90,7 @@ def to_bandit_feedback(log: Log, n_actions: int) -> dict[str, Any]:
 
     Parameters
     ----------
-    log : Log
+    log : Log, LogFile, path or paths
         With one action a round and numbers as contexts.
     n_actions : int
         Number of actions.
@@ -105,6 +105,7 @@ def to_bandit_feedback(log: Log, n_actions: int) -> dict[str, Any]:
     InvalidArgumentError
         If the log has slates, strings as contexts, or an action that is not below `n_actions`.
     """
+    log = Log.load(log)
     contexts = log.contexts
     refuse_slates(
         Layout(contexts.shape[1:], contexts.dtype, log.slate_size),

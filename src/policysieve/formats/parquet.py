@@ -19,7 +19,14 @@ if TYPE_CHECKING:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-__all__ = ["FORMAT"]
+__all__ = ["FORMAT", "is_parquet"]
+
+
+def is_parquet(path: Path) -> bool:
+    """Whether a file begins as every Parquet file does."""
+    with path.open("rb") as file:
+        return file.read(4) == b"PAR1"
+
 
 _VALUES = 1 << 22  # of all columns, in a batch of rounds with distributions
 

@@ -10,7 +10,7 @@ from policysieve.formats.format import Format, Source
 from policysieve.formats.rules import Report, Rules
 from policysieve.log import Rounds
 
-__all__ = ["FORMATS", "find_format", "open_contexts", "open_source"]
+__all__ = ["FORMATS", "find_format", "formats_of_suffix", "open_contexts", "open_source"]
 
 FORMATS: dict[str, Format] = {
     format.name: format
@@ -73,28 +73,35 @@ def open_source(
 def find_format(path: Path, format: str | None) -> Format:
     """The format of a name, or else the one that a file's suffix means."""
     if format is None:
-        return _by_suffix(path)[0]
+        possible = formats_of_suffix(path)
+        if possible:
+            return possible[0]
+        endings = dict.fromkeys(ending for known in FORMATS.values() for ending in known.suffixes)
+        raise InvalidArgumentError(
+            f"the suffix of {path} does not tell its format; known are {', '.join(endings)}, or "
+            f"name one of {', '.join(FORMATS)} (--from or --to)"
+        )
     if format not in FORMATS:
         raise InvalidArgumentError(f"format must be one of {', '.join(FORMATS)}, got {format!r}")
     return FORMATS[format]
 
 
-def _recognised(path: Path, format: str | None) -> Format:
-    """The format of a file that is there."""
-    if format is not None:
-        return find_format(path, format)
-    possible = _by_suffix(path)
-    return next((one for one in possible if one.recognises and one.recognises(path)), possible[0])
-
-
-def _by_suffix(path: Path) -> list[Format]:
+def formats_of_suffix(path: Path) -> list[Format]:
     """The formats that a suffix may mean, first the one that it means of a new file."""
     plain = path.with_suffix("") if path.suffix == ".gz" else path
     found = [known for known in FORMATS.values() if plain.suffix.lower() in known.suffixes]
-    if found:
-        return sorted(found, key=lambda known: known.recognises is not None)
-    endings = dict.fromkeys(ending for known in FORMATS.values() for ending in known.suffixes)
-    raise InvalidArgumentError(
-        f"the suffix of {path} does not tell its format; known are {', '.join(endings)}, or name "
-        f"one of {', '.join(FORMATS)} (--from or --to)"
-    )
+    return sorted(found, key=lambda known: known.recognises is not None)
+
+
+def _recognised(path: Path, format: str | None) -> Format:
+    """The format of a file that is there; Parquet is known by its first bytes, whatever its name.
+
+    No other format can begin with these, and before 0.2 a log was saved as Parquet under any name.
+    """
+    if format is None and parquet.is_parquet(path):
+        return parquet.FORMAT
+    if format is None:
+        for one in formats_of_suffix(path):
+            if one.recognises is not None and one.recognises(path):
+                return one
+    return find_format(path, format)

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -93,10 +92,10 @@ def raising(unit: str) -> Report:
     return report
 
 
-def nothing_read(paths: Sequence[Path], first: BadRow | None = None) -> FileFormatError:
+def nothing_read(log: Sequence[object], first: BadRow | None = None) -> FileFormatError:
     """The error that there are no rounds, because of the first bad row if there is one."""
     reason = "" if first is None else f"; the first reason: {first.reason}"
-    return FileFormatError(f"{', '.join(map(str, paths))} holds no rounds that can be read{reason}")
+    return FileFormatError(f"{', '.join(map(str, log))} holds no rounds that can be read{reason}")
 
 
 def check_rounds(rounds: Rounds, rules: Rules) -> tuple[Rounds, dict[int, str]]:

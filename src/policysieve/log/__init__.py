@@ -2,7 +2,7 @@
 
 from policysieve.log.distributions import Distributions
 from policysieve.log.log import Log
-from policysieve.log.opening import AnyLog, LogFile, open_log
+from policysieve.log.opening import AnyLog, LogFile, log_paths, open_log
 from policysieve.log.rounds import Layout, Rounds
 
-__all__ = ["AnyLog", "Distributions", "Layout", "Log", "LogFile", "Rounds", "open_log"]
+__all__ = ["AnyLog", "Distributions", "Layout", "Log", "LogFile", "Rounds", "log_paths", "open_log"]

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator, Sequence
 from copy import copy
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -222,9 +223,28 @@ class Log:
         return f"Log({len(self)} rounds, slate_size={self.slate_size}, contexts: {shape}{also})"
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write a Parquet file; an existing one is replaced only when all is written."""
-        from policysieve.formats.parquet import FORMAT
+        """Write a Parquet file; an existing one is replaced only when all is written.
 
+        Parameters
+        ----------
+        path : path
+            Any name but that of another format: `policysieve.formats.convert` writes those.
+
+        Raises
+        ------
+        InvalidArgumentError
+            If the suffix means another format.
+        """
+        from policysieve.formats.parquet import FORMAT
+        from policysieve.formats.registry import formats_of_suffix
+
+        (meant, *_) = formats_of_suffix(Path(path)) or [FORMAT]
+        if meant is not FORMAT:
+            raise InvalidArgumentError(
+                f"a log is saved as Parquet, but the suffix of {path} means {meant.name}; let the "
+                "name end in .parquet, or write that format with "
+                "policysieve.formats.convert(log, path)"
+            )
         (rounds,) = self.rounds()
         FORMAT.save(path, [rounds], rounds.layout)
 

@@ -1,18 +1,21 @@
 """The door for logs: whatever takes one takes it from memory, or from files of any format."""
 
-import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
 from policysieve.errors import FileFormatError, InvalidArgumentError
-from policysieve.files import Paths
+from policysieve.files import Paths, are_paths
 from policysieve.log.log import Log
 from policysieve.log.rounds import Layout, Rounds
 
-__all__ = ["AnyLog", "LogFile", "open_log"]
+if TYPE_CHECKING:
+    from policysieve.formats.format import Source
+    from policysieve.formats.rules import Report
+
+__all__ = ["AnyLog", "LogFile", "log_paths", "open_log"]
 
 
 class LogFile:
@@ -60,12 +63,11 @@ class LogFile:
         reward_range: tuple[float, float] | None = None,
         missing_reward: float | None = None,
     ) -> None:
-        from policysieve.formats.registry import open_source  # which knows all formats
         from policysieve.formats.rules import Rules
 
         self._paths, self._format = paths, format
         self._rules = Rules(reward_range=reward_range, missing_reward=missing_reward)
-        self._source = open_source(paths, format, self._rules)
+        self._source = self.reopened()
 
     @property
     def layout(self) -> Layout:
@@ -105,12 +107,15 @@ class LogFile:
         """The same with ids and times, and with NaN for missing rewards."""
         return self._source.batches()
 
-    def _refuse_missing_rewards(self) -> NoReturn:
-        """Raise an error that names the first row without a reward, found in one more reading."""
+    def reopened(self, report: "Report | None" = None, **rules: Any) -> "Source":
+        """The same files, read under other `Rules` where these are given."""
         from policysieve.formats.registry import open_source
 
-        rules = replace(self._rules, allow_missing=False)
-        for _ in open_source(self._paths, self._format, rules).batches():
+        return open_source(self._paths, self._format, replace(self._rules, **rules), report)
+
+    def _refuse_missing_rewards(self) -> NoReturn:
+        """Raise an error that names the first row without a reward, found in one more reading."""
+        for _ in self.reopened(allow_missing=False).batches():
             pass
         raise FileFormatError(f"{self._paths} changed while it was read; read it again")
 
@@ -124,11 +129,13 @@ def open_log(log: AnyLog) -> Log | LogFile:
 
     A `Log` and a `LogFile` are returned as they are.
     """
-    if isinstance(log, Log | LogFile):
+    return log if isinstance(log, Log | LogFile) else LogFile(log_paths(log))
+
+
+def log_paths(log: object) -> Paths:
+    """The paths of a log, or an error in the words of everything that takes logs."""
+    if are_paths(log):
         return log
-    paths = [log] if isinstance(log, str | os.PathLike) else log
-    if isinstance(paths, Sequence) and all(isinstance(one, str | os.PathLike) for one in paths):
-        return LogFile(paths)
     raise InvalidArgumentError(
         f"log must be a Log, a LogFile, a path or several paths, got {type(log).__name__}"
     )

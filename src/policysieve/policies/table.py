@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from policysieve.checks import first_rows, repeated_items
+from policysieve.checks import refuse_rows, repeated_items
 from policysieve.errors import FileFormatError, InvalidArgumentError
 from policysieve.files import whole_or_nothing
 from policysieve.policies.answers import Slates
@@ -153,11 +153,10 @@ def row_numbers(contexts: Any, n_rows: int, *, of: str) -> npt.NDArray[np.int64]
             f"contexts must be row numbers of {of}, a 1-d array of whole numbers, got shape "
             f"{rows.shape} and dtype {rows.dtype}"
         )
-    bad = (rows < 0) | (rows >= n_rows)
-    if bad.any():
-        first = int(np.flatnonzero(bad)[0])
-        raise InvalidArgumentError(
-            f"contexts must be row numbers in [0, {n_rows - 1}], got {rows[first]} in entry "
-            f"{first}{first_rows(bad)}"
-        )
+    refuse_rows(
+        (rows < 0) | (rows >= n_rows),
+        f"contexts must be row numbers in [0, {n_rows - 1}]",
+        lambda entry: rows[entry],
+        unit="entry",
+    )
     return rows.astype(np.int64)

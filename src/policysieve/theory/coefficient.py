@@ -21,6 +21,7 @@ from scipy import sparse
 from policysieve.checks import integer, number
 from policysieve.errors import InvalidArgumentError
 from policysieve.theory.cones import ConeProgramme
+from policysieve.theory.objective import as_vector
 
 __all__ = ["DecSolution", "closed_form_bound", "dec", "dec_bound"]
 
@@ -229,22 +230,7 @@ def _check(gamma: Any, sparsity: Any, n_actions: Any) -> tuple[float, float, int
 
 
 def _check_reference(means: Any, gamma: Any, sparsity: Any) -> tuple[Array, float, float]:
-    try:
-        array = np.array(means, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InvalidArgumentError(
-            f"reference_means must be an array of numbers, got {means!r}"
-        ) from error
-    if array.ndim != 1 or not len(array):
-        raise InvalidArgumentError(
-            f"reference_means must have shape (K,), K >= 1, got {array.shape}"
-        )
-    bad = ~((array >= 0) & (array <= 1))  # NaN compares false
-    if bad.any():
-        first = int(np.flatnonzero(bad)[0])
-        raise InvalidArgumentError(
-            f"reference_means must lie in [0, 1], got {array[first]:g} for action {first}"
-        )
+    array = as_vector("reference_means", means, "lie in [0, 1]")
     gamma, sparsity, _ = _check(gamma, sparsity, len(array))
     if array.sum() > sparsity + 1e-9:
         raise InvalidArgumentError(

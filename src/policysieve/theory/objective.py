@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from policysieve.checks import number
+from policysieve.checks import as_numbers, number
 from policysieve.errors import InvalidArgumentError
 
-__all__ = ["ExplorationSolution", "exploration_value"]
+__all__ = ["ExplorationSolution", "as_vector", "exploration_value"]
 
 Array = npt.NDArray[np.float64]
 
@@ -149,20 +149,23 @@ def check_objective(w: Any, gamma: Any, sparsity: Any) -> tuple[Array, float, fl
     return weights, gamma, sparsity
 
 
-def _as_distribution(name: str, values: Any, size: int | None = None) -> Array:
-    try:
-        array = np.array(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InvalidArgumentError(f"{name} must be an array of numbers, got {values!r}") from error
+def as_vector(
+    name: str, values: Any, rule: str, *, most: float = 1.0, size: int | None = None
+) -> Array:
+    """Return a number in [0, most] for each action, else raise; `rule` says what they must be."""
+    array = as_numbers(name, values)
     if array.ndim != 1 or not len(array) or (size is not None and len(array) != size):
         expected = "(K,), K >= 1" if size is None else f"({size},) like w"
         raise InvalidArgumentError(f"{name} must have shape {expected}, got {array.shape}")
-    bad = ~((array >= 0) & (array <= 1 + _SUM_SLACK))  # NaN compares false
+    bad = ~((array >= 0) & (array <= most))  # NaN compares false
     if bad.any():
         first = int(np.flatnonzero(bad)[0])
-        raise InvalidArgumentError(
-            f"{name} must hold probabilities, got {array[first]:g} for action {first}"
-        )
+        raise InvalidArgumentError(f"{name} must {rule}, got {array[first]:g} for action {first}")
+    return array
+
+
+def _as_distribution(name: str, values: Any, size: int | None = None) -> Array:
+    array = as_vector(name, values, "hold probabilities", most=1 + _SUM_SLACK, size=size)
     total = float(array.sum())
     if abs(total - 1) > _SUM_SLACK:
         raise InvalidArgumentError(
@@ -172,10 +175,7 @@ def _as_distribution(name: str, values: Any, size: int | None = None) -> Array:
 
 
 def _as_log_factors(values: Any, w: Array, q: Array) -> Array:
-    try:
-        xi = np.array(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InvalidArgumentError(f"xi must be an array of numbers, got {values!r}") from error
+    xi = as_numbers("xi", values)
     K = len(w)
     if xi.shape not in {(K, 2), (K, K, 2)}:
         raise InvalidArgumentError(f"xi must have shape ({K}, 2) or ({K}, {K}, 2), got {xi.shape}")

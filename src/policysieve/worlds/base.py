@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from policysieve.checks import as_actions, as_rng, first_rows, integer, number
+from policysieve.checks import as_actions, as_rng, integer, number, refuse_rows
 from policysieve.errors import InvalidArgumentError, UnknownValueError
 from policysieve.problem import Problem
 
@@ -85,13 +85,11 @@ class Draw:
                 f"actions must have shape ({len(self)}, {self._slate_size}), slate_size items in "
                 f"each round, got {raw.shape}"
             )
-        bad = (slates >= self._n_actions).any(axis=1)
-        if bad.any():
-            row = int(np.flatnonzero(bad)[0])
-            raise InvalidArgumentError(
-                f"actions must lie in [0, {self._n_actions - 1}], got {slates[row].tolist()} in "
-                f"row {row}{first_rows(bad)}"
-            )
+        refuse_rows(
+            (slates >= self._n_actions).any(axis=1),
+            f"actions must lie in [0, {self._n_actions - 1}]",
+            lambda row: slates[row].tolist(),
+        )
         return slates
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from policysieve.checks import first_rows, integer
+from policysieve.checks import integer, refuse_rows
 from policysieve.errors import InvalidArgumentError
 from policysieve.worlds.base import RewardsOf
 from policysieve.worlds.finite import FiniteWorld, dataset_contexts
@@ -80,10 +80,5 @@ def _checked_labels(y: Any) -> npt.NDArray[np.int64]:
             "number them by numpy.unique(y, return_inverse=True)[1]"
         )
     bad = ~((labels >= 0) & (labels < 2**31 - 1) & (np.floor(labels) == labels))
-    if bad.any():
-        row = int(np.flatnonzero(bad)[0])
-        raise InvalidArgumentError(
-            f"y must hold whole numbers 0, ..., K-1, got {labels[row]} in row {row}"
-            f"{first_rows(bad)}"
-        )
+    refuse_rows(bad, "y must hold whole numbers 0, ..., K-1", lambda row: labels[row])
     return labels.astype(np.int64)

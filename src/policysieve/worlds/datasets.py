@@ -131,8 +131,8 @@ def fetch_log(name: str) -> Path:
     Returns
     -------
     Path
-        Of a file in the cache that `policysieve.formats.open_rounds` and ``policysieve convert``
-        read. Rounds are in the order of their decisions.
+        Of a file in the cache that everything reads that takes a log, such as `ps.LogFile`.
+        Rounds are in the order of their decisions.
 
     Raises
     ------

@@ -1,11 +1,11 @@
 """A log served as if it were live, by rejection."""
 
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 import numpy.typing as npt
 
-from policysieve.checks import first_rows, number
+from policysieve.checks import number, refuse_rows
 from policysieve.errors import InvalidArgumentError, UnknownValueError
 from policysieve.log import AnyLog, Log
 from policysieve.worlds.base import Draw, RewardsOf, World
@@ -67,15 +67,16 @@ class Replay(World):
             raise InvalidArgumentError("log must have at least one row, got none")
         super().__init__(n_actions=n_actions, slate_size=1, sparsity=sparsity)
         self._log = log[:]  # keeps its length when the log grows
-        _refuse_rows(
-            self._log.actions >= self.n_actions,
+        actions, rewards = self._log.actions[:, 0], self._log.rewards[:, 0]
+        refuse_rows(
+            actions >= self.n_actions,
             f"actions of the log must lie in [0, {self.n_actions - 1}]",
-            self._log.actions,
+            lambda row: actions[row],
         )
-        _refuse_rows(
-            self._log.rewards > self.sparsity * _SLACK,
+        refuse_rows(
+            rewards > self.sparsity * _SLACK,
             f"rewards of the log must be at most the sparsity {self.sparsity:g}",
-            self._log.rewards,
+            lambda row: f"{rewards[row]:g}",
         )
         smallest = float(self._log.propensities.min())
         if floor is None:
@@ -142,12 +143,4 @@ class Replay(World):
         raise UnknownValueError(
             "a replayed log cannot know the value of a policy; estimate it from the log with "
             "importance weights, or use a world that knows all rewards"
-        )
-
-
-def _refuse_rows(bad: npt.NDArray[np.bool_], rule: str, column: npt.NDArray[Any]) -> None:
-    if bad.any():
-        row = int(np.flatnonzero(bad)[0])
-        raise InvalidArgumentError(
-            f"{rule}, got {column[row, 0]:g} in row {row}{first_rows(bad[:, 0])}"
         )

@@ -9,6 +9,8 @@ from tests.contracts.world_contract import WorldContract
 
 
 class TestKnownMeans(WorldContract):
+    kind = KnownMeans
+
     @pytest.fixture(params=["single", "lists"])
     def world(self, request):
         if request.param == "single":
