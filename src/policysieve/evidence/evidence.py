@@ -213,6 +213,7 @@ class Evidence:
         if self._incumbent is not None:
             self._past = self._past.forgotten()
         self.next_look = int(_LOOK * self.rounds) + 1
+        self.__dict__.pop("at_look", None)  # a look does not keep the looks before it
         self.at_look = copy(self)
 
 
@@ -307,6 +308,8 @@ class _Incumbent:
         return Proof(rivals, self.log_threshold, log_wealth)
 
     def smallest_epsilon(self, rivals: Numbers, cap: float) -> float:
-        """Among those for which there are bets, else the cap."""
+        """Among those for which there are bets, else the cap; 0 if nobody else is left."""
+        if not len(rivals):
+            return 0.0
         proof = self.proof(rivals)
         return next((float(e) for e in self.epsilons if proof.holds(e)), cap)
