@@ -64,7 +64,9 @@ class FloorEvidence:
         declared_rounds: int | None = None,
     ) -> None:
         if method not in get_args(FloorMethod):
-            raise InvalidArgumentError(f"method must be one of {get_args(FloorMethod)}, got {method!r}")
+            raise InvalidArgumentError(
+                f"method must be one of {get_args(FloorMethod)}, got {method!r}"
+            )
         if (method == "fixed") != (declared_rounds is not None):
             raise InvalidArgumentError(
                 'declared_rounds goes with method="fixed", which holds at that number of rounds; '
@@ -148,7 +150,9 @@ class FloorEvidence:
             certified = bool((wealth[rivals, 0] >= threshold).all())
             hardest = rivals[np.argsort(wealth[rivals, 0], kind="stable")]
             find_bound: Callable[[], float] = partial(
-                Proof(hardest, threshold, partial(self._log_wealth, leader)).smallest_epsilon,
+                Proof(
+                    hardest, threshold, partial(_log_wealth, self.record, leader)
+                ).smallest_epsilon,
                 0.0 if certified else problem.epsilon,
                 problem.epsilon if certified else problem.reward_cap,
             )
@@ -190,14 +194,6 @@ class FloorEvidence:
             return self._betting
         return Betting(problem, leader, np.array([problem.epsilon, 0.0]), n_policies)
 
-    def _log_wealth(self, leader: int, rivals: npt.NDArray[np.intp], epsilon: float) -> Array:
-        """Ln E of some rivals at one epsilon, from the events."""
-        problem, n_policies = self.record.problem, self.record.policies.n_policies
-        most = len(rivals) > n_policies // 8  # then copies of their slates cost more than all
-        bets = Betting(problem, leader, np.array([epsilon]), n_policies, None if most else rivals)
-        wealth = bets.after(self.record).log_wealth()[:, 0]
-        return wealth[rivals] if most else wealth
-
     def _leader(self) -> int:
         """The surviving policy with the largest estimate."""
         if not self.rounds:
@@ -218,3 +214,12 @@ class FloorEvidence:
             "checkpoints": classical.checkpoints,
         }[self.method]
         return bounds(self.record, leader, delta_each)
+
+
+def _log_wealth(record: Record, leader: int, rivals: npt.NDArray[np.intp], epsilon: float) -> Array:
+    """Ln E of some rivals at one epsilon, from the events of a record."""
+    problem, n_policies = record.problem, record.policies.n_policies
+    most = len(rivals) > n_policies // 8  # then copies of their slates cost more than all
+    bets = Betting(problem, leader, np.array([epsilon]), n_policies, None if most else rivals)
+    wealth = bets.after(record).log_wealth()[:, 0]
+    return wealth[rivals] if most else wealth
