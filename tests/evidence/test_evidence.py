@@ -277,8 +277,8 @@ def with_distributions(monkeypatch):
 class Decider:
     """An exploration that knows its propensities by heart; it is asked in the order of rounds."""
 
-    def __init__(self, W):
-        self.W = W
+    def __init__(self, policies, W):
+        self.policies, self.W = policies, W
 
     def propensities(self, answers):
         now, self.W = self.W[: len(answers)], self.W[len(answers) :]
@@ -289,7 +289,7 @@ class Decider:
 def test_rounds_with_their_exploration():
     world = World(12)
     one, two = world.evidence(), world.evidence()
-    one.add(world.log, Decider(world.W))
+    one.add(world.log, Decider(world.policies, world.W))
     world.feed(two, 0, len(world.log))
     assert bits(one) == bits(two)
 
@@ -309,13 +309,13 @@ def test_bad_rounds_change_nothing(memory_limit):
     rewards = later.rewards.copy()
     rewards[40] = 1.0
     with pytest.raises(ps.InvalidArgumentError, match=r"sparsity 1\.5, got 2 in row 40"):
-        evidence.add(ps.Log(**columns, rewards=rewards), Decider(world.W[45:]))
+        evidence.add(ps.Log(**columns, rewards=rewards), Decider(world.policies, world.W[45:]))
     with pytest.raises(ps.InvalidArgumentError, match="must have distributions"):
         evidence.add(later)
     wrong = world.W[45:].copy()
     wrong[30] *= 0.9
     with pytest.raises(ps.InvalidArgumentError, match=r"of the exploration .* in row 30"):
-        evidence.add(later, Decider(wrong))
+        evidence.add(later, Decider(world.policies, wrong))
     with pytest.raises(ps.InvalidArgumentError, match=r"must lie in \[0, 4\]"):
         evidence.add(ps.Log(**columns | {"actions": later.actions + 1}, rewards=later.rewards))
     with pytest.raises(ps.InvalidArgumentError, match="slate size"):
