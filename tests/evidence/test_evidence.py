@@ -82,8 +82,11 @@ def test_agrees_with_the_twin_once_the_past_is_forgotten(arguments, forget_at):
         world.feed_fold(fold, start, end)
         assert_agrees(evidence, fold)
         start = end
-    assert fold.incumbent is not None
     assert_intervals_agree(evidence, fold)
+    found, expected = evidence._incumbent, fold.incumbent
+    assert found.number == expected.number
+    np.testing.assert_allclose(found.epsilons, fold.epsilons)
+    np.testing.assert_allclose(found.log_wealth, list(expected.log_wealth.values()), atol=1e-6)
 
 
 def bytes_before(world, look):

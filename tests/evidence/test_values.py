@@ -61,18 +61,18 @@ def test_limits_are_wider_at_smaller_levels(m):
 
 def test_the_largest_estimates_are_bet_on():
     """All others have the limits from sums, unless they are asked for."""
-    world = World(5, n=150, n_policies=40, n_contexts=30, delta=1e-4)
+    world = World(5, n=400, n_policies=40, n_contexts=30, delta=0.01, right=0)
     evidence = world.evidence()
-    world.feed(evidence, 0, 150)
+    world.feed(evidence, 0, 400)
     standing, _ = evidence._now()
     assert len(standing.survivors) == 40
-    log_term = log(4 * 40 / 1e-4)
+    log_term = log(4 * 40 / 0.01)
     order = sorted(range(40), key=lambda p: (-standing.values[p], p))
     found = policy_intervals(standing, evidence._past)
     sharper = 0
     for rank, p in enumerate(order):
-        earned = least_mean(standing.sums[2, p], standing.sums[3, p], 150, log_term)
-        missed = least_mean(standing.sums[4, p], standing.sums[5, p], 150, log_term)
+        earned = least_mean(standing.sums[2, p], standing.sums[3, p], 400, log_term)
+        missed = least_mean(standing.sums[4, p], standing.sums[5, p], 400, log_term)
         lower, upper = np.clip([earned, 1 - missed], 0, 1)
         some = policy_intervals(standing, evidence._past, np.array([p]))
         below, above = betting_limits(world.problem, evidence._past, np.array([p]), log_term)
@@ -86,6 +86,7 @@ def test_the_largest_estimates_are_bet_on():
             sharper += some.upper[p] < found.upper[p]
         assert evidence.interval(p) == (some.values[p], some.lower[p], some.upper[p])
     assert sharper
+    assert (found.upper < 1).any()
 
 
 def test_limits_of_eliminated_policies_stay_as_they_were():
