@@ -1,4 +1,4 @@
-"""The betting certificate: exact, valid at any time, and never fooled more often than delta."""
+"""The betting certificate with a floor: exact, valid at any time, seldom fooled."""
 
 import dataclasses
 import pickle
@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 import policysieve as ps
-from policysieve.evidence.betting import _LEVEL, Betting, stakes_for
+from policysieve.evidence import FloorEvidence
+from policysieve.evidence.betting import Betting, log_prior, stakes_for
 from policysieve.evidence.record import Record
-from tests.evidence.records import plus, wealth
+from tests.evidence.records import plus
 from tests.oracles import betting as oracle
 from tests.statistics import assert_at_most
 
@@ -46,87 +47,93 @@ def stakes_of(problem):
     return odds / (1 + odds)
 
 
+def wealth(record, leader, **arguments):
+    """Log-wealth of bets on a leader, at the problem's epsilon and at 0."""
+    epsilons = np.array([record.problem.epsilon, 0.0])
+    bets = Betting(record.problem, leader, epsilons, record.policies.n_policies, **arguments)
+    return bets.after(record).log_wealth()
+
+
+def naive_wealth(R, leader, problem, ranges, epsilon):
+    shares = oracle.shares_of(STAKES)
+    return oracle.log_wealth(R, leader, stakes_of(problem), ranges, epsilon, shares)
+
+
 @pytest.mark.parametrize("m", [1, 2, 3])
 def test_wealth_equals_the_naive_product(m):
+    """Of one leader after the other, continued from where the last rounds left it."""
     policies, problem, log = case(seed=m, m=m)
-    record = Record(policies, problem)
-    betting = Betting(record.problem, record.policies.n_policies)
+    record, epsilons = Record(policies, problem), np.array([problem.epsilon, 0.0])
+    held = {leader: Betting(problem, leader, epsilons, 7) for leader in (0, 3)}
     R = naive_rewards(policies, log)
     largest = problem.reward_cap / 0.2
-    for start in range(0, 120, 40):
-        record = plus(record, log[start : start + 40], floor=0.2)
-        for leader in (0, 3, 3):
-            betting = betting.after(record, leader)
-            ranges = np.full((start + 40, 7), largest)
-            for k, epsilon in enumerate((problem.epsilon, 0.0)):
-                naive = oracle.log_wealth(
-                    R[: start + 40], leader, stakes_of(problem), ranges, epsilon
-                )
+    for end in (40, 80, 120):
+        record = plus(record, log[end - 40 : end], floor=0.2)
+        ranges = np.full((end, 7), largest)
+        for leader, betting in held.items():
+            held[leader] = betting = betting.after(record)
+            some = wealth(record, leader, which=np.array([5, 1]))
+            for k, epsilon in enumerate(epsilons):
+                naive = naive_wealth(R[:end], leader, problem, ranges, epsilon)
                 np.testing.assert_allclose(betting.log_wealth()[:, k], naive, atol=1e-9)
+                np.testing.assert_allclose(some[:, k], naive[[5, 1]], atol=1e-9)
+
+
+def test_half_of_the_capital_is_on_the_boldest_stake():
+    shares = np.exp(log_prior(STAKES))
+    np.testing.assert_allclose(shares, oracle.shares_of(STAKES))
+    assert shares.sum() == pytest.approx(1)
 
 
 @pytest.mark.parametrize("m", [1, 2])
-def test_wealth_with_changing_floors_and_ranges(m):
-    """Each policy bets on its own range, rounded up; ranges may change from block to block."""
+def test_wealth_with_changing_floors(m):
     policies, problem, log = case(seed=10 + m, m=m)
     R = naive_rewards(policies, log)
-    record = Record(policies, problem)
-    rng = np.random.default_rng(0)
-    cuts = [(0, 30, 0.2, False), (30, 60, 0.2, True), (60, 90, 0.1, True), (90, 120, 0.2, False)]
-    used = np.empty((120, 7))
-    for start, end, floor, own in cuts:
-        largest = problem.reward_cap / floor
-        ranges = None
-        used[start:end] = largest
-        if own:
-            ranges = np.maximum(R[start:end].max(axis=0), 0.1) * rng.uniform(1, 2, 7)
-            ranges = np.minimum(ranges, largest)
-            levels = np.minimum(np.floor(np.log(largest / ranges) / np.log(_LEVEL)), 23)
-            used[start:end] = largest / _LEVEL**levels
-            assert (used[start:end] >= ranges * (1 - 1e-9)).all()
-        record = plus(record, log[start:end], floor=floor, ranges=ranges)
-    naive = oracle.log_wealth(R, 2, stakes_of(problem), used, problem.epsilon)
+    record, ranges = Record(policies, problem), np.empty((120, 7))
+    for start, floor in ((0, 0.2), (30, 0.2), (60, 0.1), (90, 0.2)):
+        record = plus(record, log[start : start + 30], floor=floor)
+        ranges[start : start + 30] = problem.reward_cap / floor
+    assert len(record.blocks) == 3
+    naive = naive_wealth(R, 2, problem, ranges, problem.epsilon)
     np.testing.assert_allclose(wealth(record, 2)[:, 0], naive, atol=1e-9)
 
 
 @pytest.mark.parametrize("m", [1, 2])
-def test_smallest_epsilon_is_where_the_slowest_rival_passes(m):
+def test_the_bound_is_where_the_slowest_rival_passes(m):
     policies, problem, log = case(seed=20 + m, m=m, n=600)
-    record = Record(policies, problem)
-    record = plus(record, log, floor=0.2)
     R = naive_rewards(policies, log)
-    ranges = np.full((600, 7), problem.reward_cap / 0.2)
-    betting = Betting(record.problem, record.policies.n_policies)
-    for leader, threshold in product((0, 4), (0.5, 2.0, 30.0)):
-        rivals = np.delete(np.arange(7), leader)
-        found = betting.smallest_epsilon(
-            leader, rivals, threshold, low=0.0, high=problem.reward_cap, record=record
-        )
+    met = 0
+    for epsilon, n in product((0.05, 0.3, 0.9), (60, 200, 600)):
+        question = dataclasses.replace(problem, epsilon=epsilon, delta=0.5)
+        evidence = FloorEvidence(policies, question)
+        evidence.add(log[:n], floor=0.2)
+        proof = evidence.certificate()
+        rivals = np.flatnonzero(~proof.eliminated & (np.arange(7) != proof.leader))
+        ranges = np.full((n, 7), problem.reward_cap / 0.2)
 
-        def hardest(epsilon, leader=leader, rivals=rivals):
-            wealth = oracle.log_wealth(R, leader, stakes_of(problem), ranges, epsilon)
-            return wealth[rivals].min()
+        def hardest(epsilon, n=n, proof=proof, rivals=rivals, ranges=ranges, question=question):
+            found = naive_wealth(R[:n], proof.leader, question, ranges, epsilon)
+            return found[rivals].min()
 
-        assert found <= problem.reward_cap
-        if found < problem.reward_cap:
-            assert hardest(found) >= threshold - 1e-9
-            assert hardest(found * 0.995) < threshold
+        bound = proof.suboptimality_bound
+        assert bound <= problem.reward_cap
+        if bound < problem.reward_cap:
+            met += 1
+            assert hardest(bound) >= proof.log_threshold - 1e-9
+            assert hardest(bound * 0.995) < proof.log_threshold
+    assert met > 1
 
 
 def test_many_rivals_are_searched_in_parts(monkeypatch):
     policies, problem, log = case(seed=3, n_policies=60, n=500)
-    record = Record(policies, problem)
-    record = plus(record, log, floor=0.2)
-    limits = {"low": 0.0, "high": 2.0, "record": record}
-    whole = Betting(record.problem, record.policies.n_policies).smallest_epsilon(
-        0, np.arange(1, 60), 1.0, **limits
-    )
-    assert 0 < whole < 2
-    monkeypatch.setattr("policysieve.evidence.betting._HARDEST", 2)
-    parts = Betting(record.problem, record.policies.n_policies).smallest_epsilon(
-        0, np.arange(1, 60), 1.0, **limits
-    )
-    assert parts == pytest.approx(whole, rel=3e-3)
+    found = []
+    for hardest in ((4, 32), (1, 2), (100, 200)):
+        monkeypatch.setattr("policysieve.evidence.certificate._HARDEST", hardest)
+        evidence = FloorEvidence(policies, problem)
+        evidence.add(log, floor=0.2)
+        found.append(evidence.certificate().suboptimality_bound)
+    assert 0 < found[0] < problem.reward_cap
+    assert found == pytest.approx([found[0]] * 3, rel=3e-3)
 
 
 @pytest.mark.parametrize("m", [1, 2])
@@ -212,7 +219,7 @@ def test_false_certificates_are_rarer_than_delta(choose):
     problem = ps.Problem(n_actions=4, sparsity=4.0, epsilon=0.1, delta=0.2)
     runs, false, lost = 100, 0, 0
     for seed in range(runs):
-        evidence = ps.Evidence(policies, problem)
+        evidence = FloorEvidence(policies, problem)
         rng = np.random.default_rng(seed)
         wrong = gone = False
         for certificate in play(evidence, means, rng, 15, 60, choose):
@@ -229,23 +236,23 @@ def test_the_count_of_false_certificates_can_fail(monkeypatch):
     """With a threshold that is too low, the same count does find wrong certificates."""
     policies, means = null_world()
     problem = ps.Problem(n_actions=4, sparsity=4.0, epsilon=0.1, delta=0.2)
-    monkeypatch.setattr("policysieve.evidence.certificate.log", lambda _ratio: 0.3)
+    monkeypatch.setattr("policysieve.evidence.floored.log", lambda _ratio: -1.0)
     false = 0
     for seed in range(60):
-        evidence = ps.Evidence(policies, problem)
+        evidence = FloorEvidence(policies, problem)
         rng = np.random.default_rng(seed)
         false += any(
             means.max() - means[c.leader] > c.suboptimality_bound
             for c in play(evidence, means, rng, 25, 40, uniform)
         )
-    assert false > 20
+    assert false > 25
 
 
 def test_certifies_and_eliminates_in_the_end():
     policies, means = null_world()
     means = np.array([0.8, 0.3, 0.2, 0.1])
     problem = ps.Problem(n_actions=4, sparsity=4.0, epsilon=0.1, delta=0.05)
-    evidence = ps.Evidence(policies, problem)
+    evidence = FloorEvidence(policies, problem)
     bounds = list(play(evidence, means, np.random.default_rng(0), 30, 100, uniform))
     last = bounds[-1]
     assert last.leader == 0
@@ -254,12 +261,11 @@ def test_certifies_and_eliminates_in_the_end():
     assert last.suboptimality_bound == 0.0
     assert bounds[0].suboptimality_bound > 0.1
     assert evidence.survivors.tolist() == [0]
-    np.testing.assert_array_equal(evidence.surviving_actions([0]), [[True, False, False, False]])
 
 
 def test_pieces_do_not_matter():
     policies, problem, log = case(seed=5, n=900)
-    whole, parts = ps.Evidence(policies, problem), ps.Evidence(policies, problem)
+    whole, parts = FloorEvidence(policies, problem), FloorEvidence(policies, problem)
     whole.add(log, floor=0.2)
     for start in range(0, 900, 100):
         parts.add(log[start : start + 100], floor=0.2)
@@ -272,7 +278,7 @@ def test_pieces_do_not_matter():
 def test_a_certificate_keeps_to_the_rounds_it_has_seen():
     """The bound is searched for late, but on the data of its own time; a pickle has it inside."""
     policies, problem, log = case(seed=6, n=900)
-    evidence, alone = ps.Evidence(policies, problem), ps.Evidence(policies, problem)
+    evidence, alone = FloorEvidence(policies, problem), FloorEvidence(policies, problem)
     evidence.add(log[:500], floor=0.2)
     early = evidence.certificate()
     evidence.add(log[500:], floor=0.2)
@@ -287,7 +293,7 @@ def test_certified_means_that_the_bound_is_at_most_epsilon():
     policies, problem, log = case(seed=7, n=1500)
     for n in range(100, 1500, 100):
         for epsilon in (0.2, 0.5, 1.0):
-            evidence = ps.Evidence(policies, dataclasses.replace(problem, epsilon=epsilon / 2))
+            evidence = FloorEvidence(policies, dataclasses.replace(problem, epsilon=epsilon / 2))
             evidence.add(log[:n], floor=0.2)
             proof = evidence.certificate()
             assert proof.certified == (proof.suboptimality_bound <= epsilon / 2)
@@ -297,7 +303,7 @@ def test_duplicates_are_not_rivals():
     table = np.array([[0, 0, 1], [1, 1, 0], [2, 2, 2]])
     policies = ps.PolicyTable(table, n_actions=3)
     problem = ps.Problem(n_actions=3, epsilon=0.1, delta=0.1)
-    evidence = ps.Evidence(policies, problem)
+    evidence = FloorEvidence(policies, problem)
     rng = np.random.default_rng(0)
     contexts, actions = rng.integers(0, 3, 4000), rng.integers(0, 3, 4000)
     log = ps.Log(
@@ -314,7 +320,7 @@ def test_duplicates_are_not_rivals():
 
 def test_before_any_round():
     policies, problem, _ = case(seed=0)
-    certificate = ps.Evidence(policies, problem).certificate()
+    certificate = FloorEvidence(policies, problem).certificate()
     assert certificate.rounds == 0
     assert certificate.suboptimality_bound == problem.reward_cap
     assert not certificate.certified
@@ -330,12 +336,9 @@ def test_kernel_compiled_equals_interpreted(monkeypatch):
     answers = []
     for interpreted in (False, True):
         if interpreted:
-            for name in ("_log_factors", "_bet_on_tile", "bet_piece", "log_mean_wealth"):
+            for name in ("_log_factors", "_bet_on_tile", "bet_piece"):
                 monkeypatch.setattr(kernel, name, getattr(kernel, name).py_func)
             monkeypatch.setattr(kernel, "find_hits", find_hits.py_func)
-            monkeypatch.setattr(
-                "policysieve.evidence.betting.log_mean_wealth", kernel.log_mean_wealth
-            )
         record = Record(policies, problem)
         record = plus(record, log, floor=0.2)
         with np.errstate(over="ignore"):
@@ -366,12 +369,12 @@ def test_large_classes_are_cut_into_pieces(monkeypatch):
 def test_bad_arguments(arguments, message):
     policies, problem, _ = case(seed=0)
     with pytest.raises(ps.InvalidArgumentError, match=message):
-        ps.Evidence(policies, problem, **arguments)
+        FloorEvidence(policies, problem, **arguments)
 
 
 def test_bad_rounds_change_nothing():
     policies, problem, log = case(seed=0, m=1)
-    evidence = ps.Evidence(policies, problem)
+    evidence = FloorEvidence(policies, problem)
     with pytest.raises(ps.InvalidArgumentError, match=r"at least the floor 0\.9"):
         evidence.add(log, floor=0.9)
     for bad in (0, 1.5, np.nan, "small"):
@@ -380,33 +383,12 @@ def test_bad_rounds_change_nothing():
     assert evidence.rounds == 0
     small = ps.Problem(n_actions=6, sparsity=0.5, epsilon=0.1, delta=0.1)
     with pytest.raises(ps.InvalidArgumentError, match=r"sparsity 0\.5"):
-        ps.Evidence(policies, small).add(log, floor=0.2)
+        FloorEvidence(policies, small).add(log, floor=0.2)
     with pytest.raises(ps.InvalidArgumentError, match="at least two"):
-        ps.Evidence(ps.PolicyTable([[0]], n_actions=6), small)
-
-
-def test_ranges_that_are_too_small_prove_nothing():
-    """A rival whose reward exceeds its declared range never passes."""
-    policies, problem, log = case(seed=3, n_policies=60, n=500)
-    proper, wrong = ps.Evidence(policies, problem), ps.Evidence(policies, problem)
-    largest = naive_rewards(policies, log).max(axis=0)
-    tight = np.where(np.arange(60) % 7 == 3, 0.2 * largest, np.maximum(largest, 0.1))
-    proper.add(log, floor=0.2)
-    wrong.add(log, floor=0.2, ranges=np.minimum(tight, problem.reward_cap / 0.2))
-    assert wrong.certificate().suboptimality_bound == problem.reward_cap
-    for bad in (np.ones(59), -np.ones(60), np.full(60, np.nan)):
-        with pytest.raises(ps.InvalidArgumentError, match="ranges must be 60 positive numbers"):
-            wrong.add(log, floor=0.2, ranges=bad)
+        FloorEvidence(ps.PolicyTable([[0]], n_actions=6), small)
 
 
 def test_the_callers_arrays_are_copied():
-    policies, problem, log = case(seed=3, n=300)
-    one, two = ps.Evidence(policies, problem), ps.Evidence(policies, problem)
-    buffer = np.full(7, problem.reward_cap / 0.2)
-    one.add(log, floor=0.2, ranges=buffer)
-    two.add(log, floor=0.2, ranges=buffer.copy())
-    buffer[:] = 0.01
-    assert one.certificate().suboptimality_bound == two.certificate().suboptimality_bound
     weights = np.full(4, 0.5)
     kept = ps.Log(
         contexts=np.arange(4), actions=np.zeros(4, int), propensities=weights, rewards=weights
@@ -425,11 +407,10 @@ def test_rounds_one_at_a_time_are_read_together(functions):
             [lambda x, p=p: table.actions(x)[:, p] for p in range(7)], n_actions=6, slate_size=2
         )
     single, whole = Record(policies, problem), Record(policies, problem)
-    ranges = np.full(7, problem.reward_cap / 0.2)
-    for start, end, own in ((0, 60, None), (60, 110, ranges), (110, 150, None)):
-        whole = plus(whole, log[start:end], floor=0.2, ranges=own)
+    for start, end, floor in ((0, 60, 0.2), (60, 110, 0.1), (110, 150, 0.2)):
+        whole = plus(whole, log[start:end], floor=floor)
         for i in range(start, end):
-            single = plus(single, log[i : i + 1], floor=0.2, ranges=own)
+            single = plus(single, log[i : i + 1], floor=floor)
     merged = single.blocks
     assert len(merged) == 3
     for one, two in zip(merged, whole.blocks, strict=True):

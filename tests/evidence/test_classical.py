@@ -11,14 +11,14 @@ from scipy.special import zeta
 
 import policysieve as ps
 from policysieve.evidence import classical
-from policysieve.evidence.certificate import Method
+from policysieve.evidence.floored import FloorMethod
 from policysieve.evidence.record import Record
 from tests.evidence.records import plus
 from tests.oracles import classical as oracle
 from tests.oracles.naive import importance_weighted
 from tests.statistics import TINY, assert_at_most
 
-METHODS = [method for method in get_args(Method) if method != "betting"]
+METHODS = [method for method in get_args(FloorMethod) if method != "betting"]
 EVER = [method for method in METHODS if method != "fixed"]  # which hold at all times
 N_POLICIES, K, N = 5, 6, 1200
 CUTS = [0, 150, 700, N]  # the blocks of a case; milestones lie inside them

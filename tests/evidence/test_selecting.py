@@ -55,7 +55,7 @@ def with_distributions(log, propensities):
 
 def test_full_distributions_need_no_floor_and_prove_more(case):
     world, policies, problem, log = case
-    log = log[:400]
+    log = log[:150]
     floored = ps.select(log, policies, problem, floor=FLOOR)
     full = with_distributions(log, np.full(8, FLOOR))
     selection = ps.select(full, policies, problem)

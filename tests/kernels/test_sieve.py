@@ -12,7 +12,7 @@ from tests.statistics import assert_binomial
 
 SHAPES = [(2, 1), (9, 1), (60, 1), (9, 4), (60, 3), (5, 5)]
 PARTS = ("_inclusion", "_followed", "_systematic", "_by_alias")
-WHOLES = ("sieve_slates", "sieve_propensities", "smallest_propensities")
+WHOLES = ("sieve_slates", "sieve_propensities")
 
 
 @pytest.fixture(params=["compiled", "interpreted"])
@@ -26,7 +26,7 @@ def kernels(request, monkeypatch):
 
 
 class Case:
-    """A random table, survivors of unlike needs, and a design of some of them."""
+    """A random table, and survivors of unlike needs and votes."""
 
     def __init__(self, K, m, seed, *, n_policies=12, n_survivors=8, n_contexts=6, widest=1e3):
         rng = np.random.default_rng(seed)
@@ -37,10 +37,11 @@ class Case:
             np.int32
         )
         self.need = widest ** -rng.random(n_survivors)
-        self.support = np.sort(rng.choice(self.survivors, 3, replace=False))
-        self.shares = rng.dirichlet(np.ones(3))
-        self.accept, self.alias = np.empty(3), np.empty(3, np.int32)
-        alias_table(self.shares, self.accept, self.alias)
+        self.votes = rng.dirichlet(np.ones(n_survivors))
+        self.votes[rng.random(n_survivors) < 0.3] = 0.0
+        self.votes /= self.votes.sum()
+        self.accept, self.alias = np.empty(n_survivors), np.empty(n_survivors, np.int32)
+        alias_table(self.votes, self.accept, self.alias)
 
     def oracle(self, x):
         """W of every item of A(x)."""
@@ -50,7 +51,7 @@ class Case:
         return dict(zip(self.survivors.tolist(), self.need, strict=True))
 
     def follow(self):
-        return dict(zip(self.support.tolist(), self.shares, strict=True))
+        return dict(zip(self.survivors.tolist(), self.votes, strict=True))
 
     def inclusion(self, kernels, x):
         """The items of A(x) in the order of the kernel, and their pi."""
@@ -62,22 +63,14 @@ class Case:
     def slates(self, kernels, rows, u):
         slates = np.full((len(rows), self.m), -1, np.int32)
         propensities = np.zeros(slates.shape)
-        design = (self.survivors, self.need, self.support, self.shares, self.accept, self.alias)
+        design = (self.survivors, self.need, self.votes, self.accept, self.alias)
         kernels.sieve_slates(u, self.gamma, self.K, self.table, rows, *design, slates, propensities)
         return slates, propensities
 
-    def propensities(self, kernels, rows, actions):
-        out = np.full(actions.shape, np.nan)
-        design = (self.survivors, self.need, self.support, self.shares)
-        kernels.sieve_propensities(self.gamma, self.K, self.table, rows, *design, actions, out)
-        return out
-
-    def smallest(self, kernels, gammas, rows):
-        out = np.full((len(self.survivors), len(gammas)), np.nan)
-        design = (self.survivors, self.need, self.support, self.shares)
-        kernels.smallest_propensities(
-            np.array(gammas), self.K, self.table, np.array(rows), *design, out
-        )
+    def propensities(self, kernels, rows):
+        out = np.full((len(rows), self.K), np.nan)
+        design = (self.survivors, self.need, self.votes)
+        kernels.sieve_propensities(self.gamma, self.table, rows, *design, out)
         return out
 
 
@@ -163,9 +156,10 @@ def test_the_coin_the_policy_and_the_items(kernels):
         if coin < case.gamma:
             assert slate == oracle.systematic(items, case.inclusion(kernels, x))
         else:
-            k = int(3 * policy)
-            k = k if 3 * policy - k < case.accept[k] else case.alias[k]
-            assert slate == case.table[x, case.support[k]].tolist()
+            k = int(8 * policy)
+            k = k if 8 * policy - k < case.accept[k] else case.alias[k]
+            assert case.votes[k] > 0
+            assert slate == case.table[x, case.survivors[k]].tolist()
 
 
 @pytest.mark.parametrize(("K", "m"), [(8, 1), (8, 3)])
@@ -179,15 +173,16 @@ def test_propensities_are_frequencies(K, m):
 
 
 @pytest.mark.parametrize(("K", "m"), SHAPES)
-def test_propensities_of_given_items(kernels, K, m):
-    """Those that the slates report, and 0 for what no survivor shows."""
+def test_propensities_of_all_items(kernels, K, m):
+    """Those that the slates report, 0 for what no survivor shows, and m items in the mean."""
     case = Case(K, m, seed=K + m, n_survivors=3)
     rng = np.random.default_rng(6)
     rows = rng.integers(0, 6, 100)
     slates, reported = case.slates(kernels, rows, rng.random((100, 3)))
-    np.testing.assert_allclose(case.propensities(kernels, rows, slates), reported, rtol=1e-12)
-    everything = np.tile(np.arange(K, dtype=np.int32), (6, 1))
-    w = case.propensities(kernels, np.arange(6), everything)
+    found = np.take_along_axis(case.propensities(kernels, rows), slates.astype(int), axis=1)
+    np.testing.assert_allclose(found, reported, rtol=1e-12)
+    w = case.propensities(kernels, np.arange(6))
+    np.testing.assert_allclose(w.sum(axis=1), m, rtol=1e-9)
     assert (w == 0).any() == (m < K)
     for x in range(6):
         expected = case.oracle(x)
@@ -195,26 +190,12 @@ def test_propensities_of_given_items(kernels, K, m):
         np.testing.assert_allclose(w[x, list(expected)], list(expected.values()), rtol=1e-9)
 
 
-@pytest.mark.parametrize(("K", "m"), SHAPES)
-def test_smallest_propensities(kernels, K, m):
-    """Over some rows of the table, for several gammas at once."""
-    case, gammas, rows = Case(K, m, seed=K + m), (0.1, 0.6, 1.0), (0, 2, 3, 5)
-    found = case.smallest(kernels, gammas, rows)
-    for g, case.gamma in enumerate(gammas):
-        at = {x: case.oracle(x) for x in rows}
-        expected = [
-            min(at[x][int(item)] for x in rows for item in case.table[x, p]) for p in case.survivors
-        ]
-        assert len(set(expected)) > 1 or m == K
-        np.testing.assert_allclose(found[:, g], expected, rtol=1e-9)
-
-
 def test_one_survivor_is_always_shown(kernels):
     case = Case(9, 3, seed=1)
-    case.survivors = case.support = case.survivors[:1]
-    case.need, case.shares = np.array([0.01]), np.ones(1)
+    case.survivors, case.need, case.votes = case.survivors[:1], np.array([0.01]), np.ones(1)
     case.accept, case.alias = np.ones(1), np.zeros(1, np.int32)
     slates, propensities = case.slates(kernels, np.arange(6), np.full((6, 3), 0.999))
     np.testing.assert_array_equal(np.sort(slates), np.sort(case.table[:, case.survivors[0]]))
     np.testing.assert_allclose(propensities, 1, rtol=1e-12)
-    np.testing.assert_allclose(case.smallest(kernels, [0.3, 1], range(6)), 1, rtol=1e-12)
+    shown = np.take_along_axis(case.propensities(kernels, np.arange(6)), slates.astype(int), axis=1)
+    np.testing.assert_allclose(shown, 1, rtol=1e-12)

@@ -14,11 +14,19 @@ def rewards_of(slates, shown, propensities, rewards):
     return out
 
 
-def log_wealth(R, leader, stakes, ranges, epsilon):
-    """ln mean_g prod_i (1 + stake_g / range[i, p] * (Z_i + epsilon)) for every policy p."""
+def shares_of(n_stakes):
+    """Of the capital: half on the boldest stake, the others alike."""
+    return [0.5 / (n_stakes - 1)] * (n_stakes - 1) + [0.5]
+
+
+def log_wealth(R, leader, stakes, ranges, epsilon, shares=None):
+    """ln sum_g shares_g prod_i (1 + stake_g / range[i, p] * (Z_i + epsilon)) for every policy p.
+
+    By default the stakes have equal shares.
+    """
     Z = R[:, [leader]] - R + epsilon
     out = np.empty(R.shape[1])
     for p in range(R.shape[1]):
         wealth = [np.prod(1 + stake / ranges[:, p] * Z[:, p]) for stake in stakes]
-        out[p] = np.log(np.mean(wealth))
+        out[p] = np.log(np.average(wealth, weights=shares))
     return out

@@ -37,7 +37,9 @@ _DENSE = 1 << 22  # propensities that are worked with at once
 class Decider(Protocol):
     """What evidence needs of an exploration."""
 
-    policies: Any
+    @property
+    def policies(self) -> Any:
+        """The class that it was made for."""
 
     def propensities(self, contexts: Any) -> Array:
         """Those of all actions at contexts, or at answers of the policies."""
@@ -110,7 +112,8 @@ class Evidence:
             self.take(log, answers, partial(_by_exploration, log, exploration, at))
         elif distributions is not None:
             k = self.policies.n_actions
-            self.take(log, answers, lambda rows: distributions[rows].dense(k))
+            plain = log.without_distributions()
+            self.take(plain, answers, lambda rows: distributions[rows].dense(k))
         else:
             raise InvalidArgumentError(
                 "log must have distributions, the propensities of all actions, or be given with "
@@ -152,8 +155,8 @@ class Evidence:
             proof = _in_retrospect(self.policies.n_policies, standing, past, rivals)
         else:
             proof = incumbent.proof(rivals)
-        certified = proof.holds(q.epsilon)
-        low, high = (0.0, q.epsilon) if certified else (q.epsilon, q.reward_cap)
+        certified = q.epsilon >= q.reward_cap or proof.holds(q.epsilon)
+        low, high = (0.0, min(q.epsilon, q.reward_cap)) if certified else (q.epsilon, q.reward_cap)
         if incumbent is None:
             find_bound: Callable[[], float] = partial(proof.smallest_epsilon, low, high)
         else:
@@ -183,6 +186,7 @@ class Evidence:
 
         Those that `intervals` has for the survivors of the largest estimates.
         """
+        policy = integer("policy", policy, low=0, high=self.policies.n_policies - 1)
         standing = self._now()[0]
         which = np.array([policy]) if policy in standing.survivors else np.empty(0, np.intp)
         found = policy_intervals(standing, self._past, which)
@@ -206,6 +210,7 @@ class Evidence:
         if self._incumbent is not None:
             self._past = self._past.forgotten()
         self.next_look = int(_LOOK * self.rounds) + 1
+        self.__dict__.pop("at_look", None)  # a look does not keep the looks before it
         self.at_look = copy(self)
 
 
@@ -300,6 +305,8 @@ class _Incumbent:
         return Proof(rivals, self.log_threshold, log_wealth)
 
     def smallest_epsilon(self, rivals: Numbers, cap: float) -> float:
-        """Among those for which there are bets, else the cap."""
+        """Among those for which there are bets, else the cap; 0 if nobody else is left."""
+        if not len(rivals):
+            return 0.0
         proof = self.proof(rivals)
         return next((float(e) for e in self.epsilons if proof.holds(e)), cap)

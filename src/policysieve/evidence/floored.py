@@ -141,11 +141,14 @@ class FloorEvidence:
             eliminated = self._eliminated | passed
             rivals = self._rivals(leader, eliminated)
             certified = bool((wealth[rivals, 0] >= threshold).all())
+            certified |= problem.epsilon >= problem.reward_cap
             hardest = rivals[np.argsort(wealth[rivals, 0], kind="stable")]
             find_bound: Callable[[], float] = partial(
-                Proof(hardest, threshold, partial(self._log_wealth, leader)).smallest_epsilon,
+                Proof(
+                    hardest, threshold, partial(_log_wealth, self.record, leader)
+                ).smallest_epsilon,
                 0.0 if certified else problem.epsilon,
-                problem.epsilon if certified else problem.reward_cap,
+                min(problem.epsilon if certified else problem.reward_cap, problem.reward_cap),
             )
         else:
             lower = self._classical(leader, problem.delta / (policies.n_policies - 1))
@@ -185,14 +188,6 @@ class FloorEvidence:
             return self._betting
         return Betting(problem, leader, np.array([problem.epsilon, 0.0]), n_policies)
 
-    def _log_wealth(self, leader: int, rivals: npt.NDArray[np.intp], epsilon: float) -> Array:
-        """Ln E of some rivals at one epsilon, from the events."""
-        problem, n_policies = self.record.problem, self.record.policies.n_policies
-        most = len(rivals) > n_policies // 8  # then copies of their slates cost more than all
-        bets = Betting(problem, leader, np.array([epsilon]), n_policies, None if most else rivals)
-        wealth = bets.after(self.record).log_wealth()[:, 0]
-        return wealth[rivals] if most else wealth
-
     def _leader(self) -> int:
         """The surviving policy with the largest estimate."""
         if not self.rounds:
@@ -213,3 +208,12 @@ class FloorEvidence:
             "checkpoints": classical.checkpoints,
         }[self.method]
         return bounds(self.record, leader, delta_each)
+
+
+def _log_wealth(record: Record, leader: int, rivals: npt.NDArray[np.intp], epsilon: float) -> Array:
+    """Ln E of some rivals at one epsilon, from the events of a record."""
+    problem, n_policies = record.problem, record.policies.n_policies
+    most = len(rivals) > n_policies // 8  # then copies of their slates cost more than all
+    bets = Betting(problem, leader, np.array([epsilon]), n_policies, None if most else rivals)
+    wealth = bets.after(record).log_wealth()[:, 0]
+    return wealth[rivals] if most else wealth

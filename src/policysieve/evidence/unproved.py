@@ -7,9 +7,9 @@ import numpy as np
 
 from policysieve.checks import as_rewards
 from policysieve.evidence.certificate import Certificate
-from policysieve.evidence.classical import value_limits
 from policysieve.evidence.estimates import Estimates, ValueIntervals
-from policysieve.evidence.events import check_comparable, rewarded_events
+from policysieve.evidence.events import check_comparable, check_log_fits, rewarded_events
+from policysieve.evidence.values import limits_from_sums
 from policysieve.log import Log
 from policysieve.policies import Policies
 from policysieve.problem import Problem
@@ -43,6 +43,7 @@ class UnprovedEvidence:
 
     def add(self, log: Log) -> None:
         """Take in the next rounds; all or nothing."""
+        check_log_fits(log, self.policies)
         as_rewards(log.rewards, len(log), log.slate_size, self.problem.sparsity)
         answers = self.policies.answers(log.contexts)
         lost = Log.trusted(log.contexts, log.actions, log.propensities, 1 - log.rewards)
@@ -67,12 +68,13 @@ class UnprovedEvidence:
     def intervals(self) -> ValueIntervals:
         """Estimates of all policies, with limits that hold simultaneously and at any time."""
         problem, n_policies = self.problem, self.policies.n_policies
+        cap = problem.reward_cap
+        if not self.rounds:
+            return ValueIntervals(
+                self._earned.values, np.zeros(n_policies), np.full(n_policies, cap)
+            )
         weight = np.full(n_policies, float(self.rounds))
         log_term = log(2 * n_policies / problem.delta)
-        lower, least_missed = (
-            value_limits(kind.totals, kind.squares, weight, log_term)[0]
-            for kind in (self._earned, self._missed)
-        )
-        cap = problem.reward_cap
-        upper = np.clip(problem.slate_size - least_missed, 0.0, cap)
-        return ValueIntervals(self._earned.values, np.clip(lower, 0.0, cap), upper)
+        earned, missed = ((kind.totals, kind.squares) for kind in (self._earned, self._missed))
+        limits = limits_from_sums(problem, earned, missed, weight, log_term)
+        return ValueIntervals(self._earned.values, *limits)

@@ -13,7 +13,7 @@ from policysieve.evidence.standing import Standing, capped_stakes, sparsity_of
 from policysieve.kernels.capped import add_value_factors
 from policysieve.problem import Problem
 
-__all__ = ["betting_limits", "policy_intervals"]
+__all__ = ["betting_limits", "limits_from_sums", "policy_intervals"]
 
 Array = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.intp]
@@ -42,16 +42,15 @@ def policy_intervals(
         Survivors whose limits are found by betting; by default those of the largest estimates.
     """
     problem, n_policies = standing.problem, len(standing.counted)
-    cap, m = problem.reward_cap, problem.slate_size
+    cap = problem.reward_cap
     if not standing.rounds:
         zeros = np.zeros(n_policies)
         return ValueIntervals(standing.values, zeros, zeros + cap)
     log_term = log(_WAYS * n_policies / problem.delta)
-    _, _, earned, earned_squares, missed, missed_squares = standing.sums
-    weight = standing.counted.astype(np.float64)
-    lower, _ = value_limits(earned, earned_squares, weight, log_term)
-    least_missed, _ = value_limits(missed, missed_squares, weight, log_term)
-    lower, upper = np.clip(lower, 0.0, cap), np.clip(m - least_missed, 0.0, cap)
+    weight, (_, _, *sums) = standing.counted.astype(np.float64), standing.sums
+    lower, upper = limits_from_sums(
+        problem, (sums[0], sums[1]), (sums[2], sums[3]), weight, log_term
+    )
     if len(past) == standing.rounds:
         if which is None:
             order = np.argsort(-standing.values[standing.survivors], kind="stable")
@@ -60,6 +59,32 @@ def policy_intervals(
         lower[which] = np.maximum(lower[which], below)
         upper[which] = np.minimum(upper[which], above)
     return ValueIntervals(standing.values, lower, np.maximum(lower, upper))
+
+
+def limits_from_sums(
+    problem: Problem,
+    earned: tuple[Array, Array],
+    missed: tuple[Array, Array],
+    weight: Array,
+    log_term: float,
+) -> tuple[Array, Array]:
+    """Limits of values, each at level exp(-log_term), that need to know of no range.
+
+    Parameters
+    ----------
+    problem : Problem
+    earned, missed : pairs of arrays
+        Sums over rounds of r/W and of (1-r)/W of a policy's shown items, and of their squares.
+    weight : array
+        Rounds.
+    log_term : float
+    """
+    (lower, _), (least_missed, _) = (
+        value_limits(*sums, weight, log_term) for sums in (earned, missed)
+    )
+    cap = problem.reward_cap
+    lower = np.clip(lower, 0.0, cap)
+    return lower, np.maximum(lower, np.clip(problem.slate_size - least_missed, 0.0, cap))
 
 
 def betting_limits(

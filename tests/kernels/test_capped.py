@@ -1,0 +1,423 @@
+"""Capped scores compiled, interpreted, and against an exact twin; and what they promise."""
+
+from fractions import Fraction
+from itertools import combinations, product
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from policysieve.kernels import capped
+from tests.oracles import capped as oracle
+
+WHOLES = ("add_log_factors", "add_scores", "add_value_factors", "list_items")
+STAKES = np.array([float(stake) for stake in oracle.STAKES])
+SPECIAL = [0.0, 1e-16, 1e-6, 1.0]  # propensities
+
+
+@pytest.fixture(params=["compiled", "interpreted"])
+def kernels(request, monkeypatch):
+    found = {name: getattr(capped, name) for name in ("capped_score", *WHOLES)}
+    if request.param == "interpreted":
+        found = {name: kernel.py_func for name, kernel in found.items()}
+        monkeypatch.setattr(capped, "capped_score", found["capped_score"])
+    return SimpleNamespace(**found)
+
+
+def fractions(array):
+    return {j: Fraction(float(x)) for j, x in enumerate(array)}
+
+
+def kernel_score(kernel, leader, rival, w, mean, seen, sparsity, tau):
+    """`capped_score` of two slates, called as the other kernels do."""
+    plus = [j for j in leader if j not in rival]
+    minus = [j for j in rival if j not in leader]
+    shown, reward = np.zeros(len(w), bool), np.zeros(len(w))
+    for j, r in seen.items():
+        shown[j], reward[j] = True, r
+    return kernel(
+        np.array(plus, np.int64),
+        len(plus),
+        np.array(minus, np.int64),
+        len(minus),
+        np.asarray(w, float),
+        np.asarray(mean, float),
+        shown,
+        reward,
+        float(sparsity),
+        len(leader) == 1,
+        float(tau),
+    )
+
+
+class Rounds:
+    """Random rounds: slates of policies, lists of what they show, and what was shown.
+
+    Propensities and means are any numbers; what has propensity 0 is not shown.
+    """
+
+    def __init__(self, seed, *, m, K=7, n=40, n_policies=6, sparsity=None):
+        rng = np.random.default_rng(seed)
+        self.m, self.K, self.n = m, K, n
+        self.sparsity = float(m if sparsity is None else sparsity)
+        self.table = rng.random((4, n_policies, K)).argsort(axis=-1)[..., :m].astype(np.uint8)
+        self.rows = rng.integers(0, 4, n)
+        self.columns = np.sort(rng.choice(n_policies, n_policies - 1, replace=False))
+        self.leader = int(rng.choice(self.columns))
+        self.W = rng.uniform(0.02, 1, (n, K))
+        odd = rng.random((n, K)) < 0.3
+        self.W[odd] = rng.choice(SPECIAL, odd.sum())
+        self.M = rng.random((n, K))
+        odd = rng.random((n, K)) < 0.3
+        self.M[odd] = rng.choice([0.0, 1.0], odd.sum())
+        self.M = self.M.astype(np.float32)
+        self.shown = np.array([rng.permutation(np.flatnonzero(w))[:m] for w in self.W], np.int32)
+        rewards = rng.choice([0.0, 0.0, 0.25, 0.7, 1.0], (n, m))
+        over = np.maximum(rewards.sum(axis=1, keepdims=True) / self.sparsity, 1)
+        self.rewards = rewards / over
+        lists = [
+            rng.permutation(np.unique(self.table[x, self.columns])).astype(np.int32)
+            for x in self.rows
+        ]
+        self.offsets = np.cumsum([0, *map(len, lists)])
+        self.items = np.concatenate(lists)
+        at = np.repeat(np.arange(n), np.diff(self.offsets))
+        self.w, self.mean = self.W[at, self.items], self.M[at, self.items]
+
+    def arguments(self, **more):
+        """Those that kernels have in common, by name."""
+        return {
+            "table": self.table,
+            "rows": self.rows,
+            "columns": self.columns,
+            "shown": self.shown,
+            "rewards": self.rewards,
+            "offsets": self.offsets,
+            "items": self.items,
+            "w": self.w,
+            "mean": self.mean,
+            "K": self.K,
+            **more,
+        }
+
+    def given(self, i):
+        """w, mean and seen of round i, for the twin."""
+        seen = zip(self.shown[i].tolist(), self.rewards[i].tolist(), strict=True)
+        return fractions(self.W[i]), fractions(self.M[i]), {j: Fraction(r) for j, r in seen}
+
+    def slate(self, i, p):
+        return tuple(self.table[self.rows[i], p].tolist())
+
+
+CASES = [
+    {"m": 1},
+    {"m": 1, "sparsity": 0.4},
+    {"m": 2},
+    {"m": 2, "sparsity": 1.0},
+    {"m": 3},
+    {"m": 3, "sparsity": 0.5},
+    {"m": 3, "sparsity": 1.7},
+]
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_scores(kernels, case):
+    """Of all pairs of slates in random rounds, for every stake."""
+    rounds = Rounds(1, n=12, n_policies=4, **case)
+    for i, p, q in product(range(12), range(4), range(4)):
+        w, mean, seen = rounds.given(i)
+        for lam in oracle.STAKES[::2]:
+            tau = oracle.SLACK * rounds.m / lam
+            slates = rounds.slate(i, p), rounds.slate(i, q)
+            exact = oracle.score(*slates, w, mean, seen, Fraction(rounds.sparsity), tau)
+            found = kernel_score(
+                kernels.capped_score,
+                *slates,
+                rounds.W[i],
+                rounds.M[i],
+                {j: float(r) for j, r in seen.items()},
+                rounds.sparsity,
+                tau,
+            )
+            assert found == pytest.approx(float(exact), rel=1e-9, abs=1e-9)
+            assert found >= -float(tau) * (1 + 1e-9)
+            if p == q:
+                assert found == 0
+
+
+def test_the_score_of_single_items_has_two_formulas():
+    """The twin for slates, and the one for single actions of which each part is written out."""
+    rng = np.random.default_rng(0)
+    for _ in range(300):
+        w, mean = ([Fraction(int(x), 16) for x in rng.integers(low, 17, 3)] for low in (1, 0))
+        seen = {int(rng.integers(3)): Fraction(int(rng.integers(5)), 4)}
+        tau = oracle.SLACK / oracle.STAKES[rng.integers(9)]
+        one = oracle.score([0], [1], w, mean, seen, Fraction(1), tau)
+        assert one == oracle.score_of_single(0, 1, w, mean, seen, tau)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_log_factors(kernels, case):
+    rounds, epsilons = Rounds(2, **case), np.array([0.0, 0.1, 0.7])
+    stakes = STAKES[[0, 3, 6, 8]] / rounds.m
+    wealth = np.full((len(rounds.columns), 3, 4), 0.5)
+    kernels.add_log_factors(
+        **rounds.arguments(
+            leader=rounds.leader,
+            sparsity=rounds.sparsity,
+            stakes=stakes,
+            epsilons=epsilons,
+            wealth=wealth,
+        )
+    )
+    for (s, p), (g, lam) in product(enumerate(rounds.columns), enumerate(stakes)):
+        z = [
+            oracle.score(
+                rounds.slate(i, rounds.leader),
+                rounds.slate(i, p),
+                *rounds.given(i),
+                Fraction(rounds.sparsity),
+                oracle.SLACK / Fraction(float(lam)),
+            )
+            for i in range(rounds.n)
+        ]
+        for e, epsilon in enumerate(epsilons):
+            exact = oracle.Wealth()
+            for x in z:
+                exact = exact.times(1 + Fraction(float(lam)) * (x + Fraction(float(epsilon))))
+            assert wealth[s, e, g] == pytest.approx(0.5 + exact.log, rel=1e-9, abs=1e-9)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_sums_of_scores(kernels, case):
+    """An item that cannot be shown counts with what is expected of it."""
+    rounds = Rounds(3, **case)
+    sums = np.full((6, len(rounds.columns)), 0.5)
+    kernels.add_scores(**rounds.arguments(sums=sums))
+    for s, p in enumerate(rounds.columns):
+        expected = [0.5] * 6
+        for i in range(rounds.n):
+            (w, mean, seen), slate = rounds.given(i), rounds.slate(i, p)
+            scores = (
+                oracle.robust(slate, w, mean, seen),
+                oracle.earned(slate, w, seen),
+                oracle.missed(slate, w, seen),
+            )
+            for k, x in enumerate(scores):
+                expected[2 * k] += float(x)
+                expected[2 * k + 1] += float(x * x)
+        np.testing.assert_allclose(sums[:, s], expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("above", [False, True])
+@pytest.mark.parametrize("case", CASES)
+def test_factors_of_values(kernels, case, above):
+    """Of rounds in two parts whose number is no multiple of anything."""
+    rounds = Rounds(4, **case)
+    stakes, cap = STAKES[[1, 5, 8]] / rounds.m, min(rounds.sparsity, rounds.m)
+    grid = np.random.default_rng(0).uniform(0, cap, (len(rounds.columns), 3))
+    grid[:, 0], grid[:, 2] = 0, cap
+    wealth = np.full((*grid.shape, 3), 0.5)
+    kernels.add_value_factors(
+        **rounds.arguments(
+            sparsity=rounds.sparsity,
+            cap=cap,
+            stakes=stakes,
+            above=above,
+            grid=grid,
+            log_wealth=wealth,
+        )
+    )
+    for (s, p), (g, lam) in product(enumerate(rounds.columns), enumerate(stakes)):
+        bet, z = Fraction(float(lam)), []
+        tau = oracle.SLACK / bet - (0 if above else Fraction(cap))
+        for i in range(rounds.n):
+            slates = ((), rounds.slate(i, p)) if above else (rounds.slate(i, p), ())
+            z.append(oracle.score(*slates, *rounds.given(i), Fraction(rounds.sparsity), tau))
+        for v in range(3):
+            at = Fraction(float(grid[s, v])) * (1 if above else -1)
+            exact = oracle.Wealth()
+            for x in z:
+                exact = exact.times(1 + bet * (x + at))
+            assert wealth[s, v, g] == pytest.approx(0.5 + exact.log, rel=1e-9, abs=1e-9)
+
+
+@pytest.mark.parametrize("m", [1, 3])
+def test_lists_of_items(kernels, m):
+    """All that voters show, once, with its propensity and the reward that its votes let expect."""
+    rounds, rng = Rounds(5, m=m), np.random.default_rng(0)
+    n, voters = rounds.n, rounds.columns
+    votes = rng.dirichlet(np.ones(len(voters)))
+    votes[0] = 0.0  # what this one alone shows has no votes
+    edges = np.array(oracle.EDGES)
+    rates = np.sort(rng.random(len(edges) + 1))
+    shown_w = np.maximum(np.take_along_axis(rounds.W, rounds.shown.astype(int), axis=1), 0.01)
+    most = n * min(rounds.K, m * len(voters))
+    offsets, items = np.full(n + 1, -1), np.full(most, -1, np.int32)
+    w, mean = np.full(most, np.nan), np.full(most, np.nan, np.float32)
+    tally = np.full((2, len(rates)), 0.5)
+    kernels.list_items(
+        table=rounds.table,
+        rows=rounds.rows,
+        columns=voters,
+        votes=votes,
+        propensities=rounds.W,
+        shown=rounds.shown,
+        shown_w=shown_w,
+        rewards=rounds.rewards,
+        edges=edges,
+        rates=rates,
+        offsets=offsets,
+        items=items,
+        w=w,
+        mean=mean,
+        tally=tally,
+    )
+    expected, without = np.full(tally.shape, 0.5), 0
+    for i in range(n):
+        slates = rounds.table[rounds.rows[i]].tolist()
+        listed = {j for p in voters for j in slates[p]}
+        part = slice(offsets[i], offsets[i + 1])
+        assert sorted(items[part].tolist()) == sorted(listed)
+        shares = {
+            j: oracle.share_of(j, slates, dict(zip(voters, votes, strict=True))) for j in listed
+        }
+        for j, chance, reward in zip(items[part].tolist(), w[part], mean[part], strict=True):
+            assert chance == rounds.W[i, j]
+            bin = oracle.bin_of(shares[j])
+            assert reward == (np.float32(rates[bin]) if shares[j] else 0)
+            without += not shares[j]
+        for j, r, chance in zip(rounds.shown[i], rounds.rewards[i], shown_w[i], strict=True):
+            if j in listed:
+                expected[:, oracle.bin_of(shares[j])] += r / chance, 1 / chance
+    assert offsets[0] == 0
+    assert without
+    np.testing.assert_allclose(tally, expected, rtol=1e-12)
+
+
+def test_a_share_on_an_edge_belongs_to_the_bin_below():
+    for k, edge in enumerate(oracle.EDGES):
+        assert oracle.bin_of(edge) == k == np.searchsorted(oracle.EDGES, edge)
+
+
+# --- what scores promise, by enumeration of everything that can happen -------------------------
+
+
+class Enumerated:
+    """A distribution over slates, all means and rewards of a small world, as exact fractions."""
+
+    def __init__(self, K, m, sparsity, *, missing):
+        rng = np.random.default_rng([K, m, missing])
+        self.K, self.m, self.sparsity = K, m, Fraction(sparsity)
+        self.slates = list(combinations(range(K), m))
+        can = [slate for slate in self.slates if not (missing and 0 in slate)]
+        weights = rng.integers(1, 9, len(can)) * np.where(rng.random(len(can)) < 0.3, 20, 1)
+        total = int(weights.sum())
+        self.chances = {s: Fraction(int(k), total) for s, k in zip(can, weights, strict=True)}
+        self.w = [sum(c for s, c in self.chances.items() if j in s) for j in range(K)]
+        assert (min(self.w) == 0) == missing
+        self.means = [
+            [Fraction(0)] * K,
+            [Fraction(1)] * K,
+            [Fraction(int(x), 8) for x in rng.integers(0, 9, K)],
+        ]
+        whole = [r for r in product((0, 1), repeat=K) if sum(r) <= self.sparsity]
+        whole = [whole[k] for k in rng.permutation(len(whole))[:6]]
+        parts = [rng.multinomial(8, np.ones(K) / K) for _ in range(3)]
+        self.rewards = [[Fraction(x) for x in r] for r in whole] + [
+            [min(Fraction(int(x), 8) * self.sparsity, Fraction(1)) for x in part] for part in parts
+        ]
+        one = rng.integers(K)
+        self.rewards.append([min(self.sparsity, Fraction(1)) * (j == one) for j in range(K)])
+        pairs = [(b, a) for b in self.slates for a in self.slates if a != b]
+        self.pairs = [pairs[k] for k in rng.permutation(len(pairs))[:6]]
+
+
+@pytest.mark.parametrize("missing", [False, True])
+@pytest.mark.parametrize(
+    ("K", "m", "sparsity"),
+    [(3, 1, "1"), (3, 1, "1/2"), (4, 2, "1"), (4, 2, "2"), (5, 3, "3/2"), (5, 3, "3")],
+)
+def test_scores_are_unbiased_and_never_lose_more_than_they_may(K, m, sparsity, missing):
+    """In the mean exactly the difference of rewards; less where an item cannot be shown."""
+    world = Enumerated(K, m, sparsity, missing=missing)
+    w, less = world.w, False
+    for (b, a), mean, lam in product(world.pairs, world.means, oracle.STAKES[::4]):
+        tau = oracle.SLACK * m / lam
+        for rewards in world.rewards:
+            expected, found = Fraction(0), 0.0
+            for slate, chance in world.chances.items():
+                seen = {j: rewards[j] for j in slate}
+                z = oracle.score(b, a, w, mean, seen, world.sparsity, tau)
+                assert z >= -tau
+                expected += chance * z
+                floats = {j: float(r) for j, r in seen.items()}
+                kernel = kernel_score(
+                    capped.capped_score, b, a, w, mean, floats, world.sparsity, tau
+                )
+                assert kernel >= -float(tau) * (1 + 1e-12)
+                found += float(chance) * kernel
+            true = sum(rewards[j] for j in b) - sum(rewards[j] for j in a)
+            covered = all(w[j] > 0 for j in set(a) ^ set(b))
+            assert expected == true if covered else expected <= true
+            assert found == pytest.approx(float(expected), abs=1e-10)
+            less |= expected < true
+    assert less == missing
+
+
+@pytest.mark.parametrize("missing", [False, True])
+@pytest.mark.parametrize(("K", "m", "sparsity"), [(3, 1, "1/2"), (4, 2, "1"), (5, 3, "2")])
+def test_scores_of_values_are_unbiased_and_never_lose_more_than_they_may(K, m, sparsity, missing):
+    """From below h is at most the value in the mean, from above at least, also where W = 0."""
+    world = Enumerated(K, m, sparsity, missing=missing)
+    w, cap = world.w, min(world.sparsity, m)
+    for slate, mean, lam in product(world.slates[::2], world.means, oracle.STAKES[::4]):
+        tau = oracle.SLACK * m / lam
+        for rewards in world.rewards:
+            below = above = Fraction(0)
+            for shown, chance in world.chances.items():
+                given = w, mean, {j: rewards[j] for j in shown}, world.sparsity
+                h = oracle.score(slate, (), *given, tau - cap)
+                assert h - cap >= -tau
+                below += chance * h
+                z = oracle.score((), slate, *given, tau)
+                assert z >= -tau
+                above -= chance * z
+            true = sum(rewards[j] for j in slate)
+            assert below <= true <= above
+            if all(w[j] > 0 for j in slate):
+                assert below == true == above
+
+
+numbers = st.one_of(st.sampled_from([0.0, 1.0]), st.floats(0, 1))
+chances = st.one_of(st.sampled_from([0.0, 1e-16, 1e-300, 1.0]), st.floats(1e-9, 1))
+
+
+@given(st.data())
+def test_no_stake_can_lose_it_all(data):
+    """Whatever the propensities, means and rewards are, in floats; also of slates that overlap."""
+    m = data.draw(st.integers(1, 3), label="m")
+    K = 2 * m
+    w = data.draw(st.lists(chances, min_size=K, max_size=K), label="w")
+    mean = data.draw(st.lists(numbers, min_size=K, max_size=K), label="mean")
+    sparsity = data.draw(st.sampled_from([0.3, 1.0, 1.5, float(m)]), label="sparsity")
+    leader, rival = (data.draw(st.permutations(range(K)), label="slate")[:m] for _ in range(2))
+    shown = [j for j in data.draw(st.permutations(range(K)), label="shown") if w[j] > 0][:m]
+    rewards = data.draw(st.lists(numbers, min_size=m, max_size=m), label="rewards")
+    scale = max(1.0, sum(rewards) / sparsity)
+    seen = {j: r / scale for j, r in zip(shown, rewards, strict=False)}
+    lam = data.draw(st.sampled_from(STAKES.tolist()), label="lam") / m
+    z = kernel_score(capped.capped_score, leader, rival, w, mean, seen, sparsity, 0.99 / lam)
+    assert 1 + lam * z >= 0.01 - 1e-9
+    exact = oracle.score(
+        leader,
+        rival,
+        fractions(w),
+        fractions(mean),
+        {j: Fraction(r) for j, r in seen.items()},
+        Fraction(sparsity),
+        Fraction(0.99 / lam),
+    )
+    assert z == pytest.approx(float(exact), rel=1e-9, abs=1e-9)

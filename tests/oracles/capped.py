@@ -1,0 +1,457 @@
+"""Capped scores, and all that is proved by them, round by round. Plain Python, nothing of ours.
+
+Scores, caps and wealth are exact fractions; votes, rates, sums and logarithms are floats. A context
+is gone once policies have said their slates: slates[p] are the items of policy p. w and mean map
+items to their propensity and to the model's reward, seen maps shown items to what they earned.
+"""
+
+import math
+import struct
+from fractions import Fraction
+from itertools import pairwise
+from typing import NamedTuple
+
+from tests.oracles.classical import boundary
+
+SLACK = Fraction("0.99")
+STAKES = [Fraction(k, 1000) for k in (1, 3, 10, 25, 60, 120, 250, 500, 750)]
+EDGES = [0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 0.97]
+PRIOR = [0.8 * edge for edge in (0.0, *EDGES)]  # expected rewards by the share of votes,
+PRIOR_WEIGHT = 5  # as if so many items had been seen
+DELTA = {"elimination": 0.5, "retrospect": 0.45, "incumbents": 0.05}
+BET_ON = 32  # survivors whose values are bet on
+
+
+# --- one round ---------------------------------------------------------------------------------
+
+
+def least_cap(minus, w, mean, mu, c):
+    """sum f + mu c with f = max(mean, 1 - c w): what D- can lose at most."""
+    return sum(max(mean[j], 1 - c * w[j]) for j in minus) + mu * c
+
+
+def largest_c(minus, w, mean, mu, tau):
+    """The largest c up to where nothing is raised with least_cap(c) <= tau.
+
+    The left side is linear between the c at which an item begins to be raised, so all of these and
+    all crossings of tau between two neighbours are tried. It needs exact numbers.
+    """
+    edges = sorted({Fraction(0), *((1 - mean[j]) / w[j] for j in minus if w[j] > 0)})
+    tried = list(edges)
+    for low, high in pairwise(edges):
+        at_low, at_high = (least_cap(minus, w, mean, mu, c) for c in (low, high))
+        if (at_low - tau) * (at_high - tau) < 0:
+            tried.append(low + (tau - at_low) * (high - low) / (at_high - at_low))
+    return max(c for c in tried if least_cap(minus, w, mean, mu, c) <= tau)
+
+
+def score(leader, rival, w, mean, seen, sparsity, tau):
+    """Z of the leader's slate against the rival's; either may be empty."""
+    plus = [j for j in leader if j not in rival]
+    minus = [j for j in rival if j not in leader]
+    mu = min(sparsity, len(minus))
+    c = largest_c(minus, w, mean, mu, tau)
+    f = {j: max(mean[j], 1 - c * w[j]) for j in minus}
+    left = tau - sum(f.values())
+    if len(leader) > 1:  # else the two items are never shown together
+        left -= mu * c
+    can = [j for j in plus if w[j] > 0]
+    asked = sum(mean[j] * (1 / w[j] - 1) for j in can)
+    share = 1 if asked <= left else left / asked
+    f.update({j: share * mean[j] if w[j] > 0 else Fraction(0) for j in plus})
+    h = {j: f[j] + (seen[j] - f[j]) / w[j] if j in seen else f[j] for j in f}
+    return sum((h[j] for j in plus), Fraction(0)) - sum(h[j] for j in minus)
+
+
+def score_of_single(b, a, w, mean, seen, tau):
+    """Z of a leader's action b against a rival's a != b, each with its own formula; all w > 0."""
+    f = mean[a]
+    if w[a] < 1:
+        f = max(f, (1 / w[a] - tau) / (1 / w[a] - 1))
+    f_leader = mean[b]
+    if w[b] < 1:
+        f_leader = min(f_leader, (tau - f) / (1 / w[b] - 1))
+    z = f_leader - f
+    if b in seen:
+        z += (seen[b] - f_leader) / w[b]
+    if a in seen:
+        z -= (seen[a] - f) / w[a]
+    return z
+
+
+def robust(slate, w, mean, seen):
+    """The doubly robust score of a slate."""
+    return sum(mean[j] + ((seen[j] - mean[j]) / w[j] if j in seen else 0) for j in slate)
+
+
+def earned(slate, w, seen):
+    return sum(seen[j] / w[j] for j in slate if j in seen)
+
+
+def missed(slate, w, seen):
+    return sum((1 - seen[j]) / w[j] for j in slate if j in seen)
+
+
+# --- the model ---------------------------------------------------------------------------------
+
+
+def bin_of(share):
+    """How many edges lie below a share of the votes."""
+    return sum(edge < share for edge in EDGES)
+
+
+def share_of(item, slates, votes):
+    share = 0.0
+    for policy, vote in votes.items():
+        if item in slates[policy]:
+            share += vote
+    return share
+
+
+def votes_of(values, errors, leader, cap):
+    """exp(-gap/max(.02 cap, error)), normalised; values and errors map survivors to numbers."""
+    raw = {p: math.exp(-(values[leader] - values[p]) / max(0.02 * cap, errors[p])) for p in values}
+    total = sum(raw.values())
+    return {p: vote / total for p, vote in raw.items()}
+
+
+def rates_of(tally):
+    """Reward of each bin, shrunk and monotone; tally has the sums of r/w and of 1/w."""
+    rates, largest = [], 0.0
+    for (rewards, weights), prior in zip(tally, PRIOR, strict=True):
+        rate = (rewards + PRIOR_WEIGHT * prior) / (weights + PRIOR_WEIGHT)
+        largest = max(largest, min(rate, 1.0))
+        rates.append(largest)
+    return rates
+
+
+def single_precision(x):
+    """As the past keeps the model's rewards."""
+    return struct.unpack("f", struct.pack("f", x))[0]
+
+
+# --- wealth ------------------------------------------------------------------------------------
+
+
+class Wealth:
+    """An exact product, as numerator and denominator that are never reduced."""
+
+    def __init__(self, numerator=1, denominator=1):
+        self.numerator, self.denominator = numerator, denominator
+
+    def times(self, factor):
+        assert factor > 0
+        return Wealth(self.numerator * factor.numerator, self.denominator * factor.denominator)
+
+    @property
+    def log(self):
+        return math.log(self.numerator) - math.log(self.denominator)
+
+
+def log_mean(logs):
+    top = max(logs)
+    return top + math.log(sum(math.exp(x - top) for x in logs) / len(logs))
+
+
+# --- the fold ----------------------------------------------------------------------------------
+
+
+class Round(NamedTuple):
+    """A round with what was expected of its items, as it was decided."""
+
+    number: int
+    slates: list
+    w: dict
+    mean: dict
+    seen: dict
+
+
+class Standing(NamedTuple):
+    rounds: int
+    wealth: dict  # of survivors, one for each stake
+    sums: list  # for each policy of scores and squares: robust, earned, missed
+    counted: list
+    leader: int
+
+    @property
+    def survivors(self):
+        return list(self.wealth)
+
+    def value(self, p):
+        return self.sums[p][0] / self.counted[p]
+
+
+class Incumbent(NamedTuple):
+    """Bets on a leader since it leads, at several epsilons."""
+
+    leader: int
+    number: int
+    log_threshold: float
+    log_wealth: dict  # of survivors: for each epsilon a list over stakes
+
+
+class Proof(NamedTuple):
+    leader: int
+    survivors: list
+    certified: bool
+    bound: float
+    log_threshold: float
+
+
+class Fold:
+    """Rounds in, proofs out.
+
+    forget_at is the look, by its round, at which the past is forgotten; same[p] are the policies
+    that are known to be policy p under another number.
+    """
+
+    def __init__(
+        self, n_policies, slate_size, sparsity, epsilon, delta, *, forget_at=None, same=None
+    ):
+        self.n_policies, self.m = n_policies, slate_size
+        self.sparsity = Fraction(slate_size if sparsity is None else sparsity)
+        self.cap = float(min(self.sparsity, slate_size))
+        self.epsilon, self.delta, self.forget_at = epsilon, delta, forget_at
+        self.same = same or [{p} for p in range(n_policies)]
+        self.stakes = [stake / slate_size for stake in STAKES]
+        self.taus = [SLACK / stake for stake in self.stakes]
+        everyone = range(n_policies)
+        self.standing = Standing(
+            0,
+            {p: [Wealth()] * len(self.stakes) for p in everyone},
+            [[0.0] * 6 for p in everyone],
+            [0] * n_policies,
+            0,
+        )
+        self.votes = dict.fromkeys(everyone, 1 / n_policies)
+        self.rates = [0.0] * len(PRIOR)
+        self.tally = [[0.0, 0.0] for _ in PRIOR]
+        self.kept, self.new, self.next_look = [], [], 20
+        self.incumbent, self.scores = None, {}
+
+    def take(self, slates, w, seen):
+        """One more round: w has the propensity of every item, seen what was shown and earned."""
+        listed = {j for p in self.votes for j in slates[p]}
+        bins = {j: bin_of(share_of(j, slates, self.votes)) for j in listed}
+        for j, reward in seen.items():
+            if j in listed:
+                self.tally[bins[j]][0] += reward / w[j]
+                self.tally[bins[j]][1] += 1 / w[j]
+        new = Round(
+            self.standing.rounds + len(self.new),
+            slates,
+            {j: Fraction(w[j]) for j in listed},
+            {j: Fraction(single_precision(self.rates[bins[j]])) for j in listed},
+            {j: Fraction(reward) for j, reward in seen.items()},
+        )
+        self.kept.append(new)
+        self.new.append(new)
+        if self.standing.rounds + len(self.new) == self.next_look:
+            self.look()
+
+    def look(self):
+        self.standing, self.incumbent = self.now()
+        self.new = []
+        rounds, leader = self.standing.rounds, self.standing.leader
+        survivors = self.standing.survivors
+        values = {p: self.standing.value(p) for p in survivors}
+        errors = {p: self.error(p) for p in survivors}
+        self.votes = votes_of(values, errors, leader, self.cap)
+        self.rates = rates_of(self.tally)
+        if rounds == self.forget_at:
+            threshold = math.log((self.n_policies - 1) / (DELTA["retrospect"] * self.delta))
+            wealth = {
+                p: [self.log_wealths(self.kept, leader, p, e) for e in self.epsilons]
+                for p in survivors
+            }
+            self.incumbent = Incumbent(leader, 0, threshold, wealth)
+        if self.incumbent is not None:
+            self.kept = []
+        self.next_look = int(1.05 * rounds) + 1
+
+    def error(self, p):
+        """Standard error of a survivor's estimate, with a least variance."""
+        n = self.standing.rounds
+        mean, square = (x / n for x in self.standing.sums[p][:2])
+        return math.sqrt(max(square - mean**2, 0.02 * self.cap**2) / n)
+
+    @property
+    def epsilons(self):
+        """At which incumbents bet: each twice the one before, below what a round can earn."""
+        found = [self.epsilon]
+        while 2 * found[-1] < self.cap:
+            found.append(2 * found[-1])
+        return found
+
+    def now(self):
+        """How things stand with all rounds so far; changes nothing."""
+        before = self.standing
+        if not self.new:
+            return before, self.incumbent
+        wealth, sums, counted = {}, [list(s) for s in before.sums], list(before.counted)
+        for p in before.survivors:
+            counted[p] += len(self.new)
+            for i in self.new:
+                scores = (
+                    robust(i.slates[p], i.w, i.mean, i.seen),
+                    *(kind(i.slates[p], i.w, i.seen) for kind in (earned, missed)),
+                )
+                for k, x in enumerate(map(float, scores)):
+                    sums[p][2 * k] += x
+                    sums[p][2 * k + 1] += x * x
+            wealth[p] = list(before.wealth[p])
+            for i in self.new:
+                for g, z in enumerate(self.scores_of(i, before.leader, p)):
+                    wealth[p][g] = wealth[p][g].times(1 + self.stakes[g] * z)
+        threshold = math.log(1 / (DELTA["elimination"] * self.delta))
+        wealth = {
+            p: w
+            for p, w in wealth.items()
+            if p == before.leader or log_mean([x.log for x in w]) < threshold
+        }
+        leader = max(wealth, key=lambda p: (sums[p][0], -p))
+        rounds = before.rounds + len(self.new)
+        standing = Standing(rounds, wealth, sums, counted, leader)
+        return standing, self.incumbent and self.incumbent_after(standing)
+
+    def incumbent_after(self, standing):
+        before = self.incumbent
+        if standing.leader == before.leader:
+            wealth = {
+                p: [
+                    [a + b for a, b in zip(held, more, strict=True)]
+                    for held, more in zip(
+                        before.log_wealth[p],
+                        (self.log_wealths(self.new, standing.leader, p, e) for e in self.epsilons),
+                        strict=True,
+                    )
+                ]
+                for p in standing.survivors
+            }
+            return before._replace(log_wealth=wealth)
+        number = before.number + 1
+        wealth = {
+            p: [[log_mean([x.log for x in standing.wealth[p]])] * len(STAKES)] * len(self.epsilons)
+            for p in standing.survivors
+        }
+        threshold = math.log(number * (number + 1) / (DELTA["incumbents"] * self.delta))
+        return Incumbent(standing.leader, number, threshold, wealth)
+
+    def scores_of(self, i, leader, rival):
+        """Z of a round for each stake."""
+        b, a = tuple(i.slates[leader]), tuple(i.slates[rival])
+        key = i.number, b, a
+        if key not in self.scores:
+            given = i.w, i.mean, i.seen, self.sparsity
+            self.scores[key] = [score(b, a, *given, tau) for tau in self.taus]
+        return self.scores[key]
+
+    def log_wealths(self, rounds, leader, rival, epsilon):
+        """For each stake, in floats: of many epsilons there are too many exact products."""
+        z = [[float(x) for x in self.scores_of(i, leader, rival)] for i in rounds]
+        return [
+            math.fsum(math.log1p(float(lam) * (row[g] + epsilon)) for row in z)
+            for g, lam in enumerate(self.stakes)
+        ]
+
+    def exact_log_wealths(self, rounds, leader, rival, epsilon):
+        """For each stake, as exact products."""
+        found = []
+        for g, lam in enumerate(self.stakes):
+            wealth = Wealth()
+            for i in rounds:
+                z = self.scores_of(i, leader, rival)[g]
+                wealth = wealth.times(1 + lam * (z + Fraction(epsilon)))
+            found.append(wealth.log)
+        return found
+
+    def proof(self):
+        """The certificate."""
+        standing, incumbent = self.now()
+        leader = standing.leader
+        rivals = [p for p in standing.survivors if p not in self.same[leader]]
+        if incumbent is not None:
+            threshold = incumbent.log_threshold
+            passing = [
+                epsilon
+                for k, epsilon in enumerate(self.epsilons)
+                if all(log_mean(incumbent.log_wealth[p][k]) >= threshold for p in rivals)
+            ]
+            certified = self.epsilon in passing
+            bound = min(passing, default=self.cap) if rivals else 0.0
+            return Proof(leader, standing.survivors, certified, bound, threshold)
+        threshold = math.log((self.n_policies - 1) / (DELTA["retrospect"] * self.delta))
+
+        def passes(epsilon):
+            found = (self.log_wealths(self.kept, leader, p, epsilon) for p in rivals)
+            return all(log_mean(logs) >= threshold for logs in found)
+
+        certified = all(
+            log_mean(self.exact_log_wealths(self.kept, leader, p, self.epsilon)) >= threshold
+            for p in rivals
+        )
+        bound = smallest(passes, 0.0, self.cap)
+        return Proof(leader, standing.survivors, certified, bound, threshold)
+
+    def intervals(self, log_term=None, which=None):
+        """(value, lower, upper) of every policy, and those by betting alone of some survivors."""
+        standing, incumbent = self.now()
+        log_term = log_term or math.log(4 * self.n_policies / self.delta)
+        found = []
+        for p in range(self.n_policies):
+            n, sums = standing.counted[p], standing.sums[p]
+            lower = least_mean(sums[2], sums[3], n, log_term)
+            upper = self.m - least_mean(sums[4], sums[5], n, log_term)
+            lower, upper = (min(max(x, 0.0), self.cap) for x in (lower, upper))
+            found.append((standing.value(p), lower, max(lower, upper)))
+        if incumbent is not None:
+            return found, {}
+        if which is None:
+            order = sorted(standing.survivors, key=lambda p: (-standing.value(p), p))
+            which = order[:BET_ON]
+        return found, {p: self.betting_limits(p, log_term) for p in which}
+
+    def betting_limits(self, p, log_term):
+        """The largest v that is too low, and the smallest that is too high, from all rounds."""
+        caps = [tau - Fraction(self.cap) for tau in self.taus]
+        below, above = [], []
+        for i in self.kept:
+            own, given = tuple(i.slates[p]), (i.w, i.mean, i.seen, self.sparsity)
+            if (i.number, own) not in self.scores:
+                self.scores[i.number, own] = (
+                    [float(score(own, (), *given, cap)) for cap in caps],
+                    [float(score((), own, *given, tau)) for tau in self.taus],
+                )
+            for scores, found in zip((below, above), self.scores[i.number, own], strict=True):
+                scores.append(found)
+        lams = [float(lam) for lam in self.stakes]
+
+        def passes(scores, v):
+            return log_term <= log_mean(
+                [
+                    math.fsum(math.log1p(lam * (z[g] + v)) for z in scores)
+                    for g, lam in enumerate(lams)
+                ]
+            )
+
+        lower = -smallest(lambda v: passes(below, v), -self.cap, 0.0)
+        upper = smallest(lambda v: passes(above, v), 0.0, self.cap)
+        return lower, upper
+
+
+def smallest(passes, low, high):
+    """Where a condition begins to hold between low and high, by bisection; high if nowhere."""
+    if passes(low):
+        return low
+    for _ in range(40):
+        middle = (low + high) / 2
+        if passes(middle):
+            high = middle
+        else:
+            low = middle
+    return high
+
+
+def least_mean(total, square, n, log_term):
+    """Stitched lower limit on the mean of scores that are not negative."""
+    return (total - float(boundary(square, math.exp(-log_term), 0, 0.01))) / n
