@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Iterator, Sequence
-from copy import copy
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -121,8 +120,9 @@ class Log:
 
     def plus(self, other: "Log") -> Self:
         """These rounds and those of another log; this log stays as it is."""
-        longer = copy(self)
-        longer.extend(other)
+        longer = object.__new__(type(self))
+        longer._columns = self._columns
+        longer._extend(other._columns.arrays)
         return longer
 
     def copy(self) -> Self:
@@ -134,7 +134,7 @@ class Log:
         self._extend(other._columns.arrays)
 
     def __len__(self) -> int:
-        return len(self._columns)
+        return len(self._columns.arrays[0])
 
     def __getitem__(self, rows: slice) -> Self:
         if not isinstance(rows, slice):
