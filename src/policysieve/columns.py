@@ -58,18 +58,20 @@ class Columns:
             return self
         fits, dtypes = room is not None and end <= len(room.arrays[0]), []
         for mine, new in zip(old, rows, strict=True):
-            same = mine.dtype == new.dtype
-            dtypes.append(mine.dtype if same else np.result_type(mine.dtype, new.dtype))
-            fits = fits and (same or dtypes[-1] == mine.dtype)
+            dtype = mine.dtype
+            if new.dtype is not dtype:
+                dtype = np.result_type(dtype, new.dtype)
+                fits = fits and dtype == mine.dtype
+            dtypes.append(dtype)
         if room is None or not (fits and room.free.pop(start, False)):
             room, size = _Room([]), max(end, 2 * start, _LEAST_ROOM)
             for mine, new, dtype in zip(old, rows, dtypes, strict=True):
                 larger = np.empty((size, *new.shape[1:]), dtype=dtype)
                 larger[:start] = mine
                 room.arrays.append(larger)
-        longer, views = object.__new__(Columns), []
+        longer, views, added = object.__new__(Columns), [], slice(start, end)
         for array, new in zip(room.arrays, rows, strict=True):
-            array[start:end] = new
+            array[added] = new
             views.append(array[:end])
         longer._room, longer.arrays = room, tuple(views)
         room.free[end] = True
