@@ -137,7 +137,8 @@ def run(
         Contexts asked for at once.
     checkpoints : int or increasing round numbers
         Where to ask for a recommendation on the way: that many, evenly spread on a log scale, or
-        at the given rounds. The end of the run is always one.
+        at the given rounds. It is asked for after the batch that gets there, because a batch that
+        was cut short would change the experiment. The end of the run is always one.
     progress : bool
         Show a progress bar if the output is a terminal.
     on_checkpoint : callable, optional
@@ -174,8 +175,6 @@ def run(
         while not learner.finished and learner.rounds - start < max_rounds:
             played = learner.rounds - start
             size = min(batch_size, max_rounds - played)
-            if stops:
-                size = min(size, stops[0] - played)
             if learner.ask_limit is not None:
                 size = max(1, min(size, learner.ask_limit))
             draw = world.draw(size, world_rng)
@@ -183,8 +182,8 @@ def run(
                 break
             _play(learner, draw)
             move(learner.rounds - start)
-            while stops and learner.rounds - start >= stops[0]:
-                stops.pop(0)
+            if stops and learner.rounds - start >= stops[0]:
+                stops = [stop for stop in stops if stop > learner.rounds - start]
                 look()
     look()
     return RunResult(
