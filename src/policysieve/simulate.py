@@ -12,7 +12,6 @@ from policysieve.checks import as_rng, integer
 from policysieve.errors import InvalidArgumentError, UnknownValueError
 from policysieve.evidence import ValueIntervals
 from policysieve.exploration import Explorer, Recommendation
-from policysieve.policies import Policies
 from policysieve.problem import Problem
 from policysieve.progress import progress_bar
 from policysieve.reported import Reported
@@ -211,10 +210,10 @@ def _truth(
 ) -> tuple[npt.NDArray[np.float64] | None, float | None]:
     """Values of all policies, if they can be listed, and of the best one, where they are known."""
     try:
-        if isinstance(learner.policies, Policies):
-            values = world.values(learner.policies)
-            return values, float(values.max())
-        return None, world.best_value(learner.policies)
+        if learner.policies.n_policies is None:
+            return None, world.best_value(learner.policies)
+        values = world.values(learner.policies)
+        return values, float(values.max())
     except UnknownValueError:
         return None, None
 

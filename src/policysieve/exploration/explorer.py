@@ -16,7 +16,7 @@ from policysieve.exploration.decisions import Decisions, Recommendation
 from policysieve.exploration.designs.base import Exploration
 from policysieve.exploration.ledger import Part
 from policysieve.log import Log
-from policysieve.policies import Answers, AnyPolicies, Policies
+from policysieve.policies import Answers, AnyPolicies
 from policysieve.problem import Problem
 
 __all__ = ["Explorer"]
@@ -36,10 +36,13 @@ class Explorer(Asking):
     Candidates are called in `ask`, once for each context, and never again.
 
     Asking questions changes nothing: `recommend`, `intervals`, `log` and the rest only look. All
-    methods may be called from many threads. An interrupt leaves all or nothing of a call.
+    methods may be called from many threads. An interrupt leaves all or nothing of a call. A signal
+    handler may look; what changes the learner raises `BusyError` within another call. In a forked
+    process a learner is a copy, which draws other random numbers.
 
     A new learner publishes an `exploration`, and implements `_learn`, which binds attributes anew
-    and changes no object in place, `_finished`, `_wanted`, `_intervals` and `_recommend`.
+    and changes no object in place, `_wanted`, `_intervals` and `_recommend`; and `_finished` if it
+    can be so while rounds are wanted.
 
     Parameters
     ----------
@@ -343,7 +346,7 @@ class Explorer(Asking):
                 f"policies must be a policy class, got {type(policies).__name__}; for fitted "
                 "models: EstimatorPolicies(models, n_actions=...)"
             )
-        if not cls.takes_implicit and not isinstance(policies, Policies):
+        if not cls.takes_implicit and policies.n_policies is None:
             raise InvalidArgumentError(
                 f"policies must be numbered for {cls.__name__}, got "
                 f"{type(policies).__name__}, which cannot be listed; LowVarianceExploration, "

@@ -152,7 +152,7 @@ class Ledger:
         if unfinished is not None:
             states[unfinished] = _PENDING
         settled = places < 0 if ordered[0] < self._first else states[places] != _PENDING
-        if settled.any():
+        if np.count_nonzero(settled):
             raise DecisionsError(
                 f"decisions were told or given up before, for instance round {numbers[settled][0]}"
             )

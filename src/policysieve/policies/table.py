@@ -154,7 +154,7 @@ def row_numbers(contexts: Any, n_rows: int, *, of: str) -> npt.NDArray[np.int64]
             f"{rows.shape} and dtype {rows.dtype}"
         )
     bad = (rows < 0) | (rows >= n_rows)
-    if bad.any():
+    if np.count_nonzero(bad):  # of one row much faster than any()
         first = int(np.flatnonzero(bad)[0])
         raise InvalidArgumentError(
             f"contexts must be row numbers in [0, {n_rows - 1}], got {rows[first]} in entry "
