@@ -520,9 +520,14 @@ class ExplorerContract:
             patch.setattr(type(learner), "_learn", fail)
             with pytest.raises(BrokenError):
                 learner.learn(rounds, learner.exploration)
-        assert len(learner.ask([1, 2, 3])) == 3
+        assert len(learner.ask([1.0, 2.0, 3.0])) == 3
         with pytest.raises(ps.InvalidArgumentError, match="like those of earlier rounds"):
             learner.learn(rounds, learner.exploration)
+        with pytest.raises(ps.InvalidArgumentError, match="like those of earlier rounds"):
+            learner.ask(np.ones((1, 1)))
+        for bad in ([1.0], [[1.0]], [["a", "b"]]):
+            with pytest.raises(ps.InvalidArgumentError, match="like those of earlier rounds"):
+                twin.ask(bad)
 
     # --- open decisions ------------------------------------------------------------------------
 

@@ -1,5 +1,6 @@
 """What both classifiers share: ask for labels, tell which were right, and how good they are."""
 
+import os
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
@@ -30,6 +31,8 @@ __all__ = ["LabelLearner"]
 _GROWTH = 1.05  # of the rounds between two fits
 _STREAM = 4  # of random numbers
 _STARTING: Any = threading.RLock()  # no classifier has a lock of its own before its first rows
+if hasattr(os, "register_at_fork"):  # a child need not wait for a thread that only its parent has
+    os.register_at_fork(after_in_child=_STARTING._at_fork_reinit)
 
 
 class LabelLearner(Asking, BaseEstimator):

@@ -311,13 +311,14 @@ class Explorer(Asking):
             earlier = self._log.contexts
         if earlier is None or not len(contexts):
             return False
-        if contexts.dtype != earlier.dtype or contexts.ndim > 1:
-            (shape, kind), new = _kind(earlier), _kind(contexts)
-            if new != (shape, kind):
-                raise InvalidArgumentError(
-                    f"contexts must be like those of earlier rounds, of shape (n, *{shape}), "
-                    f"{kind}, got shape {contexts.shape} of {contexts.dtype}"
-                )
+        if contexts.dtype == earlier.dtype and contexts.shape[1:] == earlier.shape[1:]:
+            return True
+        shape, kind = _kind(earlier)
+        if _kind(contexts) != (shape, kind):
+            raise InvalidArgumentError(
+                f"contexts must be like those of earlier rounds, of shape (n, *{shape}), "
+                f"{kind}, got shape {contexts.shape} of {contexts.dtype}"
+            )
         return True
 
     def _contradiction(self) -> str | None:
