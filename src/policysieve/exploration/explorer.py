@@ -88,6 +88,8 @@ class Explorer(Asking):
             If the contexts are not of the kind the policies take; nothing is changed.
         PolicyFailureError
             If a policy cannot answer; nothing is changed.
+        BusyError
+            Within another call of the same thread, as in a signal handler; nothing is changed.
         """
         x = self.policies.check_contexts(contexts)
         if not len(x) and self.pending and self.ask_limit == 0:
@@ -131,7 +133,7 @@ class Explorer(Asking):
 
         Raises
         ------
-        DecisionsError, InvalidArgumentError, PolicyFailureError
+        DecisionsError, InvalidArgumentError, PolicyFailureError, BusyError
             The learner is then as it was before.
         """
         places, problem = self._ledger.check(decisions, self._frontier), self.problem
