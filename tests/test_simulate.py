@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 import policysieve as ps
+from policysieve.exploration import LEARNERS
 from tests.terminal import on_terminal
 
 
@@ -43,7 +44,7 @@ def test_the_result_knows_how_it_was_made(world):
         "checkpoints": [10, 20],
         "seed": 3,
     }
-    assert [c.recommendation.rounds for c in result.history] == [10, 20, 30]
+    assert [c.recommendation.rounds for c in result.history] == [14, 21, 30]
     other = ps.run(learner(world), world, 30, rng=np.random.default_rng(3))
     assert other.configuration["seed"] is None
 
@@ -58,7 +59,9 @@ def test_same_seeds_same_bits_whatever_the_batches(world):
 
 def test_checkpoints(world):
     result = ps.run(learner(world), world, 500, checkpoints=[1, 7, 350], batch_size=64)
-    assert [c.recommendation.rounds for c in result.history] == [1, 7, 350, 500]
+    assert [c.recommendation.rounds for c in result.history] == [64, 384, 500]
+    exact = ps.run(learner(world), world, 500, checkpoints=[1, 7, 350], batch_size=1)
+    assert [c.recommendation.rounds for c in exact.history] == [1, 7, 350, 500]
     assert len(ps.run(learner(world), world, 500, checkpoints=0).history) == 1
     many = ps.run(learner(world), world, 1000, checkpoints=10)
     assert 8 <= len(many.history) <= 10
@@ -74,7 +77,7 @@ def test_checkpoints_are_announced_when_the_run_gets_there(world):
         checkpoints=[1, 7, 350],
         on_checkpoint=lambda checkpoint: heard.append((playing.rounds, checkpoint)),
     )
-    assert [rounds for rounds, _ in heard] == [1, 7, 350, 500]
+    assert [rounds for rounds, _ in heard] == [100, 400, 500]
     assert tuple(checkpoint for _, checkpoint in heard) == result.history
 
 
@@ -144,6 +147,25 @@ def test_a_bar_on_a_terminal(world, monkeypatch):
     terminal = on_terminal(monkeypatch)
     ps.run(learner(world), world, 300, progress=True)
     assert "Uniform" in terminal.getvalue()
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_checkpoints_do_not_cut_batches(name):
+    """Whoever plays, in batches as they are by default."""
+    world = ps.worlds.SparseSynthetic(
+        n_actions=10, n_contexts=100, n_policies=30, profile="one_good", rng=1
+    )
+    policies, sizes = ps.PolicyTable(world.pool, n_actions=10), {}
+    if hasattr(LEARNERS[name], "_find_design"):
+        sizes = {"explore_rounds": 250, "estimate_rounds": 500}
+    ends = []
+    for checkpoints in (0, 30, range(25, 700, 25)):
+        learner = LEARNERS[name](policies, world.problem(epsilon=0.05, delta=0.05), rng=1, **sizes)
+        result = ps.run(learner, world, 700, checkpoints=checkpoints, progress=False, rng=1)
+        log, last = learner.log, result.recommendation.to_dict()
+        ends.append((result.rounds, last, log.actions.tolist(), log.propensities.tolist()))
+    assert ends[0] == ends[1] == ends[2]
+    assert ends[0][0] > 100
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -5,6 +5,7 @@ from policysieve import worlds as worlds
 from policysieve.classify import BanditClassifier as BanditClassifier
 from policysieve.classify import BanditListClassifier as BanditListClassifier
 from policysieve.classify import LabelDecisions as LabelDecisions
+from policysieve.errors import BusyError as BusyError
 from policysieve.errors import DatasetUnavailableError as DatasetUnavailableError
 from policysieve.errors import DecisionsError as DecisionsError
 from policysieve.errors import FileFormatError as FileFormatError

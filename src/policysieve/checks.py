@@ -232,7 +232,7 @@ def refuse_rows(
     hint: str = "",
 ) -> None:
     """Raise if any row of a mask is bad: the rule, what the first one holds, how many there are."""
-    if bad.any():
+    if np.count_nonzero(bad):  # of one row much faster than any()
         row = int(np.flatnonzero(bad)[0])
         where = f"{unit} {row}{first_rows(bad)}"
         raise InvalidArgumentError(f"{rule}, got {found(row)} in {where}{_tail(hint)}")

@@ -19,9 +19,9 @@ class _Room:
 
     __slots__ = ("arrays", "free")
 
-    def __init__(self, arrays: tuple[npt.NDArray[Any], ...], free: int) -> None:
+    def __init__(self, arrays: list[npt.NDArray[Any]]) -> None:
         self.arrays = arrays
-        self.free = {free: True}
+        self.free: dict[int, bool] = {}
 
 
 class Columns:
@@ -44,7 +44,7 @@ class Columns:
     __slots__ = ("_room", "arrays")
 
     def __init__(self, *arrays: npt.NDArray[Any]) -> None:
-        self._room = _Room(arrays, len(arrays[0]))
+        self._room: _Room | None = None  # nothing to spare
         self.arrays = arrays
 
     def __len__(self) -> int:
@@ -52,31 +52,28 @@ class Columns:
 
     def plus(self, *rows: npt.NDArray[Any]) -> "Columns":
         """These rows, and the given ones behind them."""
-        start, end, room = len(self.arrays[0]), len(self.arrays[0]) + len(rows[0]), self._room
+        old, room = self.arrays, self._room
+        start, end = len(old[0]), len(old[0]) + len(rows[0])
         if start == end:
             return self
-        dtypes = [
-            old.dtype if old.dtype == new.dtype else np.result_type(old.dtype, new.dtype)
-            for old, new in zip(room.arrays, rows, strict=True)
-        ]
-        fits = end <= len(room.arrays[0]) and all(
-            array.dtype == dtype for array, dtype in zip(room.arrays, dtypes, strict=True)
-        )
-        if not (fits and room.free.pop(start, False)):
-            size = max(end, 2 * start, _LEAST_ROOM)
-            larger = tuple(
-                np.empty((size, *new.shape[1:]), dtype=dtype)
-                for new, dtype in zip(rows, dtypes, strict=True)
-            )
-            for new, old in zip(larger, self.arrays, strict=True):
-                new[:start] = old
-            room = _Room(larger, start)
-            room.free.clear()
+        fits, dtypes = room is not None and end <= len(room.arrays[0]), []
+        for mine, new in zip(old, rows, strict=True):
+            dtype = mine.dtype
+            if new.dtype is not dtype:
+                dtype = np.result_type(dtype, new.dtype)
+                fits = fits and dtype == mine.dtype
+            dtypes.append(dtype)
+        if room is None or not (fits and room.free.pop(start, False)):
+            room, size = _Room([]), max(end, 2 * start, _LEAST_ROOM)
+            for mine, new, dtype in zip(old, rows, dtypes, strict=True):
+                larger = np.empty((size, *new.shape[1:]), dtype=dtype)
+                larger[:start] = mine
+                room.arrays.append(larger)
+        longer, views, added = object.__new__(Columns), [], slice(start, end)
         for array, new in zip(room.arrays, rows, strict=True):
-            array[start:end] = new
-        longer = object.__new__(Columns)
-        longer._room = room
-        longer.arrays = tuple([array[:end] for array in room.arrays])
+            array[added] = new
+            views.append(array[:end])
+        longer._room, longer.arrays = room, tuple(views)
         room.free[end] = True
         return longer
 

@@ -8,6 +8,7 @@ rule, what arrived and what to do.
 from pickle import PicklingError
 
 __all__ = [
+    "BusyError",
     "DatasetUnavailableError",
     "DecisionsError",
     "FileFormatError",
@@ -30,6 +31,14 @@ class InvalidArgumentError(PolicySieveError, ValueError):
 
 class DecisionsError(PolicySieveError, ValueError):
     """A batch of decisions is not this learner's, or was settled before; nothing was changed."""
+
+
+class BusyError(PolicySieveError, RuntimeError):
+    """A call that changes a learner came within another of the same thread; nothing was changed.
+
+    A signal handler can do that. It may look at the learner; to change it, let it leave a note, and
+    call when the other call has returned.
+    """
 
 
 class PolicyFailureError(PolicySieveError, RuntimeError):

@@ -12,7 +12,6 @@ from policysieve.checks import as_rng, integer
 from policysieve.errors import InvalidArgumentError, UnknownValueError
 from policysieve.evidence import ValueIntervals
 from policysieve.exploration import Explorer, Recommendation
-from policysieve.policies import Policies
 from policysieve.problem import Problem
 from policysieve.progress import progress_bar
 from policysieve.reported import Reported
@@ -137,7 +136,8 @@ def run(
         Contexts asked for at once.
     checkpoints : int or increasing round numbers
         Where to ask for a recommendation on the way: that many, evenly spread on a log scale, or
-        at the given rounds. The end of the run is always one.
+        at the given rounds. It is asked for after the batch that gets there, because a batch that
+        was cut short would change the experiment. The end of the run is always one.
     progress : bool
         Show a progress bar if the output is a terminal.
     on_checkpoint : callable, optional
@@ -174,8 +174,6 @@ def run(
         while not learner.finished and learner.rounds - start < max_rounds:
             played = learner.rounds - start
             size = min(batch_size, max_rounds - played)
-            if stops:
-                size = min(size, stops[0] - played)
             if learner.ask_limit is not None:
                 size = max(1, min(size, learner.ask_limit))
             draw = world.draw(size, world_rng)
@@ -183,8 +181,8 @@ def run(
                 break
             _play(learner, draw)
             move(learner.rounds - start)
-            while stops and learner.rounds - start >= stops[0]:
-                stops.pop(0)
+            if stops and learner.rounds - start >= stops[0]:
+                stops = [stop for stop in stops if stop > learner.rounds - start]
                 look()
     look()
     return RunResult(
@@ -212,10 +210,10 @@ def _truth(
 ) -> tuple[npt.NDArray[np.float64] | None, float | None]:
     """Values of all policies, if they can be listed, and of the best one, where they are known."""
     try:
-        if isinstance(learner.policies, Policies):
-            values = world.values(learner.policies)
-            return values, float(values.max())
-        return None, world.best_value(learner.policies)
+        if learner.policies.n_policies is None:
+            return None, world.best_value(learner.policies)
+        values = world.values(learner.policies)
+        return values, float(values.max())
     except UnknownValueError:
         return None, None
 

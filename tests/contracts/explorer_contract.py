@@ -391,6 +391,29 @@ class ExplorerContract:
                     self.look(learner)
         assert self.snapshot(looked) == self.snapshot(alone)
 
+    def test_looking_eliminates_nothing(self):
+        """The same where policies are given up one after another, round by round."""
+        contexts, right = np.arange(24), np.arange(24) % 6
+        table = np.repeat(right[:, None], 8, axis=1)
+        for k in range(8):  # the last one is right at three contexts
+            table[: 3 * k, k] = (right[: 3 * k] + 1 + k % 4) % 6
+        problem = ps.Problem(n_actions=6, sparsity=1.0, epsilon=0.02, delta=0.1)
+        policies, rng = ps.PolicyTable(table, n_actions=6), np.random.default_rng(0)
+        looked, alone = (self.make(policies, problem, 0) for _ in range(2))
+        for _ in range(200):
+            x = rng.choice(contexts, int(rng.integers(1, 4)))
+            one, other = looked.ask(x), alone.ask(x)
+            np.testing.assert_array_equal(one.actions, other.actions)
+            np.testing.assert_array_equal(one.propensities, other.propensities)
+            for learner, batch in ((looked, one), (alone, other)):
+                learner.tell(batch, (batch.actions == x[:, None] % 6) * 1.0)
+            before = list(getattr(alone, "survivors", []))
+            self.look(looked)
+            assert list(getattr(looked, "survivors", [])) == before
+        if hasattr(alone, "survivors"):
+            assert len(alone.survivors) < 8
+        assert self.snapshot(looked) == self.snapshot(alone)
+
     # --- exploration ---------------------------------------------------------------------------
 
     def test_the_exploration_is_what_is_played(self, m, tmp_path):
@@ -465,6 +488,56 @@ class ExplorerContract:
         fold.learn(rounds[:0], fold.exploration)
         assert self.snapshot(fold) == before
 
+    def test_rounds_that_were_not_decided_so_are_not_learnt(self, m):
+        """Propensities are those of the exploration, answers those of the candidates there."""
+        learner, twin = self.learner(m), self.learner(m)
+        exploration, policies = learner.exploration, learner.policies
+        decisions = twin.ask(self.contexts(12))
+        before = self.snapshot(learner)
+        fields = {"contexts": decisions.contexts, "actions": decisions.actions}
+        fields |= {"propensities": decisions.propensities, "rewards": np.zeros((12, m))}
+        rounds = ps.Log(**fields)
+        wrong = decisions.propensities.copy()
+        wrong[7, -1] = min(1.0, 1.01 * wrong[7, -1])
+        fields["propensities"] = wrong
+        with pytest.raises(ps.InvalidArgumentError, match=r"propensities .* in row 7, where"):
+            learner.learn(ps.Log(**fields), exploration)
+        for answers in (policies.answers(decisions.contexts[:11]), policies.answers([0]), "yes"):
+            with pytest.raises(ps.InvalidArgumentError, match="each of the 12 rounds"):
+                learner.learn(rounds, exploration, answers)
+        assert self.snapshot(learner) == before
+        learner.learn(rounds, exploration, policies.answers(decisions.contexts))
+        assert learner.rounds == 12
+
+    def test_learning_that_fails_leaves_no_trace(self, monkeypatch):
+        """Not even of the kind of contexts."""
+        rules = [lambda x: np.zeros(len(x), int), lambda x: np.ones(len(x), int)]
+        learner = self.make(ps.FunctionPolicies(rules, n_actions=6), self.problem(), 0)
+        twin = self.make(ps.FunctionPolicies(rules, n_actions=6), self.problem(), 0)
+        decisions = twin.ask(np.ones((3, 2)))
+        rounds = ps.Log(
+            contexts=decisions.contexts,
+            actions=decisions.actions,
+            propensities=decisions.propensities,
+            rewards=np.zeros(3),
+        )
+
+        def fail(*_arguments):
+            raise BrokenError
+
+        with monkeypatch.context() as patch:
+            patch.setattr(type(learner), "_learn", fail)
+            with pytest.raises(BrokenError):
+                learner.learn(rounds, learner.exploration)
+        assert len(learner.ask([1.0, 2.0, 3.0])) == 3
+        with pytest.raises(ps.InvalidArgumentError, match="like those of earlier rounds"):
+            learner.learn(rounds, learner.exploration)
+        with pytest.raises(ps.InvalidArgumentError, match="like those of earlier rounds"):
+            learner.ask(np.ones((1, 1)))
+        for bad in ([1.0], [[1.0]], [["a", "b"]]):
+            with pytest.raises(ps.InvalidArgumentError, match="like those of earlier rounds"):
+                twin.ask(bad)
+
     # --- open decisions ------------------------------------------------------------------------
 
     def test_open_decisions_can_be_listed_and_settled(self):
@@ -485,8 +558,11 @@ class ExplorerContract:
         assert (learner.log.rewards == 0).all()
         with pytest.raises(ps.DecisionsError, match="told or given up before"):
             learner.tell(late, np.zeros(2))
-        with pytest.raises(ps.InvalidArgumentError, match="older_than"):
-            learner.expire(older_than="2 hours")
+        waiting = learner.ask(self.contexts(2))
+        for bad in ("2 hours", None, -1, float("nan")):
+            with pytest.raises(ps.InvalidArgumentError, match="older_than"):
+                learner.expire(older_than=bad)
+        assert learner.pending == len(waiting)
 
     # --- life ----------------------------------------------------------------------------------
 

@@ -1,5 +1,6 @@
 """What both classifiers share: ask for labels, tell which were right, and how good they are."""
 
+import os
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
@@ -21,7 +22,7 @@ from policysieve.classify.model import Array, Block, LabelModel, check_features
 from policysieve.errors import DecisionsError, InvalidArgumentError
 from policysieve.evidence import Accuracy
 from policysieve.exploration import Decisions
-from policysieve.exploration.asking import Asking
+from policysieve.exploration.asking import Asking, busy, changing, living
 from policysieve.exploration.ledger import Part
 from policysieve.log import Log
 
@@ -29,7 +30,9 @@ __all__ = ["LabelLearner"]
 
 _GROWTH = 1.05  # of the rounds between two fits
 _STREAM = 4  # of random numbers
-_STARTING = threading.RLock()  # no classifier has a lock of its own before its first rows
+_STARTING: Any = threading.RLock()  # no classifier has a lock of its own before its first rows
+if hasattr(os, "register_at_fork"):  # a child need not wait for a thread that only its parent has
+    os.register_at_fork(after_in_child=_STARTING._at_fork_reinit)
 
 
 class LabelLearner(Asking, BaseEstimator):
@@ -62,21 +65,13 @@ class LabelLearner(Asking, BaseEstimator):
         InvalidArgumentError
             If X is not like earlier rows; nothing is changed.
         """
-        with _STARTING:
-            if not self.__sklearn_is_fitted__():
-                with self._anew() as then:
+        if not self.__sklearn_is_fitted__():
+            with self._anew() as then:
+                if not self.__sklearn_is_fitted__():  # no other thread was quicker
                     then._start(then._given_classes(), then._rows(X, reset=True))
         rows = self._rows(X)
         smallest = number("mixing", self.mixing, above=0, below=1, closed=True)
-        with self._lock:
-            self._catch_up()
-            before, issued = self._rng.bit_generator.state, self._ledger.issued
-            try:
-                return self._decide(rows, smallest)
-            except BaseException:
-                if self._ledger.issued == issued:
-                    self._rng.bit_generator.state = before
-                raise
+        return self._labelled_decisions(self._decide(rows, smallest))
 
     def tell(self, decisions: LabelDecisions, rewards: Any) -> None:
         """Report which of the labels shown were right.
@@ -96,9 +91,7 @@ class LabelLearner(Asking, BaseEstimator):
         """
         self._check_decisions(decisions)
         checked = as_rewards(rewards, len(decisions), self._size, None)
-        with self._lock:
-            self._catch_up()
-            self._settle(self._ledger.check(decisions.decisions), checked)
+        self._tell_checked(decisions.decisions, checked)
 
     def discard(self, decisions: LabelDecisions) -> None:
         """Give up on answers that will never come.
@@ -106,9 +99,7 @@ class LabelLearner(Asking, BaseEstimator):
         Only for reasons that have nothing to do with whether they were right.
         """
         self._check_decisions(decisions)
-        with self._lock:
-            self._catch_up()
-            self._settle(self._ledger.check(decisions.decisions), None)
+        self._tell_checked(decisions.decisions, None)
 
     def open_decisions(self, *, older_than: Any = None) -> LabelDecisions:
         """Labels that wait for their answers, in order; ``.ages`` says for how long.
@@ -119,7 +110,8 @@ class LabelLearner(Asking, BaseEstimator):
             Only those that have waited for at least so long.
         """
         self._check_started()
-        return self._labelled_decisions(self._open(older_than))
+        waiting = self._open() if older_than is None else self._waiting_for(older_than)
+        return self._labelled_decisions(waiting)
 
     def expire(self, *, older_than: Any) -> LabelDecisions:
         """Settle labels that have waited too long as wrong, and return them.
@@ -130,11 +122,7 @@ class LabelLearner(Asking, BaseEstimator):
             How long a label may wait; 0 settles all.
         """
         self._check_started()
-        with self._lock:
-            self._catch_up()
-            late = self._open(older_than)
-            self._settle(self._ledger.check(late), np.zeros(late.actions.shape))
-        return self._labelled_decisions(late)
+        return self._labelled_decisions(self._expire(older_than))
 
     def accuracy(
         self, model: Any = None, *, since: int | None = None, delta: float = 0.05
@@ -166,7 +154,7 @@ class LabelLearner(Asking, BaseEstimator):
                 f"model must be a fitted classifier, an object with predict, got {model!r}"
             )
         say = None if model is None else partial(self._said_by, model)
-        return self._snapshot()._answers.accuracy(say, since=since, delta=delta)
+        return self._answers.accuracy(say, since=since, delta=delta)
 
     @property
     def log(self) -> Log:
@@ -175,7 +163,7 @@ class LabelLearner(Asking, BaseEstimator):
         Contexts are feature rows, or the numbers of the rounds where features are sparse.
         """
         self._check_started()
-        answers = self._snapshot()._answers
+        answers = self._answers
         if not answers.rounds:
             return Log.empty(contexts=np.empty(0, np.int64), slate_size=self._size)
         rows, log, _ = answers.together()
@@ -185,7 +173,7 @@ class LabelLearner(Asking, BaseEstimator):
     @property
     def rounds(self) -> int:
         """How many rounds were learnt from."""
-        return self._snapshot()._answers.rounds if self.__sklearn_is_fitted__() else 0
+        return self._answers.rounds if self.__sklearn_is_fitted__() else 0
 
     @property
     def pending(self) -> int:
@@ -234,21 +222,26 @@ class LabelLearner(Asking, BaseEstimator):
             )
         self._check_started()
 
-    def _decide(self, rows: Any, smallest: float) -> LabelDecisions:
+    @changing
+    def _decide(self, rows: Any, smallest: float) -> Decisions:
         """Draw labels and write them down."""
-        z, spread, size = self._model.logits(rows), self._model.spreads(rows), self._size
-        q = inclusion(
-            z, spread, self._counts, self._likelihood, size=size, smallest=smallest, rng=self._rng
-        )
-        actions = draw_labels(q, size, self._rng)
-        first = self._ledger.issued
-        issued = self._ledger.issue(
-            np.arange(first, first + len(actions)),
-            actions,
-            np.take_along_axis(q, actions.astype(np.intp), axis=1),
-            kept=Rows(rows.copy(), best_labels(z, size)),
-        )
-        return self._labelled_decisions(issued)
+        rng, size = self._generator(), self._size
+        try:
+            z, spread = self._model.logits(rows), self._model.spreads(rows)
+            q = inclusion(
+                z, spread, self._counts, self._likelihood, size=size, smallest=smallest, rng=rng
+            )
+            actions = draw_labels(q, size, rng)
+            first = self._ledger.issued
+            return self._ledger.issue(
+                np.arange(first, first + len(actions)),
+                actions,
+                np.take_along_axis(q, actions.astype(np.intp), axis=1),
+                kept=Rows(rows.copy(), best_labels(z, size)),
+            )
+        except BaseException:
+            self._rewind()  # the next ask does if this is interrupted, too
+            raise
 
     def _labelled_decisions(self, issued: Decisions) -> LabelDecisions:
         labels, propensities = self.classes_[issued.actions], issued.propensities
@@ -278,11 +271,14 @@ class LabelLearner(Asking, BaseEstimator):
     @contextmanager
     def _anew(self) -> Iterator[Self]:
         """A copy to begin anew with, which takes this one's place if nothing fails."""
-        with _STARTING, self.__dict__.get("_lock") or nullcontext():
+        if _STARTING._is_owned() or (self._lock is not None and self._lock._is_owned()):
+            raise busy(self)
+        with _STARTING, self._lock or nullcontext():
             then = object.__new__(type(self))
             then.__dict__.update(self.__dict__)
             yield then
             self.__dict__.update(then.__dict__)
+            living.add(self)
 
     def _rows(self, X: Any, *, reset: bool = False) -> Any:
         """Checked feature rows, an array or a CSR matrix of floats."""

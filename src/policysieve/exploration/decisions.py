@@ -43,6 +43,10 @@ class Decisions:
     asked: npt.NDArray[np.float64]
     issuer: str
 
+    def __post_init__(self) -> None:
+        for array in (self.contexts, self.actions, self.propensities, self.numbers, self.asked):
+            array.setflags(write=False)
+
     @classmethod
     def of(
         cls,
@@ -55,14 +59,10 @@ class Decisions:
         issuer: str = "",
     ) -> Self:
         """A whole batch, its rounds numbered from `first`, asked for now."""
-        n = len(actions)
-        when = time() if asked is None else asked
-        numbers, times = np.arange(first, first + n), np.full(n, when)
+        times = np.empty(len(actions))
+        times.fill(time() if asked is None else asked)
+        numbers = np.arange(first, first + len(actions))
         return cls(contexts, actions, propensities, numbers, times, issuer)
-
-    def __post_init__(self) -> None:
-        for array in (self.contexts, self.actions, self.propensities, self.numbers, self.asked):
-            array.flags.writeable = False
 
     def __len__(self) -> int:
         return len(self.actions)

@@ -11,17 +11,19 @@ from policysieve.errors import InvalidArgumentError
 from policysieve.evidence import Events, ValueIntervals, rewarded_events
 from policysieve.evidence.events import check_log_fits
 from policysieve.evidence.record import check_floor
-from policysieve.exploration.asking import Asking
+from policysieve.exploration.asking import Asking, alone, changing, living
 from policysieve.exploration.decisions import Decisions, Recommendation
 from policysieve.exploration.designs.base import Exploration
 from policysieve.exploration.ledger import Part
 from policysieve.log import Log
-from policysieve.policies import Answers, AnyPolicies, Policies
+from policysieve.policies import Answers, AnyPolicies
 from policysieve.problem import Problem
 
 __all__ = ["Explorer"]
 
 _STREAM = 1  # of random numbers: learners draw others than the world they are in
+_CLOSE = 1e-6  # relative: rounding allowed between propensities and those of their exploration
+_ENTRIES = 1 << 22  # propensities worked out at once
 _SURE = 6.0  # standard errors by which data must contradict a declaration
 
 
@@ -34,10 +36,13 @@ class Explorer(Asking):
     Candidates are called in `ask`, once for each context, and never again.
 
     Asking questions changes nothing: `recommend`, `intervals`, `log` and the rest only look. All
-    methods may be called from many threads. An interrupt leaves all or nothing of a call.
+    methods may be called from many threads. An interrupt leaves all or nothing of a call. A signal
+    handler may look; what changes the learner raises `BusyError` within another call. In a forked
+    process a learner is a copy, which draws other random numbers.
 
     A new learner publishes an `exploration`, and implements `_learn`, which binds attributes anew
-    and changes no object in place, `_finished`, `_wanted`, `_intervals` and `_recommend`.
+    and changes no object in place, `_wanted`, `_intervals` and `_recommend`; and `_finished` if it
+    can be so while rounds are wanted.
 
     Parameters
     ----------
@@ -71,8 +76,8 @@ class Explorer(Asking):
         self._rounds = 0
         self._log: Log | None = None
         self._mass = (0.0, 0.0)  # sums over rounds of the importance-weighted rewards, and squares
-        self._kind: tuple[tuple[int, ...], str] | None = None  # of contexts
         self._open_ledger()
+        living.add(self)
 
     def ask(self, contexts: Any) -> Decisions:
         """Decide what to show at one context or many, and with which propensities.
@@ -83,35 +88,39 @@ class Explorer(Asking):
             If the contexts are not of the kind the policies take; nothing is changed.
         PolicyFailureError
             If a policy cannot answer; nothing is changed.
+        BusyError
+            Within another call of the same thread, as in a signal handler; nothing is changed.
         """
         x = self.policies.check_contexts(contexts)
-        self._check_kind(x)
         if not len(x) and self.pending and self.ask_limit == 0:
             raise InvalidArgumentError(
                 f"there is nothing left to ask for: {self.pending:,} decisions wait to be told, or "
                 "to be settled with expire or discard"
             )
-        answers = self.policies.answers_at(x)  # outside the lock: candidates may be slow
-        with self._lock:
-            self._catch_up()
-            exploration, issued = self.exploration, self._ledger.issued
-            before = self._rng.bit_generator.state
-            try:
-                uniforms = self._rng.random((len(x), exploration.draws_per_round))
-                actions, propensities = exploration.choose(answers, uniforms)
-                self._kind = self._check_kind(x)
-                return self._ledger.issue(
-                    x,
-                    actions,
-                    propensities,
-                    exploration=exploration,
-                    kept=None if self.policies.looked_up else answers,
-                )
-            except BaseException:
-                if self._ledger.issued == issued:
-                    self._rng.bit_generator.state = before
-                raise
+        known = self._check_kind(x)
+        return self._decide(x, self.policies.answers_at(x), known)  # candidates may be slow
 
+    @changing
+    def _decide(self, x: npt.NDArray[Any], answers: Answers, known: bool) -> Decisions:
+        """Draw and write down what to show; `known` if the kind of contexts was compared."""
+        if not known:
+            self._check_kind(x)  # another thread may have been quicker
+        exploration, rng = self.exploration, self._generator()
+        try:
+            uniforms = rng.random((len(x), exploration.draws_per_round))
+            actions, propensities = exploration._choose(answers, uniforms)
+            return self._ledger.issue(
+                x,
+                actions,
+                propensities,
+                exploration=exploration,
+                kept=None if self.policies.looked_up else answers,
+            )
+        except BaseException:
+            self._rewind()  # the next ask does if this is interrupted, too
+            raise
+
+    @changing
     def tell(self, decisions: Decisions, rewards: Any) -> None:
         """Report the rewards of what was shown.
 
@@ -124,17 +133,13 @@ class Explorer(Asking):
 
         Raises
         ------
-        DecisionsError, InvalidArgumentError, PolicyFailureError
+        DecisionsError, InvalidArgumentError, PolicyFailureError, BusyError
             The learner is then as it was before.
         """
-        with self._lock:
-            self._catch_up()
-            places = self._ledger.check(decisions)
-            checked = as_rewards(
-                rewards, len(decisions), self.problem.slate_size, self.problem.sparsity
-            )
-            self._check_told(checked)
-            self._settle(places, checked)
+        places, problem = self._ledger.check(decisions, self._frontier), self.problem
+        checked = as_rewards(rewards, len(places), problem.slate_size, problem.sparsity)
+        self._check_told(checked)
+        self._settle(places, checked)
 
     def discard(self, decisions: Decisions) -> None:
         """Give up on rounds whose rewards will never be known.
@@ -142,9 +147,7 @@ class Explorer(Asking):
         Only for reasons that have nothing to do with the rewards (a crash, a rejected replay);
         otherwise estimates are biased. For answers that are late there is `expire`.
         """
-        with self._lock:
-            self._catch_up()
-            self._settle(self._ledger.check(decisions), None)
+        self._tell_checked(decisions, None)
 
     def open_decisions(self, *, older_than: Any = None) -> Decisions:
         """Decisions that wait for their rewards, in order; ``.ages`` says for how long.
@@ -154,7 +157,7 @@ class Explorer(Asking):
         older_than : seconds or timedelta, optional
             Only those that have waited for at least so long.
         """
-        return self._open(older_than)
+        return self._open() if older_than is None else self._waiting_for(older_than)
 
     def expire(self, *, older_than: Any) -> Decisions:
         """Settle decisions that have waited too long with reward 0, and return them.
@@ -167,11 +170,7 @@ class Explorer(Asking):
         older_than : seconds or timedelta
             How long a decision may wait; 0 settles all.
         """
-        with self._lock:
-            self._catch_up()
-            late = self._open(older_than)
-            self._settle(self._ledger.check(late), np.zeros(late.actions.shape))
-            return late
+        return self._expire(older_than)
 
     def learn(self, rounds: Log, exploration: Exploration, answers: Answers | None = None) -> None:
         """Take in settled rounds that were decided elsewhere, all or nothing.
@@ -202,11 +201,23 @@ class Explorer(Asking):
         q = self.problem
         self._check_told(as_rewards(rounds.rewards, len(rounds), q.slate_size, q.sparsity))
         x = self.policies.check_contexts(rounds.contexts)
-        answers = self.policies.answers_at(x) if answers is None else answers
-        with self._lock:
-            self._catch_up()
-            self._kind = self._check_kind(x)
-            self._take([Part(rounds, exploration, answers)] if len(x) else [], self._learnt)
+        self._check_kind(x)
+        if answers is None:
+            answers = self.policies.answers_at(x)
+        elif not isinstance(answers, Answers) or len(answers) != len(x):
+            what = f"{len(answers)}" if isinstance(answers, Answers) else type(answers).__name__
+            raise InvalidArgumentError(
+                f"answers must be what the candidates said at each of the {len(x)} rounds, as "
+                f"policies.answers(contexts) gives them, got {what}"
+            )
+        _check_decided_by(exploration, rounds, answers)
+        self._learn_alone(Part(rounds, exploration, answers))
+
+    @changing
+    def _learn_alone(self, part: Part) -> None:
+        self._check_kind(part.rounds.contexts)
+        if len(part.rounds):
+            self._take([part], self._frontier)
 
     @property
     def log(self) -> Log:
@@ -219,7 +230,7 @@ class Explorer(Asking):
     @property
     def rounds(self) -> int:
         """How many rounds were learnt from."""
-        return self._snapshot()._rounds
+        return self._rounds
 
     @property
     def pending(self) -> int:
@@ -233,12 +244,11 @@ class Explorer(Asking):
         )
 
     @property
+    @alone
     def ask_limit(self) -> Any:
         """Largest batch worth asking for now; None if any is."""
-        with self._lock:
-            self._catch_up()
-            wanted = self._wanted
-            return None if wanted is None else max(0, wanted - self._ledger.waiting(self._learnt))
+        wanted = self._wanted
+        return None if wanted is None else max(0, wanted - self._ledger.waiting(self._frontier))
 
     @property
     def finished(self) -> bool:
@@ -258,8 +268,8 @@ class Explorer(Asking):
         """Take in newly settled rounds that were decided by one exploration."""
 
     @property
-    @abstractmethod
-    def _finished(self) -> bool: ...
+    def _finished(self) -> bool:
+        return self._wanted == 0
 
     @property
     @abstractmethod
@@ -298,22 +308,22 @@ class Explorer(Asking):
     def _events(self, rounds: Log, answers: Answers) -> Events:
         return rewarded_events(rounds, self.policies, answers)
 
-    def _check_kind(self, contexts: npt.NDArray[Any]) -> tuple[tuple[int, ...], str] | None:
-        """Shape and kind of a context, or raise if earlier ones differ; nothing is known of none.
-
-        Of numbers only those beyond int64 are a kind of their own: they and others together would
-        be rounded.
-        """
-        if not len(contexts):
-            return self._kind
-        names = {"object": "strings", "uint64": "whole numbers beyond int64"}
-        kind = (contexts.shape[1:], names.get(str(contexts.dtype), "numbers"))
-        if self._kind is not None and kind != self._kind:
+    def _check_kind(self, contexts: npt.NDArray[Any]) -> bool:
+        """Raise if contexts are not like earlier ones; False if there are none to compare."""
+        earlier = self._ledger.contexts
+        if earlier is None and self._log is not None:
+            earlier = self._log.contexts
+        if earlier is None or not len(contexts):
+            return False
+        if contexts.dtype == earlier.dtype and contexts.shape[1:] == earlier.shape[1:]:
+            return True
+        shape, kind = _kind(earlier)
+        if _kind(contexts) != (shape, kind):
             raise InvalidArgumentError(
-                f"contexts must be like those of earlier rounds, of shape (n, *{self._kind[0]}), "
-                f"{self._kind[1]}, got shape {contexts.shape} of {contexts.dtype}"
+                f"contexts must be like those of earlier rounds, of shape (n, *{shape}), "
+                f"{kind}, got shape {contexts.shape} of {contexts.dtype}"
             )
-        return kind
+        return True
 
     def _contradiction(self) -> str | None:
         """What to say if rewards per context clearly exceed the declared sparsity, else None.
@@ -341,7 +351,7 @@ class Explorer(Asking):
                 f"policies must be a policy class, got {type(policies).__name__}; for fitted "
                 "models: EstimatorPolicies(models, n_actions=...)"
             )
-        if not cls.takes_implicit and not isinstance(policies, Policies):
+        if not cls.takes_implicit and policies.n_policies is None:
             raise InvalidArgumentError(
                 f"policies must be numbered for {cls.__name__}, got "
                 f"{type(policies).__name__}, which cannot be listed; LowVarianceExploration, "
@@ -357,4 +367,32 @@ class Explorer(Asking):
             raise InvalidArgumentError(
                 f"{cls.__name__} shows one action at a time, got slate_size={problem.slate_size}; "
                 "LowVarianceExploration and Sieve show slates"
+            )
+
+
+def _kind(contexts: npt.NDArray[Any]) -> tuple[tuple[int, ...], str]:
+    """Shape and kind of a context.
+
+    Of numbers only those beyond int64 are a kind of their own: they and others together would be
+    rounded.
+    """
+    names = {"object": "strings", "uint64": "whole numbers beyond int64"}
+    return contexts.shape[1:], names.get(str(contexts.dtype), "numbers")
+
+
+def _check_decided_by(exploration: Exploration, rounds: Log, answers: Answers) -> None:
+    """Raise unless an exploration shows what was shown with the propensities that are given."""
+    block = max(1, _ENTRIES // exploration.problem.n_actions)
+    for start in range(0, len(rounds), block):
+        part = rounds[start : start + block]
+        every = exploration.propensities(answers.take(slice(start, start + block)))
+        true = np.take_along_axis(every, part.actions.astype(np.intp), axis=1)
+        wrong = ~(np.abs(part.propensities - true) <= _CLOSE * true)
+        if wrong.any():
+            row, slot = np.argwhere(wrong)[0]
+            raise InvalidArgumentError(
+                f"propensities must be those of the exploration, got "
+                f"{part.propensities[row, slot]:g} in row {start + row}, where it shows action "
+                f"{part.actions[row, slot]} with {true[row, slot]:g}; learn from rounds with the "
+                "exploration that they were decided by"
             )

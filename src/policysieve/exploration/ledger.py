@@ -13,9 +13,10 @@ from policysieve.errors import DecisionsError
 from policysieve.exploration.decisions import Decisions
 from policysieve.log import Log
 
-__all__ = ["Ledger", "Part"]
+__all__ = ["Frontier", "Ledger", "Part"]
 
 Array = npt.NDArray[np.float64]
+Places = npt.NDArray[np.int64]
 
 _PENDING, _TOLD, _DISCARDED = 0, 1, 2
 _CONTEXTS, _ACTIONS, _PROPENSITIES, _REWARDS, _STATES, _ASKED = range(6)
@@ -39,6 +40,22 @@ class Part(NamedTuple):
     kept: Any
 
 
+class Frontier(NamedTuple):
+    """How far the rounds of a ledger were learnt from.
+
+    Attributes
+    ----------
+    learnt : int
+        The first rounds, which are all settled: told ones were learnt from.
+    told, discarded : int
+        Rounds behind them that are settled already, and wait for earlier ones.
+    """
+
+    learnt: int = 0
+    told: int = 0
+    discarded: int = 0
+
+
 class Ledger:
     """Rounds wait here until every earlier round is settled.
 
@@ -48,32 +65,31 @@ class Ledger:
     exploration that they were decided by, and what its owner wants to remember: something with
     ``take(rows)`` and ``plus(other)``, such as `Answers`.
 
-    How far its rounds were learnt from is known to the learner alone, which says so in `ready`.
-    Then an interrupt between two steps leaves either all or nothing: a round is told when its
-    state says so, and that is one step. Settling costs the same however many rounds are open.
+    The frontier belongs to the learner, which binds a new one together with what it has learnt, in
+    one step. Before that step nothing is settled: what `settle` has written down counts only once
+    the frontier that it was given is no longer the learner's, and is taken back by the next `check`
+    if that never happens. So a failure or an interrupt anywhere leaves all or nothing, and needs no
+    handler that could be interrupted itself. Settling costs the same however many rounds are open.
+
+    Attributes
+    ----------
+    issued : int
+        Rounds that were ever issued.
     """
 
     def __init__(self) -> None:
+        self.issued = 0
         self._issuers = [(uuid.uuid4().hex, 0)]  # marks, and the first round under each
         self._first = 0  # number of the first round that is still here
         self._columns: Columns | None = None
         self._starts: list[int] = []  # first round of each batch,
         self._batches: list[tuple[Any, Any]] = []  # its exploration, and what was kept with it
-        self._tally: tuple[int, int, int] | None = (0, 0, 0)  # from a round on: open, discarded
+        self._settling: tuple[Places, Frontier] | None = None  # the last rounds, and where it began
 
     @property
-    def issued(self) -> int:
-        """Rounds that were ever issued."""
-        return self._first + (0 if self._columns is None else len(self._columns))
-
-    @property
-    def _states(self) -> npt.NDArray[np.uint8]:
-        return self._arrays[_STATES]
-
-    @property
-    def _arrays(self) -> tuple[npt.NDArray[Any], ...]:
-        assert self._columns is not None
-        return self._columns.arrays
+    def contexts(self) -> npt.NDArray[Any] | None:
+        """Contexts of the rounds that are still here; None before the first."""
+        return None if self._columns is None else self._columns.arrays[_CONTEXTS]
 
     def issue(
         self,
@@ -85,18 +101,9 @@ class Ledger:
         kept: Any = None,
     ) -> Decisions:
         """Write down new rounds and hand them out."""
-        first = self.issued
+        n, first, columns = len(actions), self.issued, self._columns
         decisions = Decisions.of(
             contexts.copy(), actions, propensities, first=first, issuer=self._issuers[-1][0]
-        )
-        n = len(decisions)
-        new: tuple[npt.NDArray[Any], ...] = (
-            decisions.contexts,
-            actions,
-            propensities,
-            np.zeros(actions.shape),
-            np.full(n, _PENDING, dtype=np.uint8),
-            decisions.asked,
         )
         if not n:
             return decisions
@@ -111,95 +118,101 @@ class Ledger:
             before, size = last[1], first - self._starts[-1]
             before = before if len(before) == size else before.take(slice(size))  # interrupted
             self._batches[-1] = (exploration, before.plus(kept))
-        if self._columns is None:
-            columns = Columns(*(np.array(rows) for rows in new))
-        else:
-            columns = self._columns.plus(*new)
-        tally, self._tally = self._tally, None
-        self._columns = columns
-        if tally is not None:
-            self._tally = (tally[0], tally[1] + n, tally[2])
+        rewards, states = np.zeros(actions.shape), np.zeros(n, dtype=np.uint8)
+        new = (decisions.contexts, actions, propensities, rewards, states, decisions.asked)
+        if columns is None:
+            columns = Columns(*(rows[:0] for rows in new))
+        self.__dict__.update(_columns=columns.plus(*new), issued=first + n)
         return decisions
 
-    def check(self, decisions: Any) -> npt.NDArray[np.int64]:
+    def check(self, decisions: Any, frontier: Frontier) -> Places:
         """Where these open rounds stand here, or raise."""
         if not isinstance(decisions, Decisions):
             raise DecisionsError(
                 f"decisions must be a batch returned by ask, got {type(decisions).__name__}"
             )
-        if not len(decisions):
-            return np.empty(0, dtype=np.int64)
         numbers = decisions.numbers
+        if not len(numbers):
+            return np.empty(0, dtype=np.int64)
+        if decisions.issuer == self._issuers[-1][0]:
+            end = self.issued
+        else:
+            end = self._end_of_issuer(decisions.issuer)
         ordered = numbers if len(numbers) == 1 else np.sort(numbers)
-        low, high = int(ordered[0]), int(ordered[-1])
-        marks = [mark for mark, _ in self._issuers]
-        if decisions.issuer not in marks:
-            raise DecisionsError(
-                "decisions were not issued by this learner; tell them to the learner whose ask "
-                "returned them"
-            )
-        place = marks.index(decisions.issuer) + 1
-        end = self._issuers[place][1] if place < len(marks) else self.issued
-        if high >= end:
+        if ordered[-1] >= end:
             raise DecisionsError(
                 "decisions were not issued by this learner but by a copy of it, or after the copy "
                 "was taken; tell them to the learner whose ask returned them"
             )
-        if (ordered[1:] == ordered[:-1]).any():
+        if len(numbers) > 1 and (ordered[1:] == ordered[:-1]).any():
             raise DecisionsError("decisions name a round twice")
-        places = numbers - self._first
-        settled = places < 0 if low < self._first else self._states[places] != _PENDING
-        if settled.any():
+        assert self._columns is not None
+        states, places = self._columns.arrays[_STATES], numbers - self._first
+        unfinished = self._settled_in_vain(frontier)
+        if unfinished is not None:
+            states[unfinished] = _PENDING
+        settled = places < 0 if ordered[0] < self._first else states[places] != _PENDING
+        if np.count_nonzero(settled):
             raise DecisionsError(
                 f"decisions were told or given up before, for instance round {numbers[settled][0]}"
             )
         return places
 
-    def settle(self, places: npt.NDArray[np.int64], rewards: Array | None) -> None:
-        """Enter the rewards of open rounds, or None if they will never be known."""
-        if rewards is not None:
-            self._arrays[_REWARDS][places] = rewards
-        self._mark(places, _DISCARDED if rewards is None else _TOLD)
+    def settle(
+        self, places: Places, rewards: Array | None, frontier: Frontier
+    ) -> tuple[list[Part], Frontier]:
+        """Enter the rewards of open rounds, or None if they will never be known.
 
-    def reopen(self, places: npt.NDArray[np.int64]) -> None:
-        """Let rounds wait again that were settled just now."""
-        self._mark(places, _PENDING)
+        Parameters
+        ----------
+        places : integer array
+            From `check`, at least one.
+        rewards : array or None
+        frontier : Frontier
+            Where the learner is.
 
-    def ready(self, learnt: int) -> tuple[list[Part], int] | None:
-        """Settled rounds behind the first `learnt` ones, and how many are settled in a row then.
-
-        Discarded rounds are left out. None if the next round is open.
+        Returns
+        -------
+        parts : list of Part
+            What can be learnt from then; discarded rounds are left out.
+        frontier : Frontier
+            Where the learner is when it has: with that, and not before, the rounds are settled.
         """
-        columns = self._columns
-        if columns is None or learnt - self._first >= len(columns.arrays[_STATES]):
-            return None
-        if columns.arrays[_STATES][learnt - self._first] == _PENDING:
-            return None
+        assert self._columns is not None
+        arrays, n = self._columns.arrays, len(places)
+        self._settling = (places, frontier)
+        learnt, told, discarded = frontier
+        if rewards is None:
+            arrays[_STATES][places] = _DISCARDED
+            discarded += n
+        else:
+            arrays[_REWARDS][places] = rewards
+            arrays[_STATES][places] = _TOLD
+            told += n
         start = learnt - self._first
         end = self._end_of_settled(start)
-        groups: list[list[Part]] = []
-        for i in range(self._batch_at(learnt), len(self._starts)):
-            behind = self._starts[i + 1] if i + 1 < len(self._starts) else self.issued
-            low, high = max(start, self._starts[i] - self._first), min(end, behind - self._first)
-            if low >= high:
-                break
-            part = self._part(i, low, high)
-            if groups and groups[-1][-1].exploration is part.exploration:
-                groups[-1].append(part)
-            else:
-                groups.append([part])
-        parts = [_joined(group) for group in groups]
-        return [part for part in parts if len(part.rounds)], self._first + end
+        if start == end:
+            return [], Frontier(learnt, told, discarded)
+        parts = self._parts(start, end, complete=not discarded)
+        passed = 0
+        for part in parts:
+            passed += len(part.rounds)
+        told, discarded = told - passed, discarded - (end - start - passed)
+        return parts, Frontier(self._first + end, told, discarded)
 
     def forget(self, learnt: int) -> None:
         """Let go of what was kept with the first `learnt` rounds; of many, altogether."""
-        done, gone = self._batch_at(learnt), learnt - self._first
+        gone = learnt - self._first
+        if gone < _FEW or self._columns is None:
+            return
+        arrays = self._columns.arrays
+        done = max(0, bisect_right(self._starts, learnt) - 1)  # batches, but for the last
         if done > _FEW and 2 * done > len(self._starts):
             self.__dict__.update(_starts=self._starts[done:], _batches=self._batches[done:])
-        if gone < _FEW or 2 * gone < len(self._states):
+            done = 0
+        if 2 * gone < len(arrays[_STATES]):
             return
-        self._count(learnt)
-        rest = Columns(*(array[gone:].copy() for array in self._arrays))
+        rest = Columns(*(array[gone:].copy() for array in arrays))
         starts, batches = self._starts[done:], self._batches[done:]
         exploration, kept = batches[0]
         if kept is not None and starts[0] < learnt:
@@ -207,96 +220,111 @@ class Ledger:
         starts[0], batches[0] = max(starts[0], learnt), (exploration, kept)
         self.__dict__.update(_columns=rest, _first=learnt, _starts=starts, _batches=batches)
 
-    def open(self) -> Decisions:
+    def open(self, frontier: Frontier) -> Decisions:
         """The open rounds, in the order of their decisions."""
         if self._columns is None:
             nothing = np.empty(0, dtype=np.int32)
             return Decisions.of(nothing, nothing[:, None], np.empty((0, 1)))
-        values = self._arrays
-        places = np.flatnonzero(values[_STATES] == _PENDING)
+        arrays = self._columns.arrays
+        is_open = arrays[_STATES] == _PENDING
+        unfinished = self._settled_in_vain(frontier)
+        if unfinished is not None:
+            is_open[unfinished] = True
+        places = np.flatnonzero(is_open)
         return Decisions(
-            contexts=values[_CONTEXTS][places],
-            actions=values[_ACTIONS][places],
-            propensities=values[_PROPENSITIES][places],
+            contexts=arrays[_CONTEXTS][places],
+            actions=arrays[_ACTIONS][places],
+            propensities=arrays[_PROPENSITIES][places],
             numbers=self._first + places,
-            asked=values[_ASKED][places],
+            asked=arrays[_ASKED][places],
             issuer=self._issuers[-1][0],
         )
 
-    def pending(self, learnt: int) -> int:
+    def pending(self, frontier: Frontier) -> int:
         """How many rounds are open."""
-        return self._count(learnt)[0]
+        return self.issued - sum(frontier)
 
-    def waiting(self, learnt: int) -> int:
-        """How many rounds may still be learnt from, behind the first `learnt` ones."""
-        return self.issued - learnt - self._count(learnt)[1]
+    def waiting(self, frontier: Frontier) -> int:
+        """How many rounds may still be learnt from."""
+        return self.issued - frontier.learnt - frontier.discarded
 
-    def _batch_at(self, number: int) -> int:
-        """Place of the batch of a round; the last one if it is still to be issued."""
-        return max(0, bisect_right(self._starts, number) - 1)
+    def as_of(self, frontier: Frontier) -> "Ledger":
+        """The same rounds in memory of their own, without what was settled in vain."""
+        twin = object.__new__(Ledger)
+        twin.__dict__.update(self.__getstate__())
+        unfinished = self._settled_in_vain(frontier)
+        if unfinished is not None and twin._columns is not None:
+            twin._columns.arrays[_STATES][unfinished] = _PENDING
+        return twin
 
-    def _part(self, batch: int, low: int, high: int) -> Part:
+    def part_ways(self) -> None:
+        """Become a copy: what the original issues from now on is not this one's."""
+        self._issuers = [*self._issuers, (uuid.uuid4().hex, self.issued)]
+
+    def _settled_in_vain(self, frontier: Frontier) -> Places | None:
+        """Rounds that are marked as settled but were not, because the learner is where it was."""
+        if self._settling is None or self._settling[1] is not frontier:
+            return None
+        return self._settling[0]
+
+    def _end_of_issuer(self, mark: str) -> int:
+        """Number of the first round that was no longer issued under a mark, or raise."""
+        marks = [known for known, _ in self._issuers]
+        if mark not in marks:
+            raise DecisionsError(
+                "decisions were not issued by this learner; tell them to the learner whose ask "
+                "returned them"
+            )
+        return self._issuers[marks.index(mark) + 1][1]
+
+    def _parts(self, start: int, end: int, *, complete: bool) -> list[Part]:
+        """Settled rounds, in one part for each exploration; `complete` if all of them were told."""
+        groups: list[list[Part]] = []
+        batch, low = bisect_right(self._starts, self._first + start) - 1, start
+        while low < end:
+            later = self._starts[batch + 1 : batch + 2]
+            high = min(end, later[0] - self._first) if later else end
+            part = self._part(batch, low, high, complete=complete)
+            batch, low = batch + 1, high
+            if groups and groups[-1][-1].exploration is part.exploration:
+                groups[-1].append(part)
+            elif len(part.rounds):
+                groups.append([part])
+        return [group[0] if len(group) == 1 else _joined(group) for group in groups]
+
+    def _part(self, batch: int, low: int, high: int, *, complete: bool) -> Part:
         """The told rounds among some of a batch."""
-        arrays, rows = self._arrays, cast(Any, slice(low, high))
-        told = arrays[_STATES][rows] == _TOLD
-        if not told.all():
-            rows = low + np.flatnonzero(told)
+        assert self._columns is not None
+        contexts, actions, propensities, rewards, states, _ = self._columns.arrays
+        rows = cast(Any, slice(low, high))
+        if not complete:
+            rows = low + np.flatnonzero(states[rows] == _TOLD)
         exploration, kept = self._batches[batch]
         if kept is not None:
             start = self._starts[batch] - self._first
-            inside = slice(low - start, high - start) if isinstance(rows, slice) else rows - start
-            kept = kept.take(inside)
-        played = [array[rows] for array in arrays[:_STATES]]
-        return Part(Log.trusted(*played), exploration, kept)
+            kept = kept.take(slice(low - start, high - start) if complete else rows - start)
+        played = Log.trusted(contexts[rows], actions[rows], propensities[rows], rewards[rows])
+        return Part(played, exploration, kept)
 
     def _end_of_settled(self, start: int) -> int:
-        states, stretch = self._states, _STRETCH
+        assert self._columns is not None
+        states, stretch = self._columns.arrays[_STATES], 1
         while start < len(states):
             is_open = states[start : start + stretch] == _PENDING
             if is_open.any():
                 return start + int(is_open.argmax())
-            start, stretch = start + stretch, 2 * stretch
+            start, stretch = start + stretch, max(2 * stretch, _STRETCH)
         return len(states)
-
-    def _mark(self, places: npt.NDArray[np.int64], state: int) -> None:
-        if not len(places):
-            return
-        tally, states = self._tally, self._states
-        before = states[places]
-        self._tally = None  # counted anew if the next lines are interrupted
-        states[places] = state
-        if tally is not None:
-            start, n_open, discarded = tally
-            counted = before[places >= start - self._first]
-            n_open += (state == _PENDING) * len(counted) - int((counted == _PENDING).sum())
-            discarded += (state == _DISCARDED) * len(counted) - int((counted == _DISCARDED).sum())
-            self._tally = (start, n_open, discarded)
-
-    def _count(self, learnt: int) -> tuple[int, int]:
-        """How many rounds behind the first `learnt` ones are open, and how many discarded."""
-        if self._columns is None:
-            return 0, 0
-        states = self._states
-        if self._tally is None or self._tally[0] > learnt:
-            later = states[learnt - self._first :]
-            tally = (learnt, int((later == _PENDING).sum()), int((later == _DISCARDED).sum()))
-        else:
-            start, n_open, discarded = self._tally
-            passed = states[start - self._first : learnt - self._first]
-            tally = (learnt, n_open, discarded - int((passed == _DISCARDED).sum()))
-        self._tally = tally
-        return tally[1], tally[2]
 
     def __getstate__(self) -> dict[str, Any]:
         """As things are now: rewards and states are changed in place."""
         columns = self._columns and Columns(*(array.copy() for array in self._columns.arrays))
         batches = {"_starts": list(self._starts), "_batches": list(self._batches)}
-        return {**self.__dict__, "_columns": columns, **batches}
+        return {**self.__dict__, "_columns": columns, **batches, "_settling": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """A copy goes its own way: what the original issues from now on is not the copy's."""
         self.__dict__.update(state)
-        self._issuers = [*self._issuers, (uuid.uuid4().hex, self.issued)]
+        self.part_ways()
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "Ledger":
         twin = object.__new__(Ledger)
@@ -306,8 +334,6 @@ class Ledger:
 
 def _joined(parts: list[Part]) -> Part:
     """Parts of one exploration as one."""
-    if len(parts) == 1:
-        return parts[0]
     kept = parts[0].kept
     for part in parts[1:]:
         kept = kept if kept is None else kept.plus(part.kept)

@@ -175,8 +175,9 @@ class Log:
 
     def plus(self, other: "Log") -> Self:
         """These rounds and those of another log; this log stays as it is."""
-        longer = copy(self)
-        longer.extend(other)
+        longer = object.__new__(type(self))
+        longer.__dict__.update(self.__dict__)
+        longer._extend(other._columns.arrays, other._distributions)
         return longer
 
     def copy(self) -> Self:
@@ -195,7 +196,7 @@ class Log:
         self._extend(other._columns.arrays, other._distributions)
 
     def __len__(self) -> int:
-        return len(self._columns)
+        return len(self._columns.arrays[0])
 
     def __getitem__(self, rows: slice) -> Self:
         if not isinstance(rows, slice):

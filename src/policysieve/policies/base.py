@@ -48,6 +48,8 @@ class PolicyClass(ABC):
 
     n_actions: int
     slate_size: int
+    n_policies: int | None = None
+    """How many policies there are, numbered from 0; None if they cannot be listed."""
 
     exact = True
     """Whether the best policy is really found; certificates need that."""

@@ -168,7 +168,7 @@ class World(ABC):
                 raise InvalidArgumentError(
                     f"policies must have the world's {name}={ours}, got {name}={theirs}"
                 )
-        if not hasattr(policies, "n_policies"):
+        if policies.n_policies is None:
             raise UnknownValueError(
                 f"{type(policies).__name__} cannot be listed; ask for best_value(policies), and "
                 "for value(policy) of one of them"
@@ -195,7 +195,7 @@ class World(ABC):
         UnknownValueError
             If this world cannot know.
         """
-        if hasattr(policies, "n_policies"):
+        if policies.n_policies is not None:
             return float(self.values(cast("Policies", policies)).max())
         raise UnknownValueError(
             f"{type(self).__name__} cannot tell the best value of {type(policies).__name__}"

@@ -94,7 +94,7 @@ class FiniteWorld(World):
         For a class that cannot be listed, it is asked for its best policy on all contexts and
         actions, weighted by their expected rewards.
         """
-        if hasattr(policies, "n_policies") or not policies.exact:
+        if policies.n_policies is not None or not policies.exact:
             return super().best_value(policies)
         found = []
         for rows, rewards in self._reward_blocks():

@@ -16,7 +16,7 @@ from policysieve.exploration.designs.implicit_hedge import ImplicitHedge
 from policysieve.exploration.designs.mixture import MixedExploration
 from policysieve.log import AnyLog, Log
 from policysieve.planning import estimation_rounds, plan
-from policysieve.policies import AnyPolicies, ImplicitPolicies
+from policysieve.policies import AnyPolicies
 from policysieve.problem import Problem
 
 __all__ = [
@@ -126,7 +126,7 @@ def start_hedge(
     rng: np.random.Generator | None,
 ) -> AnyHedge:
     """Hedge over the class before the first round; with `rng`, the variant that draws policies."""
-    if isinstance(policies, ImplicitPolicies):  # one Hedge for each kind of class
+    if policies.n_policies is None:
         if rng is not None:
             raise InvalidArgumentError(
                 "sampled=True draws numbered policies; a class that cannot be listed is averaged "

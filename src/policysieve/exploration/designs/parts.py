@@ -9,7 +9,7 @@ import numpy.typing as npt
 from policysieve.errors import InvalidArgumentError
 from policysieve.exploration.designs.base import Array, frozen_array
 from policysieve.kernels.slates import alias_table, uniform_subsets
-from policysieve.policies import Policies, PolicyClass
+from policysieve.policies import PolicyClass
 
 __all__ = ["ContextMemory", "alias_of", "checked_numbers", "checked_shares", "uniform_slates"]
 
@@ -19,7 +19,7 @@ _SUM_SLACK = 1e-6  # how far shares may be from summing to one
 
 def checked_numbers(name: str, numbers: Any, policies: PolicyClass) -> npt.NDArray[np.int32]:
     """Different policies of a list, by their numbers, in a read-only array, or raise."""
-    if not isinstance(policies, Policies):
+    if policies.n_policies is None:
         raise InvalidArgumentError(
             f"policies must be numbered for {name}, got {type(policies).__name__}"
         )

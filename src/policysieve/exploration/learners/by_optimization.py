@@ -8,16 +8,16 @@ import numpy as np
 import numpy.typing as npt
 
 from policysieve.errors import InvalidArgumentError
-from policysieve.evidence import Record, ValueIntervals, anytime_intervals
+from policysieve.evidence import anytime_intervals
 from policysieve.exploration.decisions import Recommendation
 from policysieve.exploration.designs.designing import known_log_size
 from policysieve.exploration.designs.optimized import OptimizedExploration
-from policysieve.exploration.learners.planned import PlannedExplorer
+from policysieve.exploration.learners.planned import RecordedExplorer
 from policysieve.exploration.learners.promises import fixed_size_recommendation
 from policysieve.kernels.by_optimization import closed_form_steps, real_valued_steps
 from policysieve.log import Log
 from policysieve.planning import by_optimization_rounds, information_price
-from policysieve.policies import Answers, AnyPolicies, MarginalPolicy, Policies, RandomizedPolicy
+from policysieve.policies import Answers, AnyPolicies, MarginalPolicy, RandomizedPolicy
 from policysieve.problem import Problem
 
 __all__ = ["ExplorationByOptimization"]
@@ -27,7 +27,7 @@ Output = Literal["erm", "weights", "average", "last_half"]
 Rewards = Literal["binary", "real"]
 
 
-class ExplorationByOptimization(PlannedExplorer):
+class ExplorationByOptimization(RecordedExplorer):
     """Play what minimises regret minus the price of what is learnt, round by round and exactly.
 
     At each context the marginal w of the reference weights decides what to play: for 0/1 rewards
@@ -82,7 +82,7 @@ class ExplorationByOptimization(PlannedExplorer):
             if value not in choices:
                 raise InvalidArgumentError(f"{name} must be one of {choices}, got {value!r}")
         self._check_problem(policies, problem)
-        if output == "last_half" and not isinstance(policies, Policies):
+        if output == "last_half" and policies.n_policies is None:
             raise InvalidArgumentError(
                 'output must be "erm", "weights" or "average" for a class that cannot be listed, '
                 "got 'last_half'"
@@ -105,7 +105,6 @@ class ExplorationByOptimization(PlannedExplorer):
                 self.planned_rounds,
                 log_size + log(1 / problem.delta),
             )
-        self._record = Record(policies, problem)
         self._objective = 0.0
         self._sequential = True
         self.exploration = OptimizedExploration(
@@ -156,10 +155,6 @@ class ExplorationByOptimization(PlannedExplorer):
         estimation = self.information_weight * log_term / n
         contexts = self._largest_objective * sqrt(log(2 / delta) / (2 * n))
         return min(self.problem.reward_cap, self.mean_objective + estimation + contexts)
-
-    @property
-    def _counted(self) -> int:
-        return self._record.rounds
 
     def _learn(self, rounds: Log, exploration: Any, answers: Answers) -> None:
         counted = rounds[: self._wanted]
@@ -229,10 +224,6 @@ class ExplorationByOptimization(PlannedExplorer):
             )
         bound = self.average_bound()
         return bound, f"The average policy is within {bound:.3g} of the best {sure}."
-
-    def _intervals(self) -> ValueIntervals:
-        """It adapts its propensities to rewards, so bounds for independent rounds would not do."""
-        return anytime_intervals(self._record)
 
     @property
     def _largest_objective(self) -> float:

@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 
 from policysieve.checks import number
-from policysieve.evidence import Estimates, Record, ValueIntervals, anytime_intervals
+from policysieve.evidence import Estimates
 from policysieve.exploration.decisions import Recommendation
 from policysieve.exploration.designs.mixture import MixtureExploration
-from policysieve.exploration.learners.planned import PlannedExplorer
+from policysieve.exploration.learners.planned import RecordedExplorer
 from policysieve.exploration.learners.promises import anytime_recommendation
 from policysieve.log import Log
 from policysieve.policies import Answers, Policies
@@ -17,7 +17,7 @@ from policysieve.problem import Problem
 __all__ = ["EpsilonGreedy"]
 
 
-class EpsilonGreedy(PlannedExplorer):
+class EpsilonGreedy(RecordedExplorer):
     """With probability `mixing` a uniform slate, else the slate of the leader so far.
 
     The leader is the policy with the largest importance-weighted estimate, and what is recommended
@@ -54,13 +54,8 @@ class EpsilonGreedy(PlannedExplorer):
     ) -> None:
         super().__init__(policies, problem, rounds=rounds, rng=rng)
         self.mixing = number("mixing", mixing, above=0, below=1, closed=True)
-        self._record = Record(policies, problem)
         self._estimates = Estimates(policies.n_policies)
         self._follow(0)
-
-    @property
-    def _counted(self) -> int:
-        return self._record.rounds
 
     def _learn(self, rounds: Log, exploration: Any, answers: Answers) -> None:
         events = self._events(rounds[: self._wanted], answers)
@@ -86,7 +81,3 @@ class EpsilonGreedy(PlannedExplorer):
             remark="no number of rounds of epsilon-greedy guarantees an epsilon in advance.",
             policy=self.leader,
         )
-
-    def _intervals(self) -> ValueIntervals:
-        """Propensities follow the leader, so bounds for independent rounds would not do."""
-        return anytime_intervals(self._record)

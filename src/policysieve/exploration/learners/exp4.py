@@ -6,10 +6,9 @@ from typing import Any
 import numpy as np
 
 from policysieve.checks import number
-from policysieve.evidence import Record, ValueIntervals, anytime_intervals
 from policysieve.exploration.decisions import Recommendation
 from policysieve.exploration.designs.mixture import MixtureExploration
-from policysieve.exploration.learners.planned import PlannedExplorer
+from policysieve.exploration.learners.planned import RecordedExplorer
 from policysieve.exploration.learners.promises import anytime_recommendation
 from policysieve.log import Log
 from policysieve.policies import Answers, Policies
@@ -19,7 +18,7 @@ from policysieve.problem import Problem
 __all__ = ["Exp4"]
 
 
-class Exp4(PlannedExplorer):
+class Exp4(RecordedExplorer):
     """Play q = (1 - mixing) W|_x + mixing/K; a reward r adds learning_rate r/q to log-weights.
 
     Auer, Cesa-Bianchi, Freund and Schapire (2002), for rewards and finitely many policies. It
@@ -57,7 +56,6 @@ class Exp4(PlannedExplorer):
             spread = self.planned_rounds * problem.n_actions
             learning_rate = 2 * sqrt(max(log(policies.n_policies), 1e-9) / spread)
         self.learning_rate = number("learning_rate", learning_rate, above=0, below=float("inf"))
-        self._record = Record(policies, problem)
         self._everyone = np.arange(policies.n_policies, dtype=np.int32)
         self._everyone.flags.writeable = False  # so that explorations share it
         self._play(ListedWeights.equal(policies))
@@ -66,10 +64,6 @@ class Exp4(PlannedExplorer):
     def weights(self) -> Any:
         """Weights of the policies, shape (n_policies,); they sum to one."""
         return self.exploration.shares
-
-    @property
-    def _counted(self) -> int:
-        return self._record.rounds
 
     def _learn(self, rounds: Log, exploration: Any, answers: Answers) -> None:
         events = self._events(rounds[: self._wanted], answers)
@@ -94,7 +88,3 @@ class Exp4(PlannedExplorer):
             rounds=self._rounds,
             remark="EXP4 promises little regret, not a good final policy.",
         )
-
-    def _intervals(self) -> ValueIntervals:
-        """It adapts its propensities to rewards, so bounds for independent rounds would not do."""
-        return anytime_intervals(self._record)

@@ -4,11 +4,12 @@ from abc import abstractmethod
 from typing import Any
 
 from policysieve.checks import integer
+from policysieve.evidence import Record, ValueIntervals, anytime_intervals
 from policysieve.exploration.explorer import Explorer
 from policysieve.policies import AnyPolicies
 from policysieve.problem import Problem
 
-__all__ = ["PlannedExplorer"]
+__all__ = ["PlannedExplorer", "RecordedExplorer"]
 
 
 class PlannedExplorer(Explorer):
@@ -37,6 +38,21 @@ class PlannedExplorer(Explorer):
     def _wanted(self) -> int:
         return self.planned_rounds - self._counted
 
+
+class RecordedExplorer(PlannedExplorer):
+    """One whose estimates are made of the record of its planned rounds.
+
+    Such a learner adapts its propensities to rewards, so its intervals hold at any time; bounds for
+    independent rounds would not do.
+    """
+
+    def __init__(self, policies: AnyPolicies, problem: Problem, *, rounds: int, rng: Any) -> None:
+        super().__init__(policies, problem, rounds=rounds, rng=rng)
+        self._record = Record(policies, problem)
+
     @property
-    def _finished(self) -> bool:
-        return self._wanted == 0
+    def _counted(self) -> int:
+        return self._record.rounds
+
+    def _intervals(self) -> ValueIntervals:
+        return anytime_intervals(self._record)

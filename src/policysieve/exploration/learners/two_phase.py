@@ -71,10 +71,6 @@ class TwoPhaseExplorer(Explorer):
         self._estimated = 0  # rounds of phase 2
 
     @property
-    def _finished(self) -> bool:
-        return bool(self._estimated == self.estimate_rounds)
-
-    @property
     def _wanted(self) -> int:
         """Rounds of the current phase that are not done."""
         if self.design is None:
