@@ -19,6 +19,8 @@ from policysieve.reported import Reported
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from policysieve.exploration import Exploration
+    from policysieve.log import Log
     from policysieve.policies import MarginalPolicy, Policy, RandomizedPolicy
     from policysieve.worlds import World
 
@@ -122,6 +124,7 @@ def run(
     checkpoints: int | Iterable[int] = 30,
     progress: bool = True,
     on_checkpoint: "Callable[[Checkpoint], None] | None" = None,
+    on_batch: "Callable[[Log, Exploration], None] | None" = None,
     rng: Any = 0,
 ) -> RunResult:
     """Let a learner play in a world until it has finished or the rounds run out.
@@ -142,6 +145,8 @@ def run(
         Show a progress bar if the output is a terminal.
     on_checkpoint : callable, optional
         Called with each checkpoint when the run gets there, the last one included.
+    on_batch : callable, optional
+        Called with the rounds of each batch and the exploration that decided them.
     rng : seed or numpy Generator
         For the world. The same seeds give the same bits.
 
@@ -179,7 +184,10 @@ def run(
             draw = world.draw(size, world_rng)
             if not len(draw):
                 break
+            played, decided_by = learner.rounds, learner.exploration
             _play(learner, draw)
+            if on_batch is not None:
+                on_batch(learner.log[played:], decided_by)
             move(learner.rounds - start)
             if stops and learner.rounds - start >= stops[0]:
                 stops = [stop for stop in stops if stop > learner.rounds - start]

@@ -4,10 +4,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from policysieve.evidence import Certificate, Evidence
+from policysieve.evidence import Evidence
 from policysieve.experiment.results import ExperimentResult, LearnerResult, Proof, SeedResult
 from policysieve.experiment.settings import within
-from policysieve.exploration import Explorer
+from policysieve.exploration import Exploration, Explorer
+from policysieve.log import Log
 from policysieve.policies import Policies
 from policysieve.problem import Problem
 from policysieve.simulate import Checkpoint, run
@@ -128,36 +129,33 @@ class Experiment:
                 checkpoints=_CHECKPOINTS,
                 progress=False,
                 on_checkpoint=look,
+                on_batch=witness.see,
                 rng=seed,
             )
         return SeedResult(seed=seed, result=result, proofs=tuple(proofs))
 
 
 class _Witness:
-    """Reads a learner's log as it grows, so that all learners are judged by the same proof.
+    """Sees what a learner plays, so that all learners are judged by the same kind of proof.
 
-    A learner that keeps evidence is asked, because it knows the ranges of its rounds. For any other
-    log the floor is the smallest propensity so far, as `select` takes it.
+    A learner that keeps evidence is asked; for any other it is made here, of the same rounds.
     """
 
     def __init__(self, learner: Explorer, policies: Policies) -> None:
-        self._learner = learner
-        self._evidence = Evidence(policies, learner.problem)
-        self._floor = 1.0
+        kept: Evidence | None = getattr(learner, "evidence", None)
+        self._learner, self._keeps = learner, kept is not None
+        self._own = Evidence(policies, learner.problem)
+
+    def see(self, rounds: Log, exploration: Exploration) -> None:
+        if not self._keeps:
+            self._own.add(rounds, exploration)
 
     def proof(self) -> Proof:
-        kept: Evidence | None = getattr(self._learner, "evidence", None)
-        certificate = self._own_look() if kept is None else kept.certificate()
+        learner: Any = self._learner
+        certificate = (learner.evidence if self._keeps else self._own).certificate()
         return Proof(
             rounds=certificate.rounds,
             suboptimality_bound=certificate.suboptimality_bound,
             certified=certificate.certified,
             survivors=int((~certificate.eliminated).sum()),
         )
-
-    def _own_look(self) -> Certificate:
-        unread = self._learner.log[self._evidence.rounds :]
-        if len(unread):
-            self._floor = min(self._floor, float(unread.propensities.min()))
-            self._evidence.add(unread, floor=self._floor)
-        return self._evidence.eliminate()
