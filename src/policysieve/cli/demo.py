@@ -99,13 +99,17 @@ def _print_result(result: "ExperimentResult") -> None:
 
 
 def _rounds_behind(sieve: "SeedResult", uniform: "SeedResult") -> int:
-    """Rounds at the last checkpoint before the Sieve is ahead at which it is behind; 0 if none."""
-    bounds = {proof.rounds: proof.suboptimality_bound for proof in uniform.proofs}
+    """Rounds at the last checkpoint before the Sieve is ahead at which it is behind; 0 if none.
+
+    Batches, and so checkpoints, end at other rounds: what counts is the last one of the other.
+    """
     behind = 0
     for proof in sieve.proofs:
-        other = bounds.get(proof.rounds)
-        if other is None or proof.suboptimality_bound < other:
+        others = [other for other in uniform.proofs if other.rounds <= proof.rounds]
+        if not others:
+            continue
+        if proof.suboptimality_bound < others[-1].suboptimality_bound:
             break
-        if proof.suboptimality_bound > other:
+        if proof.suboptimality_bound > others[-1].suboptimality_bound:
             behind = proof.rounds
     return behind

@@ -108,7 +108,10 @@ class Explorer(Asking):
         exploration, rng = self.exploration, self._generator()
         try:
             uniforms = rng.random((len(x), exploration.draws_per_round))
-            actions, propensities = exploration._choose(answers, uniforms)
+            said = answers
+            if exploration.policies is not self.policies:  # but some that were fitted for it
+                said = exploration._answers(answers)
+            actions, propensities = exploration._choose(said, uniforms)
             return self._ledger.issue(
                 x,
                 actions,
