@@ -55,7 +55,12 @@ def test_any_other_is_judged_by_its_log(experiment, result):
     """The last proof is that of a selection from the whole log."""
     learner = ps.Uniform(experiment.policies, experiment.problem, rounds=400, rng=0)
     ps.run(learner, experiment.world, 400, batch_size=50, checkpoints=60, rng=0)
-    chosen = ps.select(learner.log, experiment.policies, experiment.problem, floor=1 / 5)
+    chosen = ps.select(
+        learner.log,
+        experiment.policies,
+        experiment.problem,
+        exploration=learner.exploration,
+    )
     proof = result.learners[1].seeds[0].proofs[-1]
     assert proof.rounds == 400
     assert proof.certified == chosen.certificate.certified
