@@ -57,6 +57,8 @@ def classified(task: str, contestant: str, *mean: float) -> dict[str, Any]:
     }
 
 
+COUNTS = {"runs": 300, "missed": 3, "certified": 200, "delta": 0.2, "limit": 80}
+
 PICKING = [
     picked("one", "Uniform", 400.0),
     picked("one", "Sieve", 80.0),
@@ -85,16 +87,11 @@ BENCHES: dict[str, dict[str, Any]] = {
     },
     "certificates": {
         "false": [
-            {
-                "method": method,
-                "explorer": "greedy",
-                "runs": 300,
-                "false": false,
-                "delta": 0.2,
-                "limit": 80,
-            }
-            for method, false in (("betting", 4), ("empirical_bernstein", 7))
+            {"world": world, "false": false, **COUNTS}
+            for world, false in (("two_arms", 4), ("late_answers", 7))
         ],
+        "floors": [{"method": "stitched", "explorer": "greedy", "false": 6, **COUNTS}],
+        "unmet": [{"log": "two actions", "known": "smallest", "false": 299, **COUNTS}],
         "power": [
             {
                 "n_actions": n_actions,

@@ -112,12 +112,15 @@ def speed(output: _Output) -> None:
 @bench.command()
 @count_option("--runs", 300, "Runs on null worlds.")
 @count_option("--seeds", 5, "Seeds of the race.")
-@_output_options("certificates.json and the plot")
+@_output_options("certificates.json and the plot; cells that it holds are not run again")
 def certificates(runs: int, seeds: int, output: _Output) -> None:
     """Count false certificates on null worlds, and race the methods to a true one."""
     from policysieve.bench.certificates.measuring import measure_certificates
 
-    result = measure_certificates(runs=runs, seeds=seeds, progress=output.say_step)
+    with output.cells_bar() as progress:
+        result = measure_certificates(
+            runs=runs, seeds=seeds, folder=output.out, progress=progress
+        )
     output.give("certificates", result)
 
 

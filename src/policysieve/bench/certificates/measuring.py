@@ -1,124 +1,185 @@
 """Are certificates true, and how soon do they come? Counted and measured, for every method."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Any, get_args
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from scipy import stats
 
-from policysieve.bench.cells import SayStep, code_version
+from policysieve.bench.cells import Cell, Progress, code_version, run_cells
+from policysieve.bench.certificates.floors import (
+    EXPLORERS,
+    FLOOR_METHODS,
+    UNMET,
+    WAYS,
+    with_true_floor,
+    with_unmet,
+)
+from policysieve.bench.certificates.nulls import NULLS
+from policysieve.bench.certificates.watching import DELTA, Verdict
 from policysieve.bench.rounds import Game, Made, Task
-from policysieve.evidence import Evidence
-from policysieve.evidence.certificate import Method
-from policysieve.exploration import design
+from policysieve.evidence import Evidence, FloorEvidence
+from policysieve.exploration import Exploration, design
 from policysieve.exploration.learners import Uniform
 from policysieve.log import Log
 from policysieve.policies import PolicyTable
-from policysieve.problem import Problem
 from policysieve.worlds import SparseSynthetic
 
-__all__ = ["METHODS", "SOURCES", "false_certificates", "measure_certificates", "rounds_to_certify"]
+__all__ = [
+    "METHODS",
+    "MOST_ROUNDS",
+    "SOURCES",
+    "count",
+    "limit",
+    "measure_certificates",
+    "rounds_to_certify",
+]
 
-METHODS: tuple[Method, ...] = tuple(
-    method
-    for method in get_args(Method)
-    if method != "fixed"  # which holds at one number of rounds
-)
+METHODS = ("capped", *FLOOR_METHODS)
 SOURCES = ("uniform", "low_variance")
-_NULL_MEANS = np.array([0.55, 0.44, 0.44, 0.1])  # the best is ahead by a little more than epsilon
+MOST_ROUNDS = 300_000
+_N_ACTIONS = (10, 100, 1000)
+_AT_ONCE = 250  # runs of a cell
+_LEVEL = 0.999  # of limits
 
-Piece = tuple[Log, float, "npt.NDArray[np.float64] | None"]
+
+class _Counted(NamedTuple):
+    """A game that is played many times, and what its row says of it."""
+
+    table: str
+    row: dict[str, str]
+    play: Callable[[int], Verdict]
+
+    @property
+    def name(self) -> str:
+        """Of its cells."""
+        return "-".join([self.table, *self.row.values()]).replace(" ", "_").replace(",", "")
 
 
 def measure_certificates(
-    *, runs: int, seeds: int, progress: SayStep = lambda _step: None
+    *,
+    runs: int,
+    seeds: int,
+    folder: Path | None = None,
+    progress: Progress = lambda _done, _all, _name: None,
 ) -> dict[str, Any]:
     """Count false certificates in `runs` runs, and measure rounds to certify for `seeds` seeds.
+
+    Cells in `folder` are not run again.
 
     Returns
     -------
     dict
-        ``code`` that measured; ``false``: a row for each method and explorer; ``power``: a row for
-        each number of actions and source of data, with the median rounds of each method.
+        ``code`` that measured; ``false``: a row for each null world; ``floors``: for each method
+        with a true floor, and explorer; ``unmet``: for each log with propensities that were not
+        met, and what was known of it; ``power``: for each number of actions and source of data,
+        with the median rounds of each method.
     """
-    false = []
-    for method in METHODS:
-        for explorer in ("uniform", "greedy"):
-            progress(f"false certificates of {method}, {explorer} exploration")
-            false.append(false_certificates(method, explorer, runs))
-    power = []
-    for n_actions in (10, 100, 1000):
-        for source in SOURCES:
-            progress(f"rounds to certify with {n_actions} actions, {source} exploration")
-            power.append(rounds_to_certify(n_actions, source, seeds))
-    return {"code": code_version(), "false": false, "power": power}
-
-
-def false_certificates(method: Method, explorer: str, runs: int) -> dict[str, Any]:
-    """Runs in which a certificate was ever wrong, looked at after each batch of a null world.
-
-    Wrong: the leader is worse than the best by more than the bound, or the best is eliminated.
-    One context, four arms, epsilon 0.1 and delta 0.2; the best arm is ahead by 0.11. The greedy
-    explorer gives most of the mass to whichever arm leads, wrong ones first.
-    """
-    policies = PolicyTable(np.arange(4)[None, :], n_actions=4)
-    problem = Problem(n_actions=4, sparsity=4.0, epsilon=0.1, delta=0.2)
-    false = 0
-    for seed in range(runs):
-        rng = np.random.default_rng(seed)
-        evidence = Evidence(policies, problem, method=method)
-        for _ in range(15):
-            q = np.full(4, 0.25)
-            if explorer == "greedy":
-                q[:] = 0.1
-                q[int(evidence.estimates.values.argmax()) if evidence.rounds else 1] += 0.6
-            actions = rng.choice(4, size=60, p=q)
-            rewards = rng.random(60) < _NULL_MEANS[actions]
-            log = Log(
-                contexts=np.zeros(60, dtype=np.int64),
-                actions=actions,
-                propensities=q[actions],
-                rewards=rewards,
-            )
-            # The classical methods need one range for all rounds, declared in advance.
-            evidence.add(log, floor=0.1 if explorer == "greedy" else 0.25)
-            proof = evidence.eliminate()
-            gap = _NULL_MEANS.max() - _NULL_MEANS[proof.leader]
-            if gap > proof.suboptimality_bound or proof.eliminated[0]:
-                false += 1
-                break
+    games = list(_games())
+    counts = [
+        (game, first, min(runs, first + _AT_ONCE))
+        for game in games
+        for first in range(0, runs, _AT_ONCE)
+    ]
+    races = [(k, source, seed) for k in _N_ACTIONS for source in SOURCES for seed in range(seeds)]
+    cells = [
+        Cell(f"{game.name}-{first}", {"last": last}, count, (game.play, first, last))
+        for game, first, last in counts
+    ]
+    cells += [
+        Cell(
+            f"power-{k}-{source}-{seed}",
+            {"most": MOST_ROUNDS},
+            rounds_to_certify,
+            (k, source, seed),
+        )
+        for k, source, seed in races
+    ]
+    found = run_cells(cells, folder=folder, progress=progress)
+    tables: dict[str, list[dict[str, Any]]] = {"false": [], "floors": [], "unmet": []}
+    for game in games:
+        parts = [found[f"{game.name}-{first}"] for first in range(0, runs, _AT_ONCE)]
+        sums = {key: sum(part[key] for part in parts) for key in Verdict._fields}
+        tables[game.table].append(
+            {**game.row, "runs": runs, **sums, "delta": DELTA, "limit": limit(runs)}
+        )
     return {
-        "method": method,
-        "explorer": explorer,
-        "runs": runs,
-        "false": false,
-        "delta": problem.delta,
-        "limit": int(stats.binom.ppf(0.999, runs, problem.delta)),
+        "code": code_version(),
+        **tables,
+        "power": [
+            _power(k, source, [found[f"power-{k}-{source}-{seed}"] for seed in range(seeds)])
+            for k in _N_ACTIONS
+            for source in SOURCES
+        ],
     }
 
 
+def count(play: Callable[[int], Verdict], first: int, last: int) -> dict[str, int]:
+    """In how many runs, with seeds from `first` to before `last`, each thing was seen."""
+    verdicts = [play(seed) for seed in range(first, last)]
+    return dict(
+        zip(Verdict._fields, (sum(seen) for seen in zip(*verdicts, strict=True)), strict=True)
+    )
+
+
+def limit(runs: int) -> int:
+    """How many false runs delta allows, exact at level 0.999."""
+    return int(stats.binom.ppf(_LEVEL, runs, DELTA))
+
+
 def rounds_to_certify(
-    n_actions: int, source: str, seeds: int, *, max_rounds: int = 1_000_000
+    n_actions: int, source: str, seed: int, *, most: int = MOST_ROUNDS
 ) -> dict[str, Any]:
-    """Median rounds until each method certifies epsilon on the same data; None beyond the limit.
+    """Rounds until each method certifies epsilon on the same data; None beyond the limit.
 
     50 policies of close value, epsilon = delta = 0.05. Low-variance data is uniform for the first
     20 K rounds, then follows the design made from them.
     """
-    found: dict[str, list[float]] = {method: [] for method in METHODS}
     task = Task("close", "50 policies of close value", partial(_close_policies, n_actions))
-    for seed in range(seeds):
-        for method, rounds in _race(Game.of(task, seed), source, max_rounds).items():
-            found[method].append(rounds)
-    medians = {method: float(np.median(rounds)) for method, rounds in found.items()}
+    game = Game.of(task, seed)
+    capped = Evidence(game.policies, game.problem)
+    floored = {m: FloorEvidence(game.policies, game.problem, method=m) for m in FLOOR_METHODS}
+    done: dict[str, int | None] = dict.fromkeys(METHODS)
+    for log, exploration in _data(game, source, most):
+        if done["capped"] is None:
+            capped.add(log, exploration)
+            if capped.certificate().certified:
+                done["capped"] = capped.rounds
+        for method, evidence in floored.items():
+            if done[method] is None:
+                evidence.add(log, floor=exploration.floor)
+                if evidence.eliminate().certified:
+                    done[method] = evidence.rounds
+        if None not in done.values():
+            break
+    return {"rounds": done}
+
+
+def _games() -> Iterator[_Counted]:
+    for world, play in NULLS.items():
+        yield _Counted("false", {"world": world}, play)
+    for method in FLOOR_METHODS:
+        for explorer in EXPLORERS:
+            row = {"method": method, "explorer": explorer}
+            yield _Counted("floors", row, partial(with_true_floor, method, explorer))
+    for log in UNMET:
+        for way in WAYS:
+            yield _Counted("unmet", {"log": log, "known": way}, partial(with_unmet, log, way))
+
+
+def _power(n_actions: int, source: str, found: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    each = {
+        m: [np.inf if f["rounds"][m] is None else f["rounds"][m] for f in found] for m in METHODS
+    }
+    medians = {method: float(np.median(rounds)) for method, rounds in each.items()}
     return {
         "n_actions": n_actions,
         "source": source,
-        "seeds": seeds,
-        "max_rounds": max_rounds,
-        "rounds": {m: None if value > max_rounds else value for m, value in medians.items()},
+        "seeds": len(found),
+        "max_rounds": MOST_ROUNDS,
+        "rounds": {m: None if value == np.inf else value for m, value in medians.items()},
     }
 
 
@@ -129,39 +190,23 @@ def _close_policies(n_actions: int, seed: int) -> Made:
     return world, PolicyTable(world.pool, n_actions=n_actions)
 
 
-def _race(game: Game, source: str, max_rounds: int) -> dict[str, float]:
-    evidence = {method: Evidence(game.policies, game.problem, method=method) for method in METHODS}
-    done: dict[str, float] = dict.fromkeys(METHODS, np.inf)
-    for log, floor, ranges in _data(game, source, max_rounds):
-        for method in METHODS:
-            if done[method] == np.inf:
-                evidence[method].add(log, floor=floor, ranges=ranges)
-                if evidence[method].eliminate().certified:
-                    done[method] = evidence[method].rounds
-        if np.inf not in done.values():
-            break
-    return done
-
-
-def _data(game: Game, source: str, max_rounds: int) -> Iterator[Piece]:
-    """Pieces of the log that grow by a tenth, with floor and ranges fixed before each."""
+def _data(game: Game, source: str, most: int) -> Iterator[tuple[Log, Exploration]]:
+    """Pieces of the log that grow by a tenth, and what decided each."""
     policies, problem, seed = game.policies, game.problem, game.seed
-    share = 1 / problem.n_actions
-    explore = 20 * problem.n_actions if source == "low_variance" else max_rounds + 1
-    learner = Uniform(policies, problem, rounds=2 * max_rounds, rng=seed)
-    exploration, ranges = None, None
+    explore = 20 * problem.n_actions if source == "low_variance" else most + 1
+    learner = Uniform(policies, problem, rounds=2 * most, rng=seed)
+    designed: Exploration | None = None
     played = 0
-    while played < max_rounds:
-        if played >= explore and exploration is None:
-            exploration = design(learner.log, policies, problem, rng=seed)
-            share, ranges = exploration.floor, exploration.ranges
+    while played < most:
+        if played >= explore and designed is None:
+            designed = design(learner.log, policies, problem, rng=seed)
         size = max(100, played // 10)
-        if exploration is None:
+        if designed is None:
             size = min(size, explore - played)
         draw = game.world.draw(size, game.rng)
-        decisions = (learner if exploration is None else exploration).ask(draw.contexts)
+        decisions = (learner if designed is None else designed).ask(draw.contexts)
         rewards = draw.rewards(decisions.actions)
-        if exploration is None:
+        if designed is None:
             learner.tell(decisions, rewards)
         log = Log(
             contexts=decisions.contexts,
@@ -169,5 +214,5 @@ def _data(game: Game, source: str, max_rounds: int) -> Iterator[Piece]:
             propensities=decisions.propensities,
             rewards=rewards,
         )
-        yield log, share, ranges
+        yield log, learner.exploration if designed is None else designed
         played += size

@@ -5,16 +5,20 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
+from policysieve.bench.certificates.floors import WAYS
+from policysieve.bench.certificates.nulls import summary
 from policysieve.report import Page, Table
 from policysieve.report.style import legend, line_looks, look, name_rows, new_figure, rounds_axis
 from policysieve.report.table import Beyond
 
 __all__ = ["page", "rounds_by_method", "tables"]
 
+_COUNTS = ("certified", "false", "interval missed", "runs", "allowed by delta")
+
 
 def tables(result: dict[str, Any]) -> dict[str, Table]:
     """Rounds to a certificate, and how many were wrong."""
-    false, power = result["false"], result["power"]
+    power = result["power"]
     return {
         "power": Table(
             "Median rounds to certify epsilon = 0.05 among 50 policies of close value",
@@ -27,24 +31,45 @@ def tables(result: dict[str, Any]) -> dict[str, Table]:
                 ]
                 for row in power
             ],
-            f"Over {power[0]['seeds']} seeds.",
+            f"Over {power[0]['seeds']} seeds. Capped scores know the propensities of all actions, "
+            "the others those of shown ones and a floor.",
         ),
         "false": Table(
-            "Runs with false certificates, looked at after every batch",
-            ["method", "exploration", "false", "runs", "allowed by delta"],
+            "Runs with false certificates, where all propensities are known",
+            ["world", "what it is", *_COUNTS],
             [
-                [_words(row["method"]), row["explorer"], row["false"], row["runs"], row["limit"]]
-                for row in false
+                [_words(row["world"]), summary(row["world"]), *_counts(row)]
+                for row in result["false"]
             ],
+            "False: at any look the leader was certified, or bounded, closer to the best policy "
+            "than it is, or the best was eliminated. Missed: the leader's interval was ever wrong. "
+            f"Either may happen in a share {result['false'][0]['delta']:g} of the runs; allowed is "
+            "what is then exceeded once in a thousand times.",
+        ),
+        "floors": Table(
+            "Runs with false certificates, where a floor is known",
+            ["method", "exploration", *_COUNTS],
+            [[_words(row["method"]), row["explorer"], *_counts(row)] for row in result["floors"]],
             "The best of four arms is ahead by a little more than epsilon; greedy exploration "
             "misleads on purpose.",
+        ),
+        "unmet": Table(
+            "Why a floor has to be known: logs with propensities that were hardly ever met",
+            ["log", "what is known", "certified", "false", "runs", "allowed by delta"],
+            [
+                [row["log"], WAYS[row["known"]]]
+                + [row[key] for key in ("certified", "false", "runs", "limit")]
+                for row in result["unmet"]
+            ],
+            "The smallest propensity that was met is not a floor: that is why without one nothing "
+            "is certified.",
         ),
     }
 
 
 def page(result: dict[str, Any]) -> Page:
     """A page about how often certificates are wrong, and how soon they come."""
-    false, power = result["false"], result["power"]
+    false, power = [*result["false"], *result["floors"]], result["power"]
     shown = tables(result)
     runs, delta, limit = (false[0][key] for key in ("runs", "delta", "limit"))
     most = max(row["false"] for row in false)
@@ -62,7 +87,7 @@ def page(result: dict[str, Any]) -> Page:
     )
     page.facts(
         {
-            "Most false certificates": (most, f"in {runs:,} runs, of any method"),
+            "Most false certificates": (most, f"in {runs:,} runs, in any world"),
             "Allowed": (limit, f"by delta {delta:g}, at level 0.999"),
         }
     )
@@ -81,6 +106,8 @@ def page(result: dict[str, Any]) -> Page:
     )
     page.table(shown["power"])
     page.section("How often wrong").table(shown["false"])
+    page.table(shown["floors"])
+    page.section("Without a floor").table(shown["unmet"])
     return page
 
 
@@ -113,6 +140,10 @@ def rounds_by_method(power: Sequence[dict[str, Any]]) -> Figure:
         axes.set_xlabel("rounds to certify")
         legend(figure, axes)
     return figure
+
+
+def _counts(row: dict[str, Any]) -> list[int]:
+    return [row[key] for key in ("certified", "false", "missed", "runs", "limit")]
 
 
 def _words(name: str) -> str:
