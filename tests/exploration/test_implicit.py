@@ -269,7 +269,8 @@ def test_trees_learn():
     assert (feature, answer.policy.nodes[left][4], answer.policy.nodes[right][4]) == (2, 1, 3)
     assert edge == pytest.approx(0.5, abs=0.05)
     assert answer.value > 0.9
-    selection = ps.select(learner.log, policies, problem)
+    floor = learner.exploration.floor  # of the design, which is below that of uniform rounds
+    selection = ps.select(learner.log, policies, problem, floor=floor)
     assert selection.certificate.certified
     assert selection.policy.nodes == answer.policy.nodes
     # The design follows the good stump more than chance would.

@@ -173,4 +173,3 @@ def test_an_alarm_in_a_loop_loses_and_repeats_nothing():
         signal.signal(signal.SIGALRM, before)
     log = learner.log
     assert len(log) == learner.evidence.rounds == told
-    assert learner.evidence.record.n_events == len(log.rewarded())

@@ -118,9 +118,7 @@ def certificates(runs: int, seeds: int, output: _Output) -> None:
     from policysieve.bench.certificates.measuring import measure_certificates
 
     with output.cells_bar() as progress:
-        result = measure_certificates(
-            runs=runs, seeds=seeds, folder=output.out, progress=progress
-        )
+        result = measure_certificates(runs=runs, seeds=seeds, folder=output.out, progress=progress)
     output.give("certificates", result)
 
 

@@ -8,7 +8,7 @@ from policysieve.cli.options import ExperimentOutput, count_option, experiment_o
 from policysieve.cli.output import print_table, print_text
 
 if TYPE_CHECKING:
-    from policysieve.experiment import ExperimentResult, SeedResult
+    from policysieve.experiment import ExperimentResult
 
 __all__ = ["demo"]
 
@@ -89,27 +89,3 @@ def _print_result(result: "ExperimentResult") -> None:
     end, needed = uniform.proofs[-1], uniform.certified_rounds
     bound = f"{end.suboptimality_bound:.3f}" if needed is None else f"{problem.epsilon:g}"
     print_text(f"Uniformly random guesses prove {bound} after {needed or end.rounds:,} rounds.")
-    behind = _rounds_behind(sieve, uniform)
-    if behind:
-        print_text(
-            f"Up to round {behind:,} they prove more than the Sieve, which aims at "
-            f"{problem.epsilon:g} alone: it seldom shows what only classifiers that look poor "
-            "would show, so it rules these out late, and keeps its rounds for the close ones."
-        )
-
-
-def _rounds_behind(sieve: "SeedResult", uniform: "SeedResult") -> int:
-    """Rounds at the last checkpoint before the Sieve is ahead at which it is behind; 0 if none.
-
-    Batches, and so checkpoints, end at other rounds: what counts is the last one of the other.
-    """
-    behind = 0
-    for proof in sieve.proofs:
-        others = [other for other in uniform.proofs if other.rounds <= proof.rounds]
-        if not others:
-            continue
-        if proof.suboptimality_bound < others[-1].suboptimality_bound:
-            break
-        if proof.suboptimality_bound > others[-1].suboptimality_bound:
-            behind = proof.rounds
-    return behind

@@ -87,6 +87,11 @@ class Evidence:
         """Numbers of the policies that were not eliminated when it last looked."""
         return self.standing.survivors
 
+    @property
+    def nbytes(self) -> int:
+        """Memory that the rounds take which are kept."""
+        return self._past.nbytes
+
     def add(self, log: Log, exploration: Decider | None = None) -> None:
         """Take in the next rounds, in the order of their decisions; all or nothing.
 

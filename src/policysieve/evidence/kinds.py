@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from policysieve.errors import InvalidArgumentError
 from policysieve.evidence.classical import value_intervals
@@ -17,6 +17,7 @@ from policysieve.policies import ImplicitPolicies, Policies, PolicyClass
 from policysieve.problem import Problem
 
 __all__ = [
+    "METHODS",
     "AnyEvidence",
     "Method",
     "anytime_intervals",
@@ -27,6 +28,8 @@ __all__ = [
 
 Method = Literal["capped"] | FloorMethod
 """How to prove: by capped scores, or with a floor under all propensities."""
+
+METHODS: tuple[Method, ...] = ("capped", *get_args(FloorMethod))
 
 AnyEvidence = Evidence | FloorEvidence | ImplicitEvidence | UnprovedEvidence
 

@@ -10,6 +10,7 @@ from policysieve.columns import Columns
 from policysieve.kernels.capped import list_items
 from policysieve.log import Log
 from policysieve.policies import Policies, Slates
+from policysieve.policies.base import action_dtype
 
 __all__ = ["Model", "Past"]
 
@@ -48,7 +49,7 @@ class PastArrays(NamedTuple):
     actions: npt.NDArray[np.int32]
     rewards: Array
     offsets: npt.NDArray[np.int64]
-    items: npt.NDArray[np.int32]
+    items: npt.NDArray[np.unsignedinteger[Any]]
     propensities: Array
     means: npt.NDArray[np.float32]
     n_actions: int
@@ -78,7 +79,8 @@ class Past:
         self._answers: Slates | None = None
         self._rounds = Columns(np.empty((0, m), np.int32), np.empty((0, m)))
         self._offsets = Columns(np.zeros(1, np.int64))
-        self._lists = Columns(np.empty(0, np.int32), np.empty(0), np.empty(0, np.float32))
+        compact = np.empty(0, action_dtype(policies.n_actions))
+        self._lists = Columns(compact, np.empty(0), np.empty(0, np.float32))
         self.tally = np.zeros((2, n_bins))
 
     def __len__(self) -> int:
@@ -107,7 +109,8 @@ class Past:
         n, m = rounds.actions.shape
         most = n * min(self._n_actions, m * len(model.voters))
         offsets, tally = np.empty(n + 1, np.int64), self.tally.copy()
-        items, w, mean = np.empty(most, np.int32), np.empty(most), np.empty(most, np.float32)
+        items = np.empty(most, self._lists.arrays[0].dtype)
+        w, mean = np.empty(most), np.empty(most, np.float32)
         list_items(
             answers.table,
             answers.rows,

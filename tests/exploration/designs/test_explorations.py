@@ -25,10 +25,8 @@ PROBLEM = ps.Problem(n_actions=4, epsilon=0.1, delta=0.1)
 NEEDS = {
     "survivors": np.array([0, 2, 3]),
     "need": np.array([1.0, 0.5, 0.2]),
-    "support": np.array([0, 3]),
-    "shares": np.array([0.25, 0.75]),
+    "votes": np.array([0.25, 0.75, 0.0]),
     "mixing": 0.5,
-    "least": np.array([0.1, 0.05, 0.05]),
 }
 MIXTURE = {"support": np.array([1, 4]), "shares": np.array([0.5, 0.5]), "mixing": 0.2}
 
@@ -146,12 +144,12 @@ def test_bad_mixtures(field, bad, message):
     ("field", "bad", "message"),
     [
         ("survivors", [0, 2, 9], "policy numbers"),
-        ("survivors", [], "0 entries"),
+        ("survivors", [], "survivors must hold at least one policy"),
         ("need", [1.0, 0.5, 0.0], "need must be positive"),
         ("need", [1.0, 0.5], "3 entries"),
-        ("least", [0.1, 0.0, 0.1], r"least must lie in \(0, 1\]"),
-        ("least", [0.1, 2.0, 0.1], r"least must lie in \(0, 1\]"),
-        ("support", [0, 1], "made of survivors"),
+        ("votes", [0.5, 0.5], "3 entries"),
+        ("votes", [1.5, -0.5, 0.0], "votes must not be negative"),
+        ("votes", [1.0, 1.0, 1.0], "sum to one"),
         ("mixing", 1.5, "mixing"),
     ],
 )
