@@ -128,8 +128,11 @@ def certificates(runs: int, seeds: int, output: _Output) -> None:
     "--learners", "policysieve.bench.racers", "RACERS", "VowpalWabbit needs the extra peers."
 )
 @count_option("--seeds", 20, "Runs of each cell.")
+@click.option("--proofs-only", is_flag=True, help="Leave out the rounds until they are right.")
 @_output_options("samples.json and the plots; cells that it holds are not run again")
-def samples(tasks: str | None, learners: str | None, seeds: int, output: _Output) -> None:
+def samples(
+    tasks: str | None, learners: str | None, seeds: int, proofs_only: bool, output: _Output
+) -> None:
     """Race all learners: rounds until they are right, and until they can prove it."""
     from policysieve.bench.race.measuring import RaceSettings, measure_race
     from policysieve.bench.race.tasks import TASKS
@@ -139,6 +142,7 @@ def samples(tasks: str | None, learners: str | None, seeds: int, output: _Output
         result = measure_race(
             _names(tasks) or tuple(TASKS),
             _names(learners) or tuple(RACERS),
+            proofs_only=proofs_only,
             settings=RaceSettings(seeds=seeds),
             folder=output.out,
             progress=progress,

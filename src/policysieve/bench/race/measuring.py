@@ -53,11 +53,14 @@ def measure_race(
     tasks: Sequence[str] = tuple(TASKS),
     learners: Sequence[str] = tuple(RACERS),
     *,
+    proofs_only: bool = False,
     settings: RaceSettings | None = None,
     folder: Path | None = None,
     progress: keeping.Progress = lambda _done, _all, _name: None,
 ) -> dict[str, Any]:
     """Measure every task and learner; cells that `folder` holds already are not run again.
+
+    With `proofs_only` the rounds until a learner is right are left out.
 
     Returns
     -------
@@ -72,7 +75,7 @@ def measure_race(
     if "VowpalWabbit" in learners and find_spec("vowpalwabbit") is None:
         skipped["VowpalWabbit"] = str(MissingExtraError("VowpalWabbit", "vowpalwabbit", "peers"))
         learners = [name for name in learners if name != "VowpalWabbit"]
-    cells = list(_cells(tasks, learners))
+    cells = [cell for cell in _cells(tasks, learners) if cell.kind == "proving" or not proofs_only]
     used = settings._asdict()
     missing = [cell for cell in cells if keeping.kept_cell(folder, cell.name, used) is None]
     made: dict[str, Made | None] = {}
