@@ -36,11 +36,8 @@ def tables(result: dict[str, Any]) -> dict[str, Table]:
         ),
         "false": Table(
             "Runs with false certificates, where all propensities are known",
-            ["world", "what it is", *_COUNTS],
-            [
-                [_words(row["world"]), summary(row["world"]), *_counts(row)]
-                for row in result["false"]
-            ],
+            ["world", *_COUNTS],
+            [[summary(row["world"]), *_counts(row)] for row in result["false"]],
             "False: at any look the leader was certified, or bounded, closer to the best policy "
             "than it is, or the best was eliminated. Missed: the leader's interval was ever wrong. "
             f"Either may happen in a share {result['false'][0]['delta']:g} of the runs; allowed is "
