@@ -98,7 +98,7 @@ class World:
             arguments["same"] = [
                 {r for r in range(P) if (sets[:, r] == sets[:, p]).all()} for p in range(P)
             ]
-        return Fold(P, q.slate_size, q.sparsity, q.epsilon, q.delta, **arguments)
+        return Fold(P, q.slate_size, q.n_actions, q.sparsity, q.epsilon, q.delta, **arguments)
 
     def feed_fold(self, fold, start, end):
         for i in range(start, end):

@@ -160,33 +160,41 @@ def test_the_score_of_single_items_has_two_formulas():
 
 @pytest.mark.parametrize("case", CASES)
 def test_log_factors(kernels, case):
+    """Fixed stakes, and shares of scales that change on the way, none above the largest."""
     rounds, epsilons = Rounds(2, **case), np.array([0.0, 0.1, 0.7])
-    stakes = STAKES[[0, 3, 6, 8]] / rounds.m
-    wealth = np.full((len(rounds.columns), 3, 4), 0.5)
+    fixed, shares = STAKES[[0, 3, 8]] / rounds.m, np.array([0.1, 0.9]) / rounds.m
+    scales = np.where(np.arange(rounds.n) < rounds.n // 2, 0.02, 1.0)
+    wealth = np.full((len(rounds.columns), 3, 5), 0.5)
     kernels.add_log_factors(
         **rounds.arguments(
             leader=rounds.leader,
             sparsity=rounds.sparsity,
-            stakes=stakes,
+            scales=scales,
+            fixed=fixed,
+            shares=shares,
             epsilons=epsilons,
             wealth=wealth,
         )
     )
-    for (s, p), (g, lam) in product(enumerate(rounds.columns), enumerate(stakes)):
+    for (s, p), g in product(enumerate(rounds.columns), range(5)):
+        stakes = [
+            Fraction(float(fixed[g] if g < 3 else min(shares[g - 3] * scale, fixed[-1])))
+            for scale in scales
+        ]
         z = [
             oracle.score(
                 rounds.slate(i, rounds.leader),
                 rounds.slate(i, p),
                 *rounds.given(i),
                 Fraction(rounds.sparsity),
-                oracle.SLACK / Fraction(float(lam)),
+                oracle.SLACK / stakes[i],
             )
             for i in range(rounds.n)
         ]
         for e, epsilon in enumerate(epsilons):
             exact = oracle.Wealth()
-            for x in z:
-                exact = exact.times(1 + Fraction(float(lam)) * (x + Fraction(float(epsilon))))
+            for lam, x in zip(stakes, z, strict=True):
+                exact = exact.times(1 + lam * (x + Fraction(float(epsilon))))
             assert wealth[s, e, g] == pytest.approx(0.5 + exact.log, rel=1e-9, abs=1e-9)
 
 

@@ -14,7 +14,10 @@ from typing import NamedTuple
 from tests.oracles.classical import boundary
 
 SLACK = Fraction("0.99")
-STAKES = [Fraction(k, 1000) for k in (1, 3, 10, 25, 60, 120, 250, 500, 750)]
+STAKES = [Fraction(k, 1000) for k in (1, 3, 10, 25, 60, 120, 250, 500, 750)]  # on single values
+FIXED = [Fraction(k, 1000) for k in (3, 10, 30, 100, 300, 750)]  # on differences,
+SHARES = [Fraction(1, 10), Fraction(3, 10), Fraction(9, 10)]  # and of a typical propensity
+N_STAKES = len(FIXED) + len(SHARES)
 EDGES = [0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 0.97]
 PRIOR = [0.8 * edge for edge in (0.0, *EDGES)]  # expected rewards by the share of votes,
 PRIOR_WEIGHT = 5  # as if so many items had been seen
@@ -164,6 +167,7 @@ class Round(NamedTuple):
     w: dict
     mean: dict
     seen: dict
+    stakes: list
 
 
 class Standing(NamedTuple):
@@ -206,7 +210,16 @@ class Fold:
     """
 
     def __init__(
-        self, n_policies, slate_size, sparsity, epsilon, delta, *, forget_at=None, same=None
+        self,
+        n_policies,
+        slate_size,
+        n_actions,
+        sparsity,
+        epsilon,
+        delta,
+        *,
+        forget_at=None,
+        same=None,
     ):
         self.n_policies, self.m = n_policies, slate_size
         self.sparsity = Fraction(slate_size if sparsity is None else sparsity)
@@ -218,13 +231,14 @@ class Fold:
         everyone = range(n_policies)
         self.standing = Standing(
             0,
-            {p: [Wealth()] * len(self.stakes) for p in everyone},
+            {p: [Wealth()] * N_STAKES for p in everyone},
             [[0.0] * 6 for p in everyone],
             [0] * n_policies,
             0,
         )
         self.votes = dict.fromkeys(everyone, 1 / n_policies)
         self.rates = [0.0] * len(PRIOR)
+        self.scale = slate_size / n_actions
         self.tally = [[0.0, 0.0] for _ in PRIOR]
         self.kept, self.new, self.next_look = [], [], 20
         self.incumbent, self.scores = None, {}
@@ -243,14 +257,23 @@ class Fold:
             {j: Fraction(w[j]) for j in listed},
             {j: Fraction(single_precision(self.rates[bins[j]])) for j in listed},
             {j: Fraction(reward) for j, reward in seen.items()},
+            self.stakes_now(),
         )
         self.kept.append(new)
         self.new.append(new)
         if self.standing.rounds + len(self.new) == self.next_look:
             self.look()
 
+    def stakes_now(self):
+        """Fixed ones, and shares of the scale that are no larger."""
+        shares = [min(share * Fraction(self.scale), FIXED[-1]) for share in SHARES]
+        return [stake / self.m for stake in (*FIXED, *shares)]
+
     def look(self):
         self.standing, self.incumbent = self.now()
+        shown = [float(w) for i in self.new for w in i.w.values() if w > 0]
+        if shown:
+            self.scale = len(shown) / math.fsum(1 / w for w in shown)
         self.new = []
         rounds, leader = self.standing.rounds, self.standing.leader
         survivors = self.standing.survivors
@@ -302,7 +325,7 @@ class Fold:
             wealth[p] = list(before.wealth[p])
             for i in self.new:
                 for g, z in enumerate(self.scores_of(i, before.leader, p)):
-                    wealth[p][g] = wealth[p][g].times(1 + self.stakes[g] * z)
+                    wealth[p][g] = wealth[p][g].times(1 + i.stakes[g] * z)
         threshold = math.log(1 / (DELTA["elimination"] * self.delta))
         wealth = {
             p: w
@@ -331,7 +354,7 @@ class Fold:
             return before._replace(log_wealth=wealth)
         number = before.number + 1
         wealth = {
-            p: [[log_mean([x.log for x in standing.wealth[p]])] * len(STAKES)] * len(self.epsilons)
+            p: [[log_mean([x.log for x in standing.wealth[p]])] * N_STAKES] * len(self.epsilons)
             for p in standing.survivors
         }
         threshold = math.log(number * (number + 1) / (DELTA["incumbents"] * self.delta))
@@ -343,25 +366,28 @@ class Fold:
         key = i.number, b, a
         if key not in self.scores:
             given = i.w, i.mean, i.seen, self.sparsity
-            self.scores[key] = [score(b, a, *given, tau) for tau in self.taus]
+            self.scores[key] = [score(b, a, *given, SLACK / lam) for lam in i.stakes]
         return self.scores[key]
 
     def log_wealths(self, rounds, leader, rival, epsilon):
         """For each stake, in floats: of many epsilons there are too many exact products."""
-        z = [[float(x) for x in self.scores_of(i, leader, rival)] for i in rounds]
+        bets = [
+            [(float(lam), float(z)) for lam, z in zip(i.stakes, scores, strict=True)]
+            for i, scores in ((i, self.scores_of(i, leader, rival)) for i in rounds)
+        ]
         return [
-            math.fsum(math.log1p(float(lam) * (row[g] + epsilon)) for row in z)
-            for g, lam in enumerate(self.stakes)
+            math.fsum(math.log1p(row[g][0] * (row[g][1] + epsilon)) for row in bets)
+            for g in range(N_STAKES)
         ]
 
     def exact_log_wealths(self, rounds, leader, rival, epsilon):
         """For each stake, as exact products."""
         found = []
-        for g, lam in enumerate(self.stakes):
+        for g in range(N_STAKES):
             wealth = Wealth()
             for i in rounds:
                 z = self.scores_of(i, leader, rival)[g]
-                wealth = wealth.times(1 + lam * (z + Fraction(epsilon)))
+                wealth = wealth.times(1 + i.stakes[g] * (z + Fraction(epsilon)))
             found.append(wealth.log)
         return found
 

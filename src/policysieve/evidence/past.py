@@ -17,6 +17,7 @@ __all__ = ["Model", "Past"]
 Array = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.intp]
 
+_LEAST = 1e-12  # propensity that counts as typical: stakes must not vanish
 _SPARE = 2  # slates of so many times the survivors are kept before the others are dropped
 
 
@@ -32,12 +33,15 @@ class Model(NamedTuple):
     edges, rates : float arrays of shapes (n_bins - 1,) and (n_bins,)
         The expected reward of an item with a share v of the votes is
         ``rates[searchsorted(edges, v)]``, and 0 without a vote.
+    scale : float
+        About how probable it is to be shown what a voter shows: some stakes are shares of it.
     """
 
     voters: Numbers
     votes: Array
     edges: Array
     rates: Array
+    scale: float
 
 
 class PastArrays(NamedTuple):
@@ -77,7 +81,7 @@ class Past:
         self._looked_up, self._n_actions = policies.looked_up, policies.n_actions
         self._kept = np.arange(policies.n_policies)  # policies whose slates are kept
         self._answers: Slates | None = None
-        self._rounds = Columns(np.empty((0, m), np.int32), np.empty((0, m)))
+        self._rounds = Columns(np.empty((0, m), np.int32), np.empty((0, m)), np.empty(0))
         self._offsets = Columns(np.zeros(1, np.int64))
         compact = np.empty(0, action_dtype(policies.n_actions))
         self._lists = Columns(compact, np.empty(0), np.empty(0, np.float32))
@@ -135,7 +139,8 @@ class Past:
         longer = copy(self)
         longer.tally = tally
         longer._answers = kept if self._answers is None else self._answers.plus(kept)
-        longer._rounds = self._rounds.plus(rounds.actions, rounds.rewards)
+        scales = np.full(n, model.scale)
+        longer._rounds = self._rounds.plus(rounds.actions, rounds.rewards, scales)
         longer._lists = self._lists.plus(items[:end], w[:end], mean[:end])
         longer._offsets = self._offsets.plus(self._offsets.arrays[0][-1] + offsets[1:])
         return longer
@@ -162,11 +167,25 @@ class Past:
         empty._offsets = Columns(np.zeros(1, np.int64))
         return empty
 
+    def scales(self, since: int = 0) -> Array:
+        """Those of the models of the later rounds."""
+        return self._rounds.arrays[2][since:]
+
+    def typical_propensity(self, since: int) -> float | None:
+        """Harmonic mean over all items that survivors show in the later rounds, if there are any.
+
+        Items that cannot be shown are left out.
+        """
+        (offsets,), w = self._offsets.arrays, self._lists.arrays[1]
+        later = w[offsets[since] :]
+        later = later[later > 0]
+        return max(float(len(later) / (1 / later).sum()), _LEAST) if len(later) else None
+
     def arrays(self, policies: Numbers, since: int = 0) -> PastArrays:
         """What kernels take of the later rounds, for some of the survivors."""
         assert self._answers is not None
         columns = policies if self._looked_up else np.searchsorted(self._kept, policies)
-        actions, rewards = self._rounds.arrays
+        actions, rewards, _ = self._rounds.arrays
         (offsets,), (items, w, means) = self._offsets.arrays, self._lists.arrays
         return PastArrays(
             self._answers.table,

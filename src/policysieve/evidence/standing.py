@@ -14,7 +14,7 @@ from policysieve.kernels.capped import add_log_factors, add_scores
 from policysieve.policies import Policies
 from policysieve.problem import Problem
 
-__all__ = ["BIN_EDGES", "Standing", "capped_stakes", "log_factors"]
+__all__ = ["BIN_EDGES", "Standing", "log_factors", "sparsity_of"]
 
 Array = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.intp]
@@ -25,12 +25,9 @@ _PRIOR_WEIGHT = 5.0  # worth so many items that were seen
 _CLOSE = 0.02  # gaps, as a share of what a round can earn, that do not count in votes
 _LEAST_VARIANCE = 0.02  # of an estimate from one round, as a share of the square of that
 
-_STAKES = np.array([0.001, 0.003, 0.01, 0.025, 0.06, 0.12, 0.25, 0.5, 0.75])
-
-
-def capped_stakes(problem: Problem) -> Array:
-    """Stakes of capped scores: fixed before the data, and for good."""
-    return _STAKES / problem.slate_size
+_FIXED = np.array([0.003, 0.01, 0.03, 0.1, 0.3, 0.75])  # stakes, divided by the slate size,
+_SHARES = np.array([0.1, 0.3, 0.9])  # and of a typical propensity
+_N_STAKES = len(_FIXED) + len(_SHARES)
 
 
 def sparsity_of(problem: Problem) -> float:
@@ -74,12 +71,18 @@ class Standing:
     def first(cls, problem: Problem, n_policies: int) -> Self:
         """Before any round: all alike, and nothing is expected."""
         everyone = np.arange(n_policies)
-        nobody_yet = Model(everyone, np.full(n_policies, 1 / n_policies), BIN_EDGES, 0 * _PRIOR)
+        nobody_yet = Model(
+            voters=everyone,
+            votes=np.full(n_policies, 1 / n_policies),
+            edges=BIN_EDGES,
+            rates=0 * _PRIOR,
+            scale=problem.slate_size / problem.n_actions,
+        )
         return cls(
             problem,
             rounds=0,
             survivors=everyone,
-            log_wealth=np.zeros((n_policies, len(capped_stakes(problem)))),
+            log_wealth=np.zeros((n_policies, _N_STAKES)),
             sums=np.zeros((6, n_policies)),
             counted=np.zeros(n_policies, np.int64),
             leader=0,
@@ -146,15 +149,20 @@ class Standing:
             leader=int(survivors[sums[0, survivors].argmax()]),
             model=self.model,
         )
-        return replace(found, model=found._next_model(past.tally))
+        return replace(found, model=found._next_model(past, new))
 
-    def _next_model(self, tally: Array) -> Model:
-        """Votes by how close to the leader a survivor seems; rewards by the share of votes."""
+    def _next_model(self, past: Past, new: int) -> Model:
+        """Votes by how close to the leader a survivor seems; rewards by the share of votes.
+
+        The scale of stakes is what propensities were in the last rounds.
+        """
         close = _CLOSE * self.problem.reward_cap
         votes = np.exp(-self.gaps / np.maximum(close, self.errors))
-        rates = (tally[0] + _PRIOR_WEIGHT * _PRIOR) / (tally[1] + _PRIOR_WEIGHT)
+        rewards, weights = past.tally
+        rates = (rewards + _PRIOR_WEIGHT * _PRIOR) / (weights + _PRIOR_WEIGHT)
         rates = np.maximum.accumulate(np.minimum(rates, 1.0))
-        return Model(self.survivors, votes / votes.sum(), BIN_EDGES, rates)
+        scale = past.typical_propensity(len(past) - new) or self.model.scale
+        return Model(self.survivors, votes / votes.sum(), BIN_EDGES, rates, scale)
 
 
 def log_factors(
@@ -166,15 +174,17 @@ def log_factors(
     -------
     float array of shape (n_rivals, n_epsilons, n_stakes)
     """
-    stakes = capped_stakes(problem)
-    wealth = np.zeros((len(rivals), len(epsilons), len(stakes)))
+    m = problem.slate_size
+    wealth = np.zeros((len(rivals), len(epsilons), _N_STAKES))
     if new and len(rivals):
         arrays = past.arrays(np.append(rivals, leader), len(past) - new)
         add_log_factors(
             *arrays._replace(columns=arrays.columns[:-1]),
+            past.scales(len(past) - new),
             arrays.columns[-1],
             sparsity_of(problem),
-            stakes,
+            _FIXED / m,
+            _SHARES / m,
             epsilons,
             wealth,
         )

@@ -9,7 +9,7 @@ from policysieve.evidence.betting import log_mean_exp
 from policysieve.evidence.classical import value_limits
 from policysieve.evidence.estimates import ValueIntervals
 from policysieve.evidence.past import Past
-from policysieve.evidence.standing import Standing, capped_stakes, sparsity_of
+from policysieve.evidence.standing import Standing, sparsity_of
 from policysieve.kernels.capped import add_value_factors
 from policysieve.problem import Problem
 
@@ -18,6 +18,7 @@ __all__ = ["betting_limits", "limits_from_sums", "policy_intervals"]
 Array = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.intp]
 
+_STAKES = np.array([0.001, 0.003, 0.01, 0.025, 0.06, 0.12, 0.25, 0.5, 0.75])
 _BET_ON = 32  # policies of the largest estimates whose limits are found by betting
 _POINTS, _ZOOMS = 12, 3  # values that are tried at once, and how often between two of them
 _WAYS = 4  # two sides and two kinds of limits
@@ -96,7 +97,7 @@ def betting_limits(
     supermartingale from one, so v is a lower limit once that reaches exp(log_term); likewise from
     above. The wealth is monotone in v: the last v that passes is found by zooming in.
     """
-    cap, stakes = problem.reward_cap, capped_stakes(problem)
+    cap, stakes = problem.reward_cap, _STAKES / problem.slate_size
     found = []
     for above in (False, True):
         low, high = np.zeros(len(which)), np.full(len(which), cap)

@@ -81,28 +81,38 @@ def add_log_factors(
     w,
     mean,
     K,
+    scales,
     leader,
     sparsity,
-    stakes,
+    fixed,
+    shares,
     epsilons,
     wealth,
 ):
     """Add ln(1 + lam (Z + eps)) of each round to wealth (S, E, G); leader is a column.
 
+    Stakes are fixed ones, in increasing order, and shares of the scale (n,) of a round, which was
+    known before its context; none is above the last fixed one.
     Of single items a score depends on the rival's action only, so it is worked out once for each
     distinct one.
     """
-    S, m, E, G = len(columns), table.shape[2], len(epsilons), len(stakes)
+    S, m, E, F = len(columns), table.shape[2], len(epsilons), len(fixed)
+    G = F + len(shares)
+    stakes, scale = np.empty(G), np.nan
+    stakes[:F] = fixed
     w_at, mean_at, reward = np.zeros(K), np.zeros(K), np.zeros(K)
     seen, ours = np.zeros(K, np.bool_), np.zeros(K, np.bool_)
     theirs = np.zeros(K, np.bool_)
     plus, minus = np.empty(m, np.int64), np.empty(m, np.int64)
     agree, common = np.empty((E, G)), np.zeros((E, G))
-    for e in range(E):
-        for g in range(G):
-            agree[e, g] = np.log1p(stakes[g] * epsilons[e])
     factors, known = np.empty((K if m == 1 else 1, E, G)), np.full(K, -1)
     for i in range(len(rows)):
+        if scales[i] != scale:
+            scale = scales[i]
+            stakes[F:] = np.minimum(shares * scale, fixed[F - 1])
+            for e in range(E):
+                for g in range(G):
+                    agree[e, g] = np.log1p(stakes[g] * epsilons[e])
         common += agree
         for k in range(offsets[i], offsets[i + 1]):
             w_at[items[k]], mean_at[items[k]] = w[k], mean[k]
