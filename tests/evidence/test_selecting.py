@@ -73,6 +73,17 @@ def test_full_distributions_need_no_floor_and_prove_more(case):
     assert decided.to_dict() == selection.to_dict()
 
 
+def test_a_limit_of_memory_costs_rounds_not_validity(case):
+    world, policies, problem, log = case
+    full = with_distributions(log[:300], np.full(8, FLOOR))
+    kept = ps.select(full, policies, problem).certificate
+    forgotten = ps.select(full, policies, problem, memory_limit=0).certificate
+    assert forgotten.leader == kept.leader
+    assert forgotten.suboptimality_bound >= kept.suboptimality_bound
+    truth = world.values(policies)
+    assert truth.max() - truth[forgotten.leader] <= forgotten.suboptimality_bound
+
+
 def test_another_exploration_than_the_one_that_decided(case):
     _, policies, problem, log = case
     other = ps.Sieve(policies, problem, rng=0).exploration

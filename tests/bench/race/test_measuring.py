@@ -333,6 +333,15 @@ class TestCommand:
         assert json.loads(machine.stdout) == saved
         assert len(quick) == cells == 5
 
+    def test_proofs_alone(self, quick):
+        found = json.loads(self.invoke("--proofs-only", "--json").stdout)
+        assert found["picking"] == []
+        assert {row["learner"] for row in found["proving"]} == {"Sieve", "Uniform"}
+        assert all(name.startswith("proving-") for name in quick)
+        printed = self.invoke("--proofs-only")
+        assert "Rounds until 95%" not in printed.output
+        assert "Median rounds until epsilon is certified" in " ".join(printed.output.split())
+
     def test_nothing_is_written_unless_asked(self, quick, tmp_path, monkeypatch):
         monkeypatch.chdir(tmp_path)
         machine = self.invoke("--json")
@@ -380,15 +389,25 @@ class TestDocumentation:
     ROOT = Path(__file__).parents[3]
     PAGE = (ROOT / "docs" / "race.md").read_text()
     RESULT = json.loads((ROOT / "benchmarks" / "samples" / "samples.json").read_text())
+    PROOFS = json.loads((ROOT / "benchmarks" / "proofs" / "samples.json").read_text())
 
-    @pytest.mark.parametrize("kind", ["picking", "proving"])
-    def test_tables(self, kind):
-        key = "needed" if kind == "picking" else "median"
+    def test_until_right(self):
         lines = self.PAGE.splitlines()
-        for row in self.RESULT[kind]:
+        for row in self.RESULT["picking"]:
             shown = [line for line in lines if line.startswith(f"| {row['task']} |")]
-            number = "over" if row[key] is None else f" {row[key]:,.0f} "
+            number = "over" if row["needed"] is None else f" {row['needed']:,.0f} "
             assert any(number in line for line in shown), (row["task"], row["learner"])
+
+    def test_until_proved(self):
+        before = {row["task"]: row for row in self.RESULT["proving"] if row["learner"] == "Sieve"}
+        found = {(row["task"], row["learner"]): row["median"] for row in self.PROOFS["proving"]}
+        most = self.PROOFS["settings"]["most_to_prove"]
+        for task, old in before.items():
+            numbers = [old["median"], *(found[task, name] for name in measuring.PROVERS)]
+            cells = [f"over {most:,}" if n is None else f"{n:,.0f}" for n in numbers]
+            assert f"| {task} | {' | '.join(cells)} | {old['planned']:,} |" in self.PAGE
+        assert sum(row["false"] for row in self.PROOFS["proving"]) == 0
+        assert self.PROOFS["code"]
 
     def test_means(self):
         summary = self.RESULT["summary"]
@@ -397,4 +416,5 @@ class TestDocumentation:
             if name != "VowpalWabbit":
                 assert f"| {name} | {mean:.2f} |\n" in self.PAGE
         for name in ("Uniform", "PolicyElimination"):
-            assert f" {summary['proved_mean'][name]:.2f} of " in self.PAGE
+            mean = self.PROOFS["summary"]["proved_mean"][name]
+            assert f"{mean:.2f} of " in self.PAGE
