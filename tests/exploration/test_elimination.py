@@ -83,11 +83,11 @@ def test_the_best_is_not_lost():
 def test_stops_when_the_rounds_are_used_up():
     world, policies = one_good()
     learner = ps.PolicyElimination(
-        policies, world.problem(epsilon=0.01, delta=0.05), rounds=150, rng=0
+        policies, world.problem(epsilon=0.01, delta=0.05), rounds=60, rng=0
     )
     result = ps.run(learner, world, 1000, rng=0)
     assert result.finished
-    assert result.rounds == 150
+    assert result.rounds == 60
     assert not result.recommendation.certified
 
 
