@@ -198,7 +198,7 @@ def test_other_formats_drop_them_and_say_so(tmp_path, format):
     assert "full distributions: only the propensities of what was shown are left" in done.not_held
     assert not LogFile(tmp_path / "b", format).layout.has_distributions
     write(tmp_path / "a.parquet", "parquet", replace(ROUNDS, distributions=None))
-    done = convert(tmp_path / "a.parquet", tmp_path / "b", to_format=format)
+    done = convert(tmp_path / "a.parquet", tmp_path / "c", to_format=format)
     assert not [said for said in done.not_held if "distributions" in said]
 
 
