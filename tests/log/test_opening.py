@@ -88,6 +88,21 @@ class TestEveryKindOfLog:
         assert found.policy == expected.policy
         np.testing.assert_allclose(found.values, expected.values, rtol=1e-12)
 
+    def test_is_evidence(self, sources, kind):
+        uniform = ps.Uniform(POLICIES, PROBLEM, rounds=10, rng=0).exploration
+        proofs = []
+        for log in (sources[kind], LOG):
+            capped, floored = ps.Evidence(POLICIES, PROBLEM), ps.FloorEvidence(POLICIES, PROBLEM)
+            capped.add(log, uniform)
+            floored.add(log, floor=0.25)
+            proofs.append([one.certificate().to_dict() for one in (capped, floored)])
+        assert proofs[0] == proofs[1]
+
+    def test_is_learnt_from(self, sources, kind):
+        learner = ps.Uniform(POLICIES, PROBLEM, rounds=10, rng=0)
+        learner.learn(sources[kind], learner.exploration)
+        assert learner.log == LOG
+
     def test_is_designed_from(self, sources, kind):
         found = ps.design(sources[kind], POLICIES, PROBLEM, rng=0)
         expected = ps.design(LOG, POLICIES, PROBLEM, rng=0)
@@ -107,7 +122,8 @@ class TestEveryKindOfLog:
 
 
 @pytest.mark.parametrize(
-    "take", ["check", "select", "design", "replay", "load", "convert", "bandit feedback"]
+    "take",
+    ["check", "select", "design", "replay", "load", "convert", "bandit feedback", "evidence"],
 )
 @pytest.mark.parametrize("wrong", [7, None, [1, 2], {"a": 1}])
 def test_what_is_no_log_is_refused_in_the_same_words(take, wrong):
@@ -119,6 +135,7 @@ def test_what_is_no_log_is_refused_in_the_same_words(take, wrong):
         "load": lambda: ps.Log.load(wrong),
         "convert": lambda: convert(wrong, "out.csv"),
         "bandit feedback": lambda: to_bandit_feedback(wrong, n_actions=4),
+        "evidence": lambda: ps.FloorEvidence(POLICIES, PROBLEM).add(wrong, floor=0.1),
     }
     message = f"log must be a Log, a LogFile, a path or several paths, got {type(wrong).__name__}"
     with pytest.raises(ps.InvalidArgumentError, match=message):

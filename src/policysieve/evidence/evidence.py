@@ -18,7 +18,7 @@ from policysieve.evidence.events import check_comparable, check_log_fits
 from policysieve.evidence.past import Past
 from policysieve.evidence.standing import BIN_EDGES, Standing, log_factors
 from policysieve.evidence.values import policy_intervals
-from policysieve.log import Log
+from policysieve.log import AnyLog, Log
 from policysieve.policies import Policies, Slates
 from policysieve.problem import Problem
 
@@ -92,12 +92,12 @@ class Evidence:
         """Memory that the rounds take which are kept."""
         return self._past.nbytes
 
-    def add(self, log: Log, exploration: Decider | None = None) -> None:
+    def add(self, log: AnyLog, exploration: Decider | None = None) -> None:
         """Take in the next rounds, in the order of their decisions; all or nothing.
 
         Parameters
         ----------
-        log : Log
+        log : Log, LogFile, path or paths
             With distributions, unless the exploration is given.
         exploration : Exploration, optional
             What decided the rounds.
@@ -108,6 +108,7 @@ class Evidence:
             If the log does not fit, has no distributions, or has other propensities than the
             exploration, or if the rewards of a round exceed the sparsity.
         """
+        log = Log.load(log)
         check_log_fits(log, self.policies)
         as_rewards(log.rewards, len(log), log.slate_size, self.problem.sparsity)
         answers, distributions = self.policies.answers(log.contexts), log.distributions

@@ -16,7 +16,7 @@ from policysieve.evidence.certificate import Certificate, Proof
 from policysieve.evidence.estimates import Estimates, ValueIntervals
 from policysieve.evidence.events import check_comparable, rewarded_events
 from policysieve.evidence.record import Record, check_floor
-from policysieve.log import Log
+from policysieve.log import AnyLog, Log
 from policysieve.policies import Policies
 from policysieve.problem import Problem
 
@@ -92,12 +92,12 @@ class FloorEvidence:
         """Numbers of the policies that were not eliminated."""
         return np.flatnonzero(~self._eliminated)
 
-    def add(self, log: Log, *, floor: float) -> None:
+    def add(self, log: AnyLog, *, floor: float) -> None:
         """Take in the next rounds, in the order of their decisions; all or nothing.
 
         Parameters
         ----------
-        log : Log
+        log : Log, LogFile, path or paths
         floor : float
             Smallest propensity that any item could have in these rounds, fixed before them.
 
@@ -107,6 +107,7 @@ class FloorEvidence:
             If a propensity is below the floor, or the rewards of a round exceed the sparsity.
         """
         policies, problem = self.record.policies, self.record.problem
+        log = Log.load(log)
         smallest = check_floor(log, floor)
         as_rewards(log.rewards, len(log), log.slate_size, problem.sparsity)
         events = rewarded_events(log, policies)

@@ -16,7 +16,7 @@ from policysieve.evidence.classical import value_limits
 from policysieve.evidence.estimates import ValueIntervals
 from policysieve.evidence.events import Events, rewarded_events
 from policysieve.evidence.record import Block, Record, check_floor
-from policysieve.log import Log
+from policysieve.log import AnyLog, Log
 from policysieve.policies import Answers, ImplicitPolicies, MarginalPolicy, Policy
 from policysieve.problem import Problem
 
@@ -186,18 +186,19 @@ class ImplicitEvidence:
         """Rounds taken in."""
         return self.estimates.rounds
 
-    def add(self, log: Log, *, floor: float | None, answers: Answers | None = None) -> None:
+    def add(self, log: AnyLog, *, floor: float | None, answers: Answers | None = None) -> None:
         """Take in the next rounds, in the order of their decisions; all or nothing.
 
         Parameters
         ----------
-        log : Log
+        log : Log, LogFile, path or paths
         floor : float or None
             Smallest propensity that any action could have in these rounds, fixed before them. None
             if it is not known: then nothing is proved, now or later.
         answers : Answers, optional
             The contexts, checked.
         """
+        log = Log.load(log)
         smallest = 0.0 if floor is None else check_floor(log, floor)
         as_rewards(log.rewards, len(log), log.slate_size, self.problem.sparsity)
         events = rewarded_events(log, self.policies, answers)

@@ -15,7 +15,7 @@ from policysieve.exploration.asking import Asking, alone, changing, living
 from policysieve.exploration.decisions import Decisions, Recommendation
 from policysieve.exploration.designs.base import Exploration
 from policysieve.exploration.ledger import Part
-from policysieve.log import Log
+from policysieve.log import AnyLog, Log
 from policysieve.policies import Answers, AnyPolicies
 from policysieve.problem import Problem
 
@@ -175,14 +175,16 @@ class Explorer(Asking):
         """
         return self._expire(older_than)
 
-    def learn(self, rounds: Log, exploration: Exploration, answers: Answers | None = None) -> None:
+    def learn(
+        self, rounds: AnyLog, exploration: Exploration, answers: Answers | None = None
+    ) -> None:
         """Take in settled rounds that were decided elsewhere, all or nothing.
 
         `ask` and `tell` do that by themselves with what they issue.
 
         Parameters
         ----------
-        rounds : Log
+        rounds : Log, LogFile, path or paths
             In the order of their decisions. Full distributions are not kept.
         exploration : Exploration
             What they were decided by: one that this learner has published.
@@ -199,6 +201,7 @@ class Explorer(Asking):
                 f"exploration must be one that {type(self).__name__} has published, such as "
                 f"{self.exploration!r}, got {exploration!r}"
             )
+        rounds = Log.load(rounds)
         check_log_fits(rounds, self.policies)
         check_floor(rounds, exploration.floor)
         q = self.problem
