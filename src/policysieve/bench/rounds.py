@@ -1,7 +1,7 @@
 """The rounds that a learner needs on a task, to be right and to prove it."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import exp, log
 from typing import Any, NamedTuple, Self
 
@@ -24,6 +24,7 @@ _SHARE = 0.95  # of the seeds that have to be right
 _FIRST, _GROWTH = 20, 1.5  # of the budgets
 _BATCH = 50  # a batch is at most this part of the rounds so far
 _SETTLED = 3  # budgets in a row at which enough seeds have to be right
+_COMPARED = 3000  # rounds up to which everybody plays every budget
 
 Made = tuple[World, PolicyTable]
 
@@ -94,16 +95,18 @@ def picking(task: Task, learner: str, *, seeds: int, most: int) -> dict[str, Any
     """
     racer = RACERS[learner]
     stops = budgets(min(most, racer.most or most))
+    made = [task.build(seed) for seed in range(1 if task.fixed else seeds)]
+    same = replace(task, build=lambda seed: made[0 if task.fixed else seed])
     rows: list[list[float]] = []
     if racer.planned:
         right = 0
         for stop in stops:
-            rows.append([_play(task, racer, seed, [stop])[0] for seed in range(seeds)])
-            right = right + 1 if _share(rows[-1], task.epsilon) >= _SHARE else 0
-            if right == _SETTLED:
+            if right >= _SETTLED and stop > _COMPARED:
                 break
+            rows.append([_play(same, racer, seed, [stop])[0] for seed in range(seeds)])
+            right = right + 1 if _share(rows[-1], task.epsilon) >= _SHARE else 0
     else:
-        each = [_play(task, racer, seed, stops) for seed in range(seeds)]
+        each = [_play(same, racer, seed, stops) for seed in range(seeds)]
         rows = [list(row) for row in zip(*each, strict=True)]
     return {
         "budgets": stops[: len(rows)],

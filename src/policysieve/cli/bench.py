@@ -127,7 +127,7 @@ def certificates(runs: int, seeds: int, output: _Output) -> None:
 @_names_option(
     "--learners", "policysieve.bench.racers", "RACERS", "VowpalWabbit needs the extra peers."
 )
-@count_option("--seeds", 20, "Runs of each cell.")
+@count_option("--seeds", 40, "Runs of each cell.")
 @click.option("--proofs-only", is_flag=True, help="Leave out the rounds until they are right.")
 @_output_options("samples.json and the plots; cells that it holds are not run again")
 def samples(

@@ -12,7 +12,7 @@ from policysieve.worlds.finite import FiniteWorld
 
 __all__ = ["SparseSynthetic"]
 
-_PROFILES = ("one_good", "close", "clusters")
+_PROFILES = ("one_good", "close", "clusters", "confusable")
 _BLOCK = 1 << 20  # numbers held at once while the pool is made
 
 _GOOD = 0.8  # how often the one good policy is right
@@ -21,6 +21,10 @@ _LEVELS = (0.2, 1.0)  # fractional rewards
 _N_FEATURES = 16
 _SPREAD = 0.2  # of features around their cluster's centre, which has length 1
 _PERTURBATIONS = (0.1, 3.0)  # of the centres that policies believe in
+_PLAUSIBLE = 3  # wrong actions for each rewarded one
+_EASE = (0.8, 1.2)  # mean and deviation of the score of rewarded actions; plausible ones are below 0
+_MISTAKES = (0.2, 4.0)  # of the scores that confusable policies see
+_FAMILIES = 10  # of policies that make half of their mistakes together
 
 
 class SparseSynthetic(FiniteWorld):
@@ -32,13 +36,16 @@ class SparseSynthetic(FiniteWorld):
     ----------
     n_actions, n_contexts, n_policies : int
         Number K of actions, of contexts (which are row numbers) and of policies in the pool.
-    profile : {"one_good", "close", "clusters"}
+    profile : {"one_good", "close", "clusters", "confusable"}
         ``"one_good"``: one policy shows the best slate at 80% of the contexts, everything else is
         uniformly random. ``"close"``: every policy shows the best slate at 50% to 60% of the
         contexts and a uniformly random one elsewhere. ``"clusters"``: contexts have Gaussian
         features around one centre per action, the rewarded actions are the context's cluster and
         the next nearest ones, and policies score actions by centres that are perturbed, each policy
-        by a noise of its own level.
+        by a noise of its own level. ``"confusable"``: as classifiers and rankers are; contexts are
+        easy or hard, three wrong actions look plausible for each rewarded one, and policies see
+        scores of these with mistakes, each at a level of its own, half of them made by a whole
+        family of policies.
     slate_size : int
         Number m of actions shown.
     sparsity : float
@@ -106,8 +113,15 @@ class SparseSynthetic(FiniteWorld):
             pool = self._linear_pool(n_policies, self.features, centres, generator)
         else:
             self.features = None
-            self._rewarded = random_slates(generator, (n_contexts,), self.n_actions, n_rewarded)
-            pool = self._graded_pool(_right_shares(profile, n_policies, generator), generator)
+            wrong = max(_PLAUSIBLE * n_rewarded, self.slate_size) if profile == "confusable" else 0
+            items = random_slates(
+                generator, (n_contexts,), self.n_actions, min(self.n_actions, n_rewarded + wrong)
+            )
+            self._rewarded = items[:, :n_rewarded]
+            if profile == "confusable":
+                pool = self._confusable_pool(n_policies, items, generator)
+            else:
+                pool = self._graded_pool(_right_shares(profile, n_policies, generator), generator)
         self.pool = pool[:, :, 0] if self.slate_size == 1 else pool
 
     def _expected_rewards(self, rows: npt.NDArray[np.intp]) -> npt.NDArray[np.float64]:
@@ -176,6 +190,22 @@ class SparseSynthetic(FiniteWorld):
             for x in range(0, self.n_contexts, block):
                 scores = features[x : x + block] @ believed.T
                 pool[x : x + block, p] = _best_scores(scores, self.slate_size)
+        return pool
+
+    def _confusable_pool(
+        self, n_policies: int, items: npt.NDArray[np.int64], rng: np.random.Generator
+    ) -> npt.NDArray[Any]:
+        """Policy p shows the m best scores of `items`, of which the first are rewarded."""
+        scores = -rng.exponential(size=items.shape)
+        ease = rng.normal(*_EASE, size=(len(items), 1))
+        scores[:, : self._rewarded.shape[1]] = ease
+        levels = np.exp(rng.uniform(*np.log(_MISTAKES), size=n_policies)) / np.sqrt(2)
+        shared = rng.standard_normal((min(_FAMILIES, n_policies), *items.shape))
+        pool = self._empty_pool(n_policies)
+        for p, level in enumerate(levels):
+            mistakes = shared[p % len(shared)] + rng.standard_normal(items.shape)
+            best = _best_scores(scores + level * mistakes, self.slate_size)
+            pool[:, p] = np.take_along_axis(items, best, axis=1)
         return pool
 
     def _empty_pool(self, n_policies: int) -> npt.NDArray[Any]:

@@ -18,7 +18,7 @@ from policysieve.errors import DatasetUnavailableError, MissingExtraError
 
 __all__ = ["RaceSettings", "measure_race", "summary"]
 
-_SLATES = ("yeast", "tags_100")
+_SLATES = ("yeast", "tags_100", "rankers_50")
 _BAND = (0.1, 0.9)  # quantiles over seeds
 
 
@@ -33,7 +33,7 @@ class RaceSettings(NamedTuple):
         Rounds after which a learner is given up.
     """
 
-    seeds: int = 20
+    seeds: int = 40
     proof_seeds: int = 5
     most: int = 10_000
     most_to_prove: int = 500_000

@@ -27,11 +27,17 @@ _TEXT_FEATURES = 100
 
 
 def _synthetic(
-    profile: str, n_actions: int, seed: int, *, slate_size: int = 1, sparsity: float = 1.0
+    profile: str,
+    n_actions: int,
+    seed: int,
+    *,
+    n_contexts: int = _CONTEXTS,
+    slate_size: int = 1,
+    sparsity: float = 1.0,
 ) -> Made:
     world = SparseSynthetic(
         n_actions=n_actions,
-        n_contexts=_CONTEXTS,
+        n_contexts=n_contexts,
         n_policies=N_POLICIES,
         profile=profile,
         slate_size=slate_size,
@@ -81,6 +87,22 @@ def _all_tasks() -> list[Task]:
         Task(f"{profile}_{k}", f"{text}, {k:,} actions", partial(_synthetic, profile, k))
         for profile, text in words.items()
         for k in (10, 100, 1000)
+    ]
+    tasks += [
+        Task(
+            f"confusable_{k}",
+            f"classifiers that confuse {k} labels",
+            partial(_synthetic, "confusable", k, n_contexts=n),
+        )
+        for k, n in ((30, 4000), (100, 12_000))
+    ]
+    tasks += [
+        Task(
+            "rankers_50",
+            "rankers that confuse 50 items, 2 of them right, slates of 3",
+            partial(_synthetic, "confusable", 50, n_contexts=8000, slate_size=3, sparsity=2.0),
+            epsilon=2 * EPSILON,
+        )
     ]
     tasks += [
         Task(name, text, partial(_dataset, name), fixed=True)
