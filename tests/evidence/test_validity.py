@@ -79,7 +79,7 @@ def sees_rewards_first(patch):
 
     def list_items(*arguments):
         written(*arguments)
-        *_, shown, _, rewards, _, _, offsets, items, _, mean, _ = arguments
+        *_, shown, _, rewards, _, _, offsets, items, _, mean, _, _ = arguments
         at = np.repeat(np.arange(len(shown)), np.diff(offsets))
         seen = items[: len(at)] == shown[at, 0]
         mean[: len(at)][seen] = rewards[at[seen], 0]

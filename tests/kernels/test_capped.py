@@ -200,7 +200,7 @@ def test_log_factors(kernels, case):
 
 @pytest.mark.parametrize("case", CASES)
 def test_sums_of_scores(kernels, case):
-    """An item that cannot be shown counts with what is expected of it."""
+    """An item that cannot be shown counts nothing, whatever is expected of it."""
     rounds = Rounds(3, **case)
     sums = np.full((6, len(rounds.columns)), 0.5)
     kernels.add_scores(**rounds.arguments(sums=sums))
@@ -265,7 +265,7 @@ def test_lists_of_items(kernels, m):
     most = n * min(rounds.K, m * len(voters))
     offsets, items = np.full(n + 1, -1), np.full(most, -1, np.int32)
     w, mean = np.full(most, np.nan), np.full(most, np.nan, np.float32)
-    tally = np.full((2, len(rates)), 0.5)
+    tally, costs = np.full((2, len(rates)), 0.5), np.full(n, np.nan)
     kernels.list_items(
         table=rounds.table,
         rows=rounds.rows,
@@ -281,6 +281,7 @@ def test_lists_of_items(kernels, m):
         items=items,
         w=w,
         mean=mean,
+        costs=costs,
         tally=tally,
     )
     expected, without = np.full(tally.shape, 0.5), 0
@@ -297,6 +298,9 @@ def test_lists_of_items(kernels, m):
             bin = oracle.bin_of(shares[j])
             assert reward == (np.float32(rates[bin]) if shares[j] else 0)
             without += not shares[j]
+        assert costs[i] == pytest.approx(
+            sum(shares[j] / rounds.W[i, j] for j in listed if rounds.W[i, j] > 0), rel=1e-12
+        )
         for j, r, chance in zip(rounds.shown[i], rounds.rewards[i], shown_w[i], strict=True):
             if j in listed:
                 expected[:, oracle.bin_of(shares[j])] += r / chance, 1 / chance

@@ -83,8 +83,10 @@ def score_of_single(b, a, w, mean, seen, tau):
 
 
 def robust(slate, w, mean, seen):
-    """The doubly robust score of a slate."""
-    return sum(mean[j] + ((seen[j] - mean[j]) / w[j] if j in seen else 0) for j in slate)
+    """The doubly robust score of a slate; an item that cannot be shown counts nothing."""
+    return sum(
+        mean[j] + ((seen[j] - mean[j]) / w[j] if j in seen else 0) for j in slate if w[j] > 0
+    )
 
 
 def earned(slate, w, seen):
@@ -168,12 +170,14 @@ class Round(NamedTuple):
     mean: dict
     seen: dict
     stakes: list
+    cost: float
 
 
 class Standing(NamedTuple):
     rounds: int
     wealth: dict  # of survivors, one for each stake
-    sums: list  # for each policy of scores and squares: robust, earned, missed
+    sums: list  # for each policy of scores and squares: robust (weighted), earned, missed
+    weights: list  # for each policy the sums of weights and of their squares
     counted: list
     leader: int
 
@@ -182,7 +186,7 @@ class Standing(NamedTuple):
         return list(self.wealth)
 
     def value(self, p):
-        return self.sums[p][0] / self.counted[p]
+        return self.sums[p][0] / self.weights[p][0]
 
 
 class Incumbent(NamedTuple):
@@ -233,11 +237,12 @@ class Fold:
             0,
             {p: [Wealth()] * N_STAKES for p in everyone},
             [[0.0] * 6 for p in everyone],
+            [[0.0] * 2 for p in everyone],
             [0] * n_policies,
             0,
         )
         self.votes = dict.fromkeys(everyone, 1 / n_policies)
-        self.rates = [0.0] * len(PRIOR)
+        self.rates = PRIOR
         self.scale = slate_size / n_actions
         self.tally = [[0.0, 0.0] for _ in PRIOR]
         self.kept, self.new, self.next_look = [], [], 20
@@ -246,7 +251,8 @@ class Fold:
     def take(self, slates, w, seen):
         """One more round: w has the propensity of every item, seen what was shown and earned."""
         listed = {j for p in self.votes for j in slates[p]}
-        bins = {j: bin_of(share_of(j, slates, self.votes)) for j in listed}
+        shares = {j: share_of(j, slates, self.votes) for j in listed}
+        bins = {j: bin_of(share) for j, share in shares.items()}
         for j, reward in seen.items():
             if j in listed:
                 self.tally[bins[j]][0] += reward / w[j]
@@ -258,6 +264,7 @@ class Fold:
             {j: Fraction(single_precision(self.rates[bins[j]])) for j in listed},
             {j: Fraction(reward) for j, reward in seen.items()},
             self.stakes_now(),
+            math.fsum(share / w[j] for j, share in shares.items() if w[j] > 0),
         )
         self.kept.append(new)
         self.new.append(new)
@@ -294,9 +301,9 @@ class Fold:
 
     def error(self, p):
         """Standard error of a survivor's estimate, with a least variance."""
-        n = self.standing.rounds
-        mean, square = (x / n for x in self.standing.sums[p][:2])
-        return math.sqrt(max(square - mean**2, 0.02 * self.cap**2) / n)
+        weight, squared = self.standing.weights[p]
+        variance = (self.standing.sums[p][1] - squared * self.standing.value(p) ** 2) / weight**2
+        return math.sqrt(max(variance, 0.02 * self.cap**2 / self.standing.rounds))
 
     @property
     def epsilons(self):
@@ -312,11 +319,16 @@ class Fold:
         if not self.new:
             return before, self.incumbent
         wealth, sums, counted = {}, [list(s) for s in before.sums], list(before.counted)
+        weights = [list(pair) for pair in before.weights]
+        cost = math.fsum(i.cost for i in self.new) / len(self.new) / self.m
+        weight = 1 / math.sqrt(max(cost, 1.0))
         for p in before.survivors:
             counted[p] += len(self.new)
+            weights[p][0] += len(self.new) * weight
+            weights[p][1] += len(self.new) * weight**2
             for i in self.new:
                 scores = (
-                    robust(i.slates[p], i.w, i.mean, i.seen),
+                    weight * robust(i.slates[p], i.w, i.mean, i.seen),
                     *(kind(i.slates[p], i.w, i.seen) for kind in (earned, missed)),
                 )
                 for k, x in enumerate(map(float, scores)):
@@ -334,7 +346,7 @@ class Fold:
         }
         leader = max(wealth, key=lambda p: (sums[p][0], -p))
         rounds = before.rounds + len(self.new)
-        standing = Standing(rounds, wealth, sums, counted, leader)
+        standing = Standing(rounds, wealth, sums, weights, counted, leader)
         return standing, self.incumbent and self.incumbent_after(standing)
 
     def incumbent_after(self, standing):

@@ -81,7 +81,9 @@ class Past:
         self._looked_up, self._n_actions = policies.looked_up, policies.n_actions
         self._kept = np.arange(policies.n_policies)  # policies whose slates are kept
         self._answers: Slates | None = None
-        self._rounds = Columns(np.empty((0, m), np.int32), np.empty((0, m)), np.empty(0))
+        self._rounds = Columns(
+            np.empty((0, m), np.int32), np.empty((0, m)), np.empty(0), np.empty(0)
+        )
         self._offsets = Columns(np.zeros(1, np.int64))
         compact = np.empty(0, action_dtype(policies.n_actions))
         self._lists = Columns(compact, np.empty(0), np.empty(0, np.float32))
@@ -114,7 +116,7 @@ class Past:
         most = n * min(self._n_actions, m * len(model.voters))
         offsets, tally = np.empty(n + 1, np.int64), self.tally.copy()
         items = np.empty(most, self._lists.arrays[0].dtype)
-        w, mean = np.empty(most), np.empty(most, np.float32)
+        w, mean, costs = np.empty(most), np.empty(most, np.float32), np.empty(n)
         list_items(
             answers.table,
             answers.rows,
@@ -130,6 +132,7 @@ class Past:
             items,
             w,
             mean,
+            costs,
             tally,
         )
         end = offsets[-1]
@@ -140,7 +143,7 @@ class Past:
         longer.tally = tally
         longer._answers = kept if self._answers is None else self._answers.plus(kept)
         scales = np.full(n, model.scale)
-        longer._rounds = self._rounds.plus(rounds.actions, rounds.rewards, scales)
+        longer._rounds = self._rounds.plus(rounds.actions, rounds.rewards, scales, costs)
         longer._lists = self._lists.plus(items[:end], w[:end], mean[:end])
         longer._offsets = self._offsets.plus(self._offsets.arrays[0][-1] + offsets[1:])
         return longer
@@ -171,6 +174,14 @@ class Past:
         """Those of the models of the later rounds."""
         return self._rounds.arrays[2][since:]
 
+    def cost(self, since: int) -> float:
+        """Mean 1/W over the later rounds of an item that a voter shows, of those that can be shown.
+
+        It is one at least.
+        """
+        actions, _, _, costs = self._rounds.arrays
+        return max(float(costs[since:].mean()) / actions.shape[1], 1.0)
+
     def typical_propensity(self, since: int) -> float | None:
         """Harmonic mean over all items that survivors show in the later rounds, if there are any.
 
@@ -185,7 +196,7 @@ class Past:
         """What kernels take of the later rounds, for some of the survivors."""
         assert self._answers is not None
         columns = policies if self._looked_up else np.searchsorted(self._kept, policies)
-        actions, rewards, _ = self._rounds.arrays
+        actions, rewards, *_ = self._rounds.arrays
         (offsets,), (items, w, means) = self._offsets.arrays, self._lists.arrays
         return PastArrays(
             self._answers.table,

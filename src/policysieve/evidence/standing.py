@@ -49,8 +49,10 @@ class Standing:
     log_wealth : float array of shape (n_survivors, n_stakes)
         Of bets on the leaders of the moment against each survivor.
     sums : float array of shape (6, n_policies)
-        Of each policy's scores and of their squares: the doubly robust ones, what it earned, and
-        what it missed.
+        Of each policy's scores and of their squares: the doubly robust ones, weighted by how much
+        their period told, what it earned, and what it missed.
+    weights : float array of shape (2, n_policies)
+        Sums of the weights of the doubly robust scores, and of their squares.
     counted : integer array of shape (n_policies,)
         Rounds behind the sums: all, or those until a policy was eliminated.
     leader : int
@@ -63,19 +65,20 @@ class Standing:
     survivors: Numbers
     log_wealth: Array
     sums: Array
+    weights: Array
     counted: npt.NDArray[np.int64]
     leader: int
     model: Model
 
     @classmethod
     def first(cls, problem: Problem, n_policies: int) -> Self:
-        """Before any round: all alike, and nothing is expected."""
+        """Before any round: all alike, and what many would show is expected to be right."""
         everyone = np.arange(n_policies)
-        nobody_yet = Model(
+        unseen = Model(
             voters=everyone,
             votes=np.full(n_policies, 1 / n_policies),
             edges=BIN_EDGES,
-            rates=0 * _PRIOR,
+            rates=_PRIOR,
             scale=problem.slate_size / problem.n_actions,
         )
         return cls(
@@ -84,9 +87,10 @@ class Standing:
             survivors=everyone,
             log_wealth=np.zeros((n_policies, _N_STAKES)),
             sums=np.zeros((6, n_policies)),
+            weights=np.zeros((2, n_policies)),
             counted=np.zeros(n_policies, np.int64),
             leader=0,
-            model=nobody_yet,
+            model=unseen,
         )
 
     @cached_property
@@ -94,7 +98,7 @@ class Standing:
         """Doubly robust estimates, shape (n_policies,); NaN before the first round."""
         if not self.rounds:
             return np.full(len(self.counted), np.nan)
-        return np.asarray(self.sums[0] / self.counted)
+        return np.asarray(self.sums[0] / self.weights[0])
 
     @property
     def gaps(self) -> Array:
@@ -107,9 +111,12 @@ class Standing:
     @cached_property
     def errors(self) -> Array:
         """Standard error of each survivor's estimate."""
-        n, least = max(self.rounds, 1), _LEAST_VARIANCE * self.problem.reward_cap**2
-        mean, square = self.sums[:2, self.survivors] / n
-        return np.asarray(np.sqrt(np.maximum(square - mean**2, least) / n))
+        least = _LEAST_VARIANCE * self.problem.reward_cap**2
+        if not self.rounds:
+            return np.full(len(self.survivors), np.sqrt(least))
+        weight, squared_weight = self.weights[:, self.survivors]
+        variance = self.sums[1, self.survivors] - squared_weight * self.values[self.survivors] ** 2
+        return np.asarray(np.sqrt(np.maximum(variance / weight**2, least / self.rounds)))
 
     def rivals(self, policies: Policies) -> Numbers:
         """Survivors other than the leader under any number, the largest estimates first."""
@@ -128,10 +135,13 @@ class Standing:
         if not new:
             return self
         problem, survivors = self.problem, self.survivors
-        sums, counted = self.sums.copy(), self.counted.copy()
-        theirs = sums[:, survivors]
-        add_scores(*past.arrays(survivors, len(past) - new), theirs)
-        sums[:, survivors] = theirs
+        scores = np.zeros((6, len(survivors)))
+        add_scores(*past.arrays(survivors, len(past) - new), scores)
+        weight = past.cost(len(past) - new) ** -0.5
+        scores[:2] *= [[weight], [weight**2]]
+        sums, weights, counted = self.sums.copy(), self.weights.copy(), self.counted.copy()
+        sums[:, survivors] += scores
+        weights[:, survivors] += [[new * weight], [new * weight**2]]
         counted[survivors] += new
         wealth = self.log_wealth + log_factors(
             problem, past, self.leader, survivors, np.zeros(1), new
@@ -145,6 +155,7 @@ class Standing:
             survivors=survivors,
             log_wealth=wealth[stays],
             sums=sums,
+            weights=weights,
             counted=counted,
             leader=int(survivors[sums[0, survivors].argmax()]),
             model=self.model,

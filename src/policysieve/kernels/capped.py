@@ -179,14 +179,14 @@ def add_scores(table, rows, columns, shown, rewards, offsets, items, w, mean, K,
 
     The doubly robust one, sum over its items of mean + 1[shown] (r - mean)/w; what it earned,
     sum of 1[shown] r/w; and what it missed, sum of 1[shown] (1 - r)/w. An item that cannot be shown
-    counts with the model's mean, 0 and 0.
+    counts 0 in all of them.
     """
     m = table.shape[2]
     robust, earned, missed = np.zeros(K), np.zeros(K), np.zeros(K)
     for i in range(len(rows)):
         for k in range(offsets[i], offsets[i + 1]):
             j = items[k]
-            robust[j] = mean[k]
+            robust[j] = mean[k] if w[k] > 0.0 else 0.0
             for q in range(shown.shape[1]):
                 if shown[i, q] == j and w[k] > 0.0:
                     robust[j] = mean[k] + (rewards[i, q] - mean[k]) / w[k]
@@ -288,20 +288,22 @@ def list_items(
     items,
     w,
     mean,
+    costs,
     tally,
 ):
-    """Write the lists of n rounds, and add what was shown to the tally (2, B) of B bins.
+    """Write the lists and costs of n rounds, and add what was shown to the tally (2, B) of B bins.
 
     The model's mean of an item is rates[bin], 0 without a vote: its bin is that of its share of the
     votes (S,) among the edges. propensities (n, K) are those of all items, shown_w (n, m') of what
-    was shown. The tally has the sums of r/w and 1/w for each bin, of what any rival shows.
+    was shown. The tally has the sums of r/w and 1/w for each bin, of what any rival shows. The cost
+    of a round is the sum of share/w of all items that can be shown, a voter's mean 1/w.
     """
     K, m = propensities.shape[1], table.shape[2]
     share, listed = np.zeros(K), np.zeros(K, np.bool_)
     end = 0
     offsets[0] = 0
     for i in range(len(rows)):
-        row, start = table[rows[i]], end
+        row, start, costs[i] = table[rows[i]], end, 0.0
         for s in range(len(columns)):
             for k in range(m):
                 j = row[columns[s], k]
@@ -320,5 +322,7 @@ def list_items(
             j = items[k]
             w[k] = propensities[i, j]
             mean[k] = rates[np.searchsorted(edges, share[j])] if share[j] > 0.0 else 0.0
+            if w[k] > 0.0:
+                costs[i] += share[j] / w[k]
             share[j], listed[j] = 0.0, False
         offsets[i + 1] = end
