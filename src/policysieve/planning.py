@@ -143,8 +143,8 @@ def uniform_rounds(problem: Problem, log_size: float) -> int:
 def estimation_rounds(problem: Problem, variance: float, largest: float, log_term: float) -> int:
     """Rounds of phase 2 for a design with variance term `variance` and estimates up to `largest`.
 
-    For slates E R^2 <= mu V by Cauchy-Schwarz; for single actions E R^2 = V, because the term
-    then weighs r^2.
+    For slates E R^2 <= mu V by Cauchy-Schwarz, whether the term weighs r or, where mu = m, r^2; for
+    single actions E R^2 = V, because it always weighs r^2 then.
     """
     factor = problem.reward_cap if problem.slate_size > 1 else 1.0
     return _bernstein_rounds(problem, factor * variance, largest, log_term)

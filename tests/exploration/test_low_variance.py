@@ -104,6 +104,72 @@ def test_equals_the_naive_algorithm(m, batch):
     assert learner.recommend().policy == totals.argmax()
 
 
+@pytest.mark.parametrize("sparsity", [None, 2.0, 5.0])
+def test_slates_count_squares_where_a_round_may_earn_all_of_them(sparsity):
+    policies, rewards = random_case(seed=2, m=2)
+    problem = ps.Problem(n_actions=6, slate_size=2, sparsity=sparsity, epsilon=0.3, delta=0.1)
+    learner = ps.LowVarianceExploration(
+        policies, problem, explore_rounds=300, estimate_rounds=10, rng=1
+    )
+    play(learner, rewards, 300, 50, seed=2)
+    log = learner.log
+    slates = policies.actions(log.contexts).tolist()
+    rates = learner.mixing, learner.learning_rate
+    p_hat, gains = oracle.phase_one(
+        slates, log.actions, log.rewards, 6, 2, *rates, 300, squares=True
+    )
+    found = np.zeros(9)
+    found[learner.design.support] = learner.design.shares
+    np.testing.assert_allclose(found, p_hat, atol=1e-10, rtol=0)
+    with_rewards, _ = oracle.phase_one(slates, log.actions, log.rewards, 6, 2, *rates, 300)
+    assert np.abs(with_rewards - p_hat).max() > 1e-4
+    designed = ps.design(log, policies, problem, mixing=learner.mixing)
+    assert designed.variance_bound >= 6 / (2 * 300) * gains.max()
+
+
+def test_squares_bound_what_a_slate_can_vary():
+    """E R^2 <= m E sum r^2/W, and r for r^2 with min(s, m) for m; over all slates."""
+    rng = np.random.default_rng(0)
+    tight = 0.0
+    for trial in range(200):
+        m = 2 + trial % 2
+        slates = list(combinations(range(5), m))
+        chance = rng.dirichlet(np.full(len(slates), 0.5))
+        W = np.array(
+            [sum(c for c, a in zip(chance, slates, strict=True) if j in a) for j in range(5)]
+        )
+        r = rng.random(5) if trial % 3 else np.full(5, rng.random())
+        chosen = slates[rng.integers(len(slates))]
+        totals = [sum(r[j] / W[j] for j in a if j in chosen) for a in slates]
+        second = chance @ np.square(totals)
+        by_squares = m * sum(r[j] ** 2 / W[j] for j in chosen)
+        by_rewards = min(r.sum(), m) * sum(r[j] / W[j] for j in chosen)
+        assert second <= min(by_squares, by_rewards) * (1 + 1e-9)
+        tight = max(tight, second / by_squares)
+    assert tight > 0.8
+
+
+def test_small_rewards_need_fewer_rounds_of_phase_two():
+    """Rewards of a fifth: with squares the variance is a fifth, in the limit of many rounds."""
+    world = ps.worlds.SparseSynthetic(
+        n_actions=8, n_contexts=20, n_policies=10, profile="close", slate_size=2, sparsity=2
+    )
+    policies = ps.PolicyTable(world.pool, n_actions=8)
+    problem = ps.Problem(n_actions=8, slate_size=2, sparsity=None, epsilon=0.1, delta=0.1)
+    bounds = []
+    for level in (1.0, 0.2):
+        draw = world.draw(20_000, np.random.default_rng(0))
+        actions = np.random.default_rng(1).permuted(np.tile(np.arange(8), (20_000, 1)), axis=1)
+        log = ps.Log(
+            contexts=draw.contexts,
+            actions=actions[:, :2],
+            propensities=np.full((20_000, 2), 0.25),
+            rewards=level * draw.rewards(actions[:, :2].astype(np.int32)),
+        )
+        bounds.append(ps.design(log, policies, problem, mixing=0.5).variance_bound)
+    assert 0.04 < bounds[1] / bounds[0] < 0.2
+
+
 def test_equals_the_naive_algorithm_when_weights_explode():
     """Long runs at a large rate: weights are rescaled many times, and nothing drifts."""
     policies, rewards = random_case(seed=5, K=3, n_policies=6)

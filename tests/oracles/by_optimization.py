@@ -197,3 +197,51 @@ def dec_of_two_actions(means, G, s, points=41):
         value, start, method="Nelder-Mead", bounds=[(0, 1)] * 2, options={"xatol": 1e-6}
     )
     return found.fun
+
+
+def dec_at_equal_references(K, G, s, points=60):
+    """Lower bound on the coefficient by a grid of priors: one model for each best action.
+
+    The best p and q against a prior play the action of the largest mean, and the one whose
+    distance to the reference has the largest mean.
+    """
+    best = 0.0
+    for level in np.linspace(0, min(s / K, 1), points):
+        for high, low in product(np.linspace(0, 1, points) ** 2 * min(s, 1), np.linspace(0, 1, 9)):
+            other = low * max(min((s - high) / (K - 1), high), 0)
+            models = np.full((K, K), other) + np.identity(K) * (high - other)
+            distance = 1 - np.sqrt(models * level) - np.sqrt((1 - models) * (1 - level))
+            value = np.diag(models).mean() - models.mean(axis=0).max()
+            best = max(best, value - G * distance.mean(axis=0).max())
+    return best
+
+
+def play_for_any_reference(means, G):
+    """p and q that prove the upper bound, for G > 2K."""
+    means = np.asarray(means, dtype=float)
+    spread = means * (1 - means)
+    K, total = len(means), spread.sum()
+    price = np.full(K, G / K) if total == 0 else 2 + (G - 2 * K) * spread / total
+    unit = 2 * total / (G - 2 * K)
+    if unit == 0:
+        return np.identity(K)[means.argmax()], price / G, 0.0
+    low, high = means.max() - 2 * unit, means.max()
+    for _ in range(200):
+        middle = (low + high) / 2
+        filled = np.maximum(means - middle, 0).sum() / (2 * unit)
+        low, high = (middle, high) if filled > 1 else (low, middle)
+    p = np.maximum(means - high, 0) / (2 * unit)
+    return p / p.sum(), price / G, unit * (1 - (p / p.sum()) @ (p / p.sum()))
+
+
+def unlimited_worst_case(p, q, means, G, points=20_001):
+    """Largest mu[a*] - p.mu - G q.H2(mu, l) over a* and mu in [0, 1]^K, whatever mu sums to."""
+    grid = np.sin(np.linspace(0, np.pi / 2, points)) ** 2
+    values = []
+    for best in range(len(means)):
+        total = 0.0
+        for a, mean in enumerate(means):
+            distance = 1 - np.sqrt(grid * mean) - np.sqrt((1 - grid) * (1 - mean))
+            total += (((a == best) - p[a]) * grid - G * q[a] * distance).max()
+        values.append(total)
+    return max(values)

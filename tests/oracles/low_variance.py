@@ -1,17 +1,19 @@
 """The paper's Algorithms 2 and 3, round by round. Plain numpy, nothing of ours.
 
-slates[t][p] is the slate of policy p at the context of round t; gain(r) is r^2 for single actions
-and r for slates.
+slates[t][p] is the slate of policy p at the context of round t; gain(r) is r^2 for single actions,
+and for slates if `squares` says so, else r.
 """
 
 import numpy as np
 
 
-def gain(reward, slate_size):
-    return reward**2 if slate_size == 1 else reward
+def gain(reward, squares):
+    return reward**2 if squares else reward
 
 
-def phase_one(slates, shown, rewards, K, m, gamma, eta, T, importance=None, draw=None):
+def phase_one(
+    slates, shown, rewards, K, m, gamma, eta, T, importance=None, draw=None, squares=False
+):
     """Return the design p_hat and sum_t u_t(pi), visiting every one of the T rounds.
 
     importance[t][k] rescales item k of round t when data was not uniform. draw(p) samples a policy
@@ -29,7 +31,8 @@ def phase_one(slates, shown, rewards, K, m, gamma, eta, T, importance=None, draw
             shows = np.array([item in slates[t][q] for q in range(P)])
             scale = 1.0 if importance is None else importance[t][k]
             c = count[shows].sum()
-            u += shows * gain(rewards[t][k], m) * scale / (gamma * m / K + (1 - gamma) * c / T)
+            g = gain(rewards[t][k], squares or m == 1)
+            u += shows * g * scale / (gamma * m / K + (1 - gamma) * c / T)
         if draw is None:
             count += p
         else:

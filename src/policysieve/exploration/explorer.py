@@ -25,6 +25,7 @@ _STREAM = 1  # of random numbers: learners draw others than the world they are i
 _CLOSE = 1e-6  # relative: rounding allowed between propensities and those of their exploration
 _ENTRIES = 1 << 22  # propensities worked out at once
 _SURE = 6.0  # standard errors by which data must contradict a declaration
+_FEW = 30  # rewards, for a normal approximation
 
 
 class Explorer(Asking):
@@ -338,7 +339,8 @@ class Explorer(Asking):
         all actions that can be shown.
         """
         n, declared = self._rounds, self.problem.sparsity
-        if declared is None or n < 2:
+        few = self._mass[0] ** 2 <= _FEW * self._mass[1]  # of equal masses: at most so many
+        if declared is None or few:
             return None
         mean = self._mass[0] / n
         error = np.sqrt(max(self._mass[1] / n - mean**2, 0.0) / n)

@@ -21,15 +21,18 @@ from policysieve.theory.bounds import (
     rounds_uniform,
 )
 from policysieve.theory.coefficient import DecSolution, closed_form_bound, dec, dec_bound
+from policysieve.theory.references import DecSupremum, dec_supremum
 from policysieve.theory.variance import rate_variance, variance_bound
 
 __all__ = [
     "BOUNDS",
     "Bound",
     "DecSolution",
+    "DecSupremum",
     "closed_form_bound",
     "dec",
     "dec_bound",
+    "dec_supremum",
     "figure",
     "lower_bound_hidden_arm",
     "lower_bound_rare_context",

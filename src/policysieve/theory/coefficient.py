@@ -23,7 +23,7 @@ from policysieve.errors import InvalidArgumentError
 from policysieve.theory.cones import ConeProgramme
 from policysieve.theory.objective import as_vector
 
-__all__ = ["DecSolution", "closed_form_bound", "dec", "dec_bound"]
+__all__ = ["DecSolution", "check_coefficient", "closed_form_bound", "dec", "dec_bound"]
 
 Array = npt.NDArray[np.float64]
 
@@ -62,10 +62,10 @@ def dec_bound(gamma: float, sparsity: float, n_actions: int) -> float:
 
     Notes
     -----
-    The paper's theorem on the coefficient of sparse rewards, whose constant is in its proof. What
-    `dec` finds is some forty times smaller.
+    The paper's theorem on the coefficient of sparse rewards, whose constant is in its proof. The
+    bounds of `dec_supremum` are some thirty times smaller.
     """
-    gamma, sparsity, n_actions = _check(gamma, sparsity, n_actions)
+    gamma, sparsity, n_actions = check_coefficient(gamma, sparsity, n_actions)
     if gamma < 32 * n_actions:
         raise InvalidArgumentError(
             f"gamma must be at least 32 * n_actions = {32 * n_actions} for the paper's bound, got "
@@ -93,7 +93,7 @@ def closed_form_bound(gamma: float, sparsity: float, n_actions: int) -> float:
     docs/maths.md, "Exploration by optimization". It takes the place of the coefficient in the
     paper's guarantee, where the latter stands at gamma / 8.
     """
-    gamma, sparsity, K = _check(gamma, sparsity, n_actions)
+    gamma, sparsity, K = check_coefficient(gamma, sparsity, n_actions)
     if gamma < K:
         raise InvalidArgumentError(
             f"gamma must be at least n_actions = {K} for the closed form, got {gamma:g}"
@@ -221,7 +221,8 @@ def _worst_case(p: Array, q: Array, means: Array, gamma: float, sparsity: float)
     return max(float(best.max()), 0.0)  # the reference itself has no negative regret
 
 
-def _check(gamma: Any, sparsity: Any, n_actions: Any) -> tuple[float, float, int]:
+def check_coefficient(gamma: Any, sparsity: Any, n_actions: Any) -> tuple[float, float, int]:
+    """Check the three numbers that every bound on the coefficient takes."""
     n_actions = integer("n_actions", n_actions, low=1)
     gamma = number("gamma", gamma, above=0, below=np.inf)
     hint = "it bounds the sum of the n_actions mean rewards"
@@ -231,7 +232,7 @@ def _check(gamma: Any, sparsity: Any, n_actions: Any) -> tuple[float, float, int
 
 def _check_reference(means: Any, gamma: Any, sparsity: Any) -> tuple[Array, float, float]:
     array = as_vector("reference_means", means, "lie in [0, 1]")
-    gamma, sparsity, _ = _check(gamma, sparsity, len(array))
+    gamma, sparsity, _ = check_coefficient(gamma, sparsity, len(array))
     if array.sum() > sparsity + 1e-9:
         raise InvalidArgumentError(
             f"reference_means must sum to at most the sparsity {sparsity:g}, got "

@@ -22,9 +22,9 @@ def variance_bound(
     """V: what no policy's variance term exceeds, with probability 1 - delta.
 
     The variance term of a policy is E[sum over j in pi(x) of g(r(j))/W(x,j)] under the design that
-    `explore_rounds` rounds T of phase 1 find, g(r) = r^2 for single actions and r for slates. The
-    formula is that of docs/maths.md, "Explicit sizes", with half of delta for each of its events,
-    theta1 = learning_rate B, and the best of forty values of theta2 in (0, 2].
+    `explore_rounds` rounds T of phase 1 find, g(r) = r^2 for single actions and for slates with
+    s >= m, else r. The formula is that of docs/maths.md, "Explicit sizes", with half of delta for
+    each of its events, theta1 = learning_rate B, and the best of forty values of theta2 in (0, 2].
 
     Parameters
     ----------

@@ -11,7 +11,13 @@ from policysieve.checks import as_rewards, as_rng, number
 from policysieve.errors import InvalidArgumentError
 from policysieve.evidence import rewarded_events
 from policysieve.exploration.designs.frank_wolfe import FrankWolfe
-from policysieve.exploration.designs.hedge import AveragedHedge, Hedge, HedgeSettings, SampledHedge
+from policysieve.exploration.designs.hedge import (
+    AveragedHedge,
+    Hedge,
+    HedgeSettings,
+    SampledHedge,
+    counts_squares,
+)
 from policysieve.exploration.designs.implicit_hedge import ImplicitHedge
 from policysieve.exploration.designs.mixture import MixedExploration
 from policysieve.log import AnyLog, Log
@@ -84,6 +90,7 @@ def design(
     largest = problem.reward_cap / (share * min(smallest, problem.slate_size / problem.n_actions))
     hedge = start_hedge(
         policies,
+        problem,
         mixing=share,
         learning_rate=theta / largest,
         horizon=len(log),
@@ -119,6 +126,7 @@ def rounds_needed(exploration: MixedExploration, policies: AnyPolicies) -> int:
 
 def start_hedge(
     policies: AnyPolicies,
+    problem: Problem,
     *,
     mixing: float,
     learning_rate: float,
@@ -142,6 +150,7 @@ def start_hedge(
         mixing=mixing,
         learning_rate=learning_rate,
         horizon=horizon,
+        squares=counts_squares(problem),
     )
     return AveragedHedge(settings) if rng is None else SampledHedge(settings, rng)
 

@@ -12,7 +12,7 @@ from policysieve.kernels.designs import AVERAGE, GAIN, WEIGHT, hedge_events, set
 from policysieve.policies import Policies
 from policysieve.problem import Problem
 
-__all__ = ["AveragedHedge", "Hedge", "HedgeSettings", "SampledHedge"]
+__all__ = ["AveragedHedge", "Hedge", "HedgeSettings", "SampledHedge", "counts_squares"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,6 +28,8 @@ class HedgeSettings:
         Step eta.
     horizon : int
         Number T of rounds.
+    squares : bool
+        Whether a reward counts as g(r) = r^2, and not as r.
     """
 
     n_policies: int
@@ -36,14 +38,24 @@ class HedgeSettings:
     mixing: float
     learning_rate: float
     horizon: int
+    squares: bool = True
+
+
+def counts_squares(problem: Problem) -> bool:
+    """Whether variance terms weigh r^2 and not r: for single actions, and where mu = m.
+
+    r^2 <= r, so the term is smaller, and a slate's E R^2 is at most m times it. With r it is
+    at most mu = min(s, m) times the term, which is better if s < m and rewards are 0 or 1.
+    """
+    return problem.slate_size == 1 or problem.reward_cap == problem.slate_size
 
 
 class Hedge(ABC):
     """Hedge over T rounds whose rewards are the variance that each policy would be estimated with.
 
     p_{t+1}(pi) ~ p_t(pi) exp(eta u_t(pi)), where u_t(pi) sums, over the shown items j that pi would
-    show too, g(r_t(j)) / (gamma m/K + (1-gamma) c_t(x_t, j) / T); g(r) = r^2 for single actions and
-    r for slates (docs/maths.md, "Low-variance exploration"). A policy is rewarded while what it
+    show too, g(r_t(j)) / (gamma m/K + (1-gamma) c_t(x_t, j) / T); g(r) = r^2 or r, see
+    `counts_squares` (docs/maths.md, "Low-variance exploration"). A policy is rewarded while what it
     would show is seldom shown, so in the end every policy is well covered.
 
     Only rewarded rounds touch the class: between them the weights stand still.
@@ -101,7 +113,7 @@ class Hedge(ABC):
 
     def _gains(self, events: Events) -> npt.NDArray[np.float64]:
         """g(r), times (m/K) / propensity for data that was not explored uniformly."""
-        gains = events.rewards**2 if events.rewards.shape[1] == 1 else events.rewards
+        gains = events.rewards**2 if self.settings.squares else events.rewards
         return np.asarray(gains * (self._uniform / events.propensities))
 
 

@@ -14,6 +14,7 @@ from policysieve.exploration.designs.designing import known_log_size
 from policysieve.exploration.designs.optimized import OptimizedExploration
 from policysieve.exploration.learners.planned import RecordedExplorer
 from policysieve.exploration.learners.promises import fixed_size_recommendation
+from policysieve.exploration.learners.regret import RegretBound, Transfer
 from policysieve.kernels.by_optimization import closed_form_steps, real_valued_steps
 from policysieve.log import Log
 from policysieve.planning import by_optimization_rounds, information_price
@@ -106,6 +107,7 @@ class ExplorationByOptimization(RecordedExplorer):
                 log_size + log(1 / problem.delta),
             )
         self._objective = 0.0
+        self._transfer = Transfer()
         self._sequential = True
         self.exploration = OptimizedExploration(
             policies,
@@ -156,6 +158,38 @@ class ExplorationByOptimization(RecordedExplorer):
         contexts = self._largest_objective * sqrt(log(2 / delta) / (2 * n))
         return min(self.problem.reward_cap, self.mean_objective + estimation + contexts)
 
+    def regret_bound(self) -> RegretBound | None:
+        """How much reward was lost so far at most, at any time with probability 1 - delta.
+
+        sum Gamma + G ln(2 |Pi| max W/delta) for recommendations, and for what was played X more
+        (docs/maths.md, "Regret").
+
+        Returns
+        -------
+        RegretBound or None
+            None where the theorem does not apply: it needs a known sparsity that rewards do not
+            contradict, a class of known size, and contexts that are asked for one at a time, each
+            after the last answer.
+        """
+        return self._snapshot()._regret_bound()
+
+    def _regret_bound(self) -> RegretBound | None:
+        n, q, G = self._record.rounds, self.problem, self.information_weight
+        known = q.sparsity is not None and self.policies.log_size is not None
+        if not known or not self._sequential or self._contradiction() is not None:
+            return None
+        shares = getattr(self._weights, "shares", None)
+        heaviest = 1.0 if shares is None else float(shares.max())
+        estimation = known_log_size(self.policies) + log(heaviest) + log(2 / q.delta)
+        recommended = self._objective + G * estimation
+        room = G - q.n_actions
+        most = (2 * G if self.rewards == "binary" else G) / room  # w_a/q_a is never above it
+        played = recommended + self._transfer.limit(most - 1, q.delta / 2)
+        trivial = n * q.reward_cap
+        return RegretBound(
+            recommended=min(trivial, recommended), played=min(trivial, played), rounds=n
+        )
+
     def _learn(self, rounds: Log, exploration: Any, answers: Answers) -> None:
         counted = rounds[: self._wanted]
         n, done = len(counted), self._record.rounds
@@ -173,6 +207,7 @@ class ExplorationByOptimization(RecordedExplorer):
         self._weights = self._weights.with_rounds(exploration.weights, n, late)
         if len(events):
             steps, at = np.empty(len(events)), events.rounds
+            self._transfer = self._transfer.plus(w_a[at], q_a[at], events.rewards[:, 0])
             if exploration.binary:
                 price = exploration.information_weight
                 closed_form_steps(w_a[at], aside[at], q_a[at], price, steps)

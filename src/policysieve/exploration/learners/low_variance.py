@@ -107,6 +107,7 @@ class LowVarianceExploration(TwoPhaseExplorer):
     def _start_hedge(self) -> AnyHedge:
         return start_hedge(
             self.policies,
+            self.problem,
             mixing=self.mixing,
             learning_rate=self.learning_rate,
             horizon=self.explore_rounds,
