@@ -180,7 +180,7 @@ class Past:
         It is one at least.
         """
         actions, _, _, costs = self._rounds.arrays
-        return max(float(costs[since:].mean()) / actions.shape[1], 1.0)
+        return float(max(costs[since:].mean() / actions.shape[1], 1.0))
 
     def typical_propensity(self, since: int) -> float | None:
         """Harmonic mean over all items that survivors show in the later rounds, if there are any.
