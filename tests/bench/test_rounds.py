@@ -124,12 +124,28 @@ class TestPicking:
         assert right.tolist() == [[False] * 3] * 2 + [[True] * 3] * 3
 
     def test_a_planned_learner_is_run_anew_for_each_budget(self, monkeypatch):
-        """And no further when it was right three times in a row."""
+        """And beyond the budgets at which all compete until it was right three times in a row."""
+        monkeypatch.setattr(rounds, "_COMPARED", 40)
         made = puppets(monkeypatch, True, lambda n, seed: n in (20, 30) or n > 60)
         found = picking(TINY, "Puppet", seeds=2, most=10_000)
         assert found["budgets"] == [20, 30, 45, 68, 101, 152]
-        assert [rounds for rounds, _, _ in made] == [n for n in found["budgets"] for _ in range(2)]
-        assert all(learner.rounds == rounds for rounds, _, learner in made)
+        assert [n for n, _, _ in made] == [n for n in found["budgets"] for _ in range(2)]
+        assert all(learner.rounds == n for n, _, learner in made)
+
+    @pytest.mark.parametrize(("compared", "last"), [(152, 152), (200, 152), (228, 228)])
+    def test_a_planned_learner_plays_every_budget_at_which_all_compete(
+        self, monkeypatch, compared, last
+    ):
+        """Though it was right three times in a row long before."""
+        monkeypatch.setattr(rounds, "_COMPARED", compared)
+        puppets(monkeypatch, True, lambda n, seed: True)
+        found = picking(TINY, "Puppet", seeds=1, most=10_000)
+        assert found["budgets"] == budgets(last)
+
+    def test_all_compete_up_to_three_thousand_rounds(self, monkeypatch):
+        puppets(monkeypatch, True, lambda n, seed: True)
+        found = picking(TINY, "Puppet", seeds=1, most=10_000)
+        assert found["budgets"] == budgets(3000)
 
     def test_batches_are_a_small_part_of_the_rounds_so_far(self):
         game = Game.of(TINY, 0)

@@ -22,7 +22,7 @@ _N_FEATURES = 16
 _SPREAD = 0.2  # of features around their cluster's centre, which has length 1
 _PERTURBATIONS = (0.1, 3.0)  # of the centres that policies believe in
 _PLAUSIBLE = 3  # wrong actions for each rewarded one
-_EASE = (0.8, 1.2)  # mean and deviation of the score of rewarded actions; plausible ones are below 0
+_EASE = (0.8, 1.2)  # mean and deviation of rewarded actions' score; plausible ones are below 0
 _MISTAKES = (0.2, 4.0)  # of the scores that confusable policies see
 _FAMILIES = 10  # of policies that make half of their mistakes together
 
@@ -199,7 +199,8 @@ class SparseSynthetic(FiniteWorld):
         scores = -rng.exponential(size=items.shape)
         ease = rng.normal(*_EASE, size=(len(items), 1))
         scores[:, : self._rewarded.shape[1]] = ease
-        levels = np.exp(rng.uniform(*np.log(_MISTAKES), size=n_policies)) / np.sqrt(2)
+        log_low, log_high = np.log(_MISTAKES)
+        levels = np.exp(rng.uniform(log_low, log_high, size=n_policies)) / np.sqrt(2)
         shared = rng.standard_normal((min(_FAMILIES, n_policies), *items.shape))
         pool = self._empty_pool(n_policies)
         for p, level in enumerate(levels):

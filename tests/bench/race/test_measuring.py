@@ -95,7 +95,9 @@ class TestRace:
             assert high == pytest.approx(max(gaps) - 0.1 * width)
             assert right == sum(gap <= 0.2 for gap in gaps) / 2
         proved = proving(TASKS["tiny"], "Uniform", seeds=2, most=400)
-        assert result["proving"] == [{"task": "tiny", "learner": "Uniform", **proved}]
+        code = code_version(measuring_only=True)
+        assert result["proving"] == [{"task": "tiny", "learner": "Uniform", **proved, "code": code}]
+        assert row["code"] == code
 
     def test_a_fixed_world_is_built_once(self, measured, monkeypatch):
         built = []
@@ -125,7 +127,7 @@ class TestRace:
             if getattr(task.build, "keywords", {}).get("slate_size", 1) > 1
         }
         cells = list(measuring._cells(list(TASKS), list(RACERS)))
-        assert len(slates) == 2
+        assert len(slates) == 3
         for task in TASKS:
             picks = {cell.learner for cell in cells if cell[:2] == ("picking", task)}
             proofs = {cell.learner for cell in cells if cell[:2] == ("proving", task)}
@@ -215,6 +217,58 @@ class TestKeeping:
         monkeypatch.chdir(tmp_path)
         self.run(None)
         assert list(tmp_path.iterdir()) == []
+
+
+class TestMeasuredAgain:
+    """Rows that a call did not measure are kept."""
+
+    def run(self, folder, learners, settings=SHORT, **options):
+        result = measure_race(["tiny"], learners, settings=settings, folder=folder, **options)
+        (folder / "samples.json").write_text(json.dumps(result))
+        return result
+
+    def test_one_learner(self, measured, tmp_path):
+        first = self.run(tmp_path, ["Sieve", "Exp4", "Uniform"])
+        for row in first["picking"] + first["proving"]:
+            row["code"] = "old"
+        (tmp_path / "samples.json").write_text(json.dumps(first))
+        again = self.run(tmp_path, ["Exp4"])
+        code = code_version(measuring_only=True)
+        assert again["proving"] == first["proving"]
+        assert again["picking"] == [
+            {**row, "code": code if row["learner"] == "Exp4" else "old"} for row in first["picking"]
+        ]
+        assert again["summary"] == first["summary"]
+        proofs = self.run(tmp_path, ["Uniform"], proofs_only=True)
+        assert proofs["picking"] == again["picking"]
+        assert [row["code"] for row in proofs["proving"]] == ["old", code]
+
+    def test_rows_are_in_the_order_of_tasks_and_learners(self, measured, tmp_path):
+        self.run(tmp_path, ["Uniform"])
+        result = measure_race(["same", "tiny"], ["Sieve"], settings=SHORT, folder=tmp_path)
+        for kind in ("picking", "proving"):
+            assert [(row["task"], row["learner"]) for row in result[kind]] == [
+                ("tiny", "Sieve"),
+                ("tiny", "Uniform"),
+                ("same", "Sieve"),
+            ]
+
+    def test_other_settings(self, measured, tmp_path):
+        self.run(tmp_path, ["Uniform", "Exp4"])
+        result = self.run(tmp_path, ["Uniform"], SHORT._replace(seeds=3))
+        assert [row["learner"] for row in result["picking"]] == ["Uniform"]
+        assert "1 of its rows were dropped" in result["skipped"]["samples.json"]
+        assert "seeds 2" in result["skipped"]["samples.json"]
+
+    def test_tasks_and_learners_that_are_gone_stay(self, measured, tmp_path):
+        result = self.run(tmp_path, ["Uniform"])
+        text = json.dumps(result).replace('"tiny"', '"lost"').replace("Uniform", "Nobody")
+        (tmp_path / "samples.json").write_text(text)
+        result = self.run(tmp_path, ["Uniform"])
+        assert [(row["task"], row["learner"]) for row in result["proving"]] == [
+            ("tiny", "Uniform"),
+            ("lost", "Nobody"),
+        ]
 
 
 def right(task, **needed):
@@ -332,6 +386,13 @@ class TestCommand:
         assert "gone could not be downloaded" in report.read_text(encoding="utf-8")
         assert json.loads(machine.stdout) == saved
         assert len(quick) == cells == 5
+
+    def test_rows_that_were_dropped(self, quick, tmp_path):
+        self.invoke("--out", str(tmp_path))
+        arguments = ["bench", "samples", "--tasks", "tiny", "--learners", "Exp4", "--seeds", "3"]
+        printed = CliRunner().invoke(main, [*arguments, "--out", str(tmp_path)])
+        text = " ".join(printed.output.replace("│", " ").split())
+        assert "samples.json 4 of its rows were dropped" in text
 
     def test_proofs_alone(self, quick):
         found = json.loads(self.invoke("--proofs-only", "--json").stdout)

@@ -6,7 +6,7 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
 from policysieve.bench.race.measuring import RaceSettings, summary
-from policysieve.bench.race.page import rounds_by_task, suboptimality_by_task, tables
+from policysieve.bench.race.page import page, rounds_by_task, suboptimality_by_task, tables
 from policysieve.bench.racers import RACERS
 from policysieve.report.style import BLUE
 from policysieve.report.table import Beyond
@@ -63,6 +63,18 @@ def test_means_of_ratios():
         ["plan", None, 0.00123],
     ]
     assert shown["means"].texts[2][2] == "0.0012"  # not rounded to nothing
+
+
+def test_which_codes_measured():
+    """A row without a code takes its file's; a file without one is of unknown code."""
+    rows = [picked("a", name, 10.0) for name in ("Sieve", "Exp4", "Uniform", "LogBarrier")]
+    for row, code in zip(
+        rows, ("0.2.0+22222222", "0.2.0+33333333", "0.2.0+22222222"), strict=False
+    ):
+        row["code"] = code
+    shown = page(result(rows, code="0.1.0+11111111")).configuration
+    assert shown["code"] == "0.2.0+22222222, 0.2.0+33333333, 0.1.0+11111111"
+    assert page(result(rows[3:])).configuration["code"] == "unknown"
 
 
 def cell(task, learner, needed, mean=(0.3, 0.1, 0.0)):

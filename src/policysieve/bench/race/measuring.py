@@ -11,6 +11,7 @@ import numpy as np
 
 from policysieve.bench import cells as keeping
 from policysieve.bench.cells import code_version
+from policysieve.bench.race.earlier import FILE, KINDS, Rows, with_earlier_rows
 from policysieve.bench.race.tasks import TASKS
 from policysieve.bench.racers import ONE_ACTION_ONLY, PROVERS, RACERS
 from policysieve.bench.rounds import Made, picking, proving, rounds_needed
@@ -60,13 +61,15 @@ def measure_race(
 ) -> dict[str, Any]:
     """Measure every task and learner; cells that `folder` holds already are not run again.
 
-    With `proofs_only` the rounds until a learner is right are left out.
+    With `proofs_only` the rounds until a learner is right are left out. Rows in the folder's
+    samples.json that were measured with the same settings, and not by this call, are kept.
 
     Returns
     -------
     dict
-        ``code`` that measured; ``settings``; ``skipped``, reasons by task or learner; ``picking``
-        and ``proving``, a row for each cell; ``summary``.
+        ``code`` that made it; ``settings``; ``skipped``, reasons by task or learner, or why rows of
+        samples.json were dropped; ``picking`` and ``proving``, a row for each cell, which says with
+        ``code`` what measured it; ``summary`` of all rows.
     """
     settings = settings or RaceSettings()
     keeping.check_names("tasks", tasks, TASKS)
@@ -90,16 +93,22 @@ def measure_race(
         if cell not in missing or cell.task in made
     ]
     done = keeping.run_cells(jobs, folder=folder, progress=progress)
-    rows: dict[str, list[dict[str, Any]]] = {"picking": [], "proving": []}
+    rows: Rows = {kind: [] for kind in KINDS}
     for cell in cells:
         if cell.name in done:
             found = {"task": cell.task, "learner": cell.learner, **done[cell.name]}
+            found["code"] = code_version(measuring_only=True)
             if cell.kind == "picking":
                 found["needed"] = rounds_needed(found["budgets"], found["right"])
             rows[cell.kind].append(found)
+    rows, dropped = with_earlier_rows(rows, folder, used)
+    if dropped is not None:
+        skipped[FILE] = dropped
+    for some in rows.values():
+        some.sort(key=_place)
     return {
         "code": code_version(),
-        "settings": settings._asdict(),
+        "settings": used,
         "skipped": skipped,
         **rows,
         "summary": summary(rows["picking"], rows["proving"], settings),
@@ -175,6 +184,15 @@ def _cells(tasks: Sequence[str], learners: Sequence[str]) -> Iterator[_RaceCell]
         for learner in learners:
             if task not in _SLATES or learner not in ONE_ACTION_ONLY:
                 yield _RaceCell("picking", task, learner)
+
+
+def _place(row: dict[str, Any]) -> tuple[int, int]:
+    """In the order of tasks and learners, those that are gone last."""
+    places = [
+        list(known).index(name) if name in known else len(known)
+        for name, known in ((row["task"], TASKS), (row["learner"], RACERS))
+    ]
+    return places[0], places[1]
 
 
 def _measure(cell: _RaceCell, made: Made | None, settings: RaceSettings) -> dict[str, Any]:
