@@ -8,7 +8,8 @@ import pytest
 
 import policysieve as ps
 from policysieve.bench import rounds
-from policysieve.bench.racers import ONE_ACTION_ONLY, PROVERS, RACERS, Racer
+from policysieve.bench.provers import PROVERS
+from policysieve.bench.racers import ONE_ACTION_ONLY, RACERS, Racer
 from policysieve.bench.rounds import Game, Task, budgets, picking, proving, rounds_needed
 
 
@@ -125,7 +126,7 @@ class TestPicking:
 
     def test_a_planned_learner_is_run_anew_for_each_budget(self, monkeypatch):
         """And beyond the budgets at which all compete until it was right three times in a row."""
-        monkeypatch.setattr(rounds, "_COMPARED", 40)
+        monkeypatch.setattr(rounds, "COMPARED", 40)
         made = puppets(monkeypatch, True, lambda n, seed: n in (20, 30) or n > 60)
         found = picking(TINY, "Puppet", seeds=2, most=10_000)
         assert found["budgets"] == [20, 30, 45, 68, 101, 152]
@@ -137,7 +138,7 @@ class TestPicking:
         self, monkeypatch, compared, last
     ):
         """Though it was right three times in a row long before."""
-        monkeypatch.setattr(rounds, "_COMPARED", compared)
+        monkeypatch.setattr(rounds, "COMPARED", compared)
         puppets(monkeypatch, True, lambda n, seed: True)
         found = picking(TINY, "Puppet", seeds=1, most=10_000)
         assert found["budgets"] == budgets(last)
@@ -183,7 +184,7 @@ class TestProving:
     @pytest.mark.parametrize("learner", PROVERS)
     def test_rounds_to_a_certificate(self, learner):
         found = proving(TINY, learner, seeds=3, most=20_000)
-        assert all(20 <= n < 20_000 for n in found["rounds"])
+        assert all(5 <= n < 20_000 for n in found["rounds"])
         assert found["median"] == sorted(found["rounds"])[1]
         assert found["false"] == 0
         problem = tiny(0)[0].problem(epsilon=0.2, delta=0.05)
@@ -191,21 +192,21 @@ class TestProving:
 
     @pytest.mark.parametrize("learner", PROVERS)
     def test_given_up(self, learner):
-        found = proving(replace(TINY, epsilon=0.001), learner, seeds=3, most=30)
+        found = proving(replace(TINY, epsilon=0.001), learner, seeds=3, most=15)
         assert (found["rounds"], found["median"], found["false"]) == ([None] * 3, None, 0)
 
     def test_the_median_counts_those_that_were_given_up(self, monkeypatch):
         found = iter([None, 50, 70, None, 90, 60])
-        monkeypatch.setattr(rounds, "_certify", lambda *_: (0, next(found)))
-        assert proving(TINY, "Sieve", seeds=5, most=100)["median"] == 90
+        monkeypatch.setitem(PROVERS, "Puppet", lambda *_: (0, next(found)))
+        assert proving(TINY, "Puppet", seeds=5, most=100)["median"] == 90
 
     def test_wrong_certificates_are_counted(self, monkeypatch):
         """Once the best policy was proved, once the worst, once the worst without a proof."""
         found = [(np.argmax, 50), (np.argmin, 50), (np.argmin, None)]
 
-        def certify(learner, game, most):
-            choose, rounds = found[game.seed]
-            return int(choose(game.world.values(game.policies))), rounds
+        def prove(game, most):
+            choose, needed = found[game.seed]
+            return int(choose(game.world.values(game.policies))), needed
 
-        monkeypatch.setattr(rounds, "_certify", certify)
-        assert proving(TINY, "Sieve", seeds=3, most=100)["false"] == 1
+        monkeypatch.setitem(PROVERS, "Puppet", prove)
+        assert proving(TINY, "Puppet", seeds=3, most=100)["false"] == 1
