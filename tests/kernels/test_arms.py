@@ -1,5 +1,7 @@
 """Best-arm identification compiled, interpreted, and against a plain twin."""
 
+from math import comb, exp
+
 import numpy as np
 import pytest
 
@@ -84,3 +86,18 @@ def test_rewards_between_levels_prove_less():
     for mean in (0.3, 0.5, 0.7):
         exact = oracle.log_wealth(met.tolist(), SHARES, mean)
         assert arms.log_wealth(counts[0], SHARES, mean, False) < exact
+
+
+@pytest.mark.parametrize("mean", [0.05, 0.5, 0.9])
+@pytest.mark.parametrize("mirrored", [False, True])
+def test_bets_against_the_truth_are_fair(mean, mirrored):
+    """The wealth has mean one over all that can happen: it ever reaches 1/delta with delta."""
+    n, chance = 7, 1 - mean if mirrored else mean
+    total = sum(
+        comb(n, k)
+        * chance**k
+        * (1 - chance) ** (n - k)
+        * exp(arms.log_wealth(np.array([n - k, k], float), SHARES, mean, mirrored))
+        for k in range(n + 1)
+    )
+    assert total == pytest.approx(1.0, rel=1e-12)
