@@ -66,7 +66,8 @@ def tables(result: dict[str, Any]) -> dict[str, Table]:
             *_gap_grid(gaps, summary.get("gap", {})),
             "The mean over seeds and then over budgets, which grow by half; lower is better. "
             "Learners that did not play all of these budgets are left out. The ratio is the "
-            "Sieve's by that of the best other learner of ours; averages below 0.0001 count as that."
+            "Sieve's by that of the best other learner of ours, where less than 0.0001 counts as "
+            "that."
             + _mean_words(summary.get("gap_mean")),
         ),
         "certified": Table(
