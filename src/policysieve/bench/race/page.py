@@ -67,8 +67,7 @@ def tables(result: dict[str, Any]) -> dict[str, Table]:
             "The mean over seeds and then over budgets, which grow by half; lower is better. "
             "Learners that did not play all of these budgets are left out. The ratio is the "
             "Sieve's by that of the best other learner of ours, where less than 0.0001 counts as "
-            "that."
-            + _mean_words(summary.get("gap_mean")),
+            "that." + _mean_words(summary.get("gap_mean")),
         ),
         "certified": Table(
             "Median rounds until epsilon is certified, and those that the plan asks for in advance",
