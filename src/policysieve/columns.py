@@ -67,7 +67,8 @@ class Columns:
             room, size = _Room([]), max(end, 2 * start, _LEAST_ROOM)
             for mine, new, dtype in zip(old, rows, dtypes, strict=True):
                 larger = np.empty((size, *new.shape[1:]), dtype=dtype)
-                larger[:start] = mine
+                if start:  # without rows, the shape of a row is not known yet
+                    larger[:start] = mine
                 room.arrays.append(larger)
         longer, views, added = object.__new__(Columns), [], slice(start, end)
         for array, new in zip(room.arrays, rows, strict=True):

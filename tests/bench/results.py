@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from policysieve.bench.race.measuring import RaceSettings, summary
+from policysieve.bench.race.measuring import RaceSettings
+from policysieve.bench.race.ratios import summary
 
 SETTINGS = RaceSettings(seeds=2, proof_seeds=1, most=1000, most_to_prove=9000)
 

@@ -7,8 +7,8 @@ import pytest
 from policysieve.bench.classify.contestants import CONTESTANTS
 from policysieve.bench.classify.measuring import ClassifySettings
 from policysieve.bench.classify.tasks import CLASSIFY_TASKS
+from policysieve.bench.race.measuring import LEARNERS
 from policysieve.bench.race.tasks import TASKS
-from policysieve.bench.racers import RACERS
 from policysieve.bench.scaling.sweeps import SWEEPS
 from tests.cli.test_cli import invoke
 
@@ -19,7 +19,7 @@ COMMAND_LINE = Path(__file__).parents[2] / "docs" / "command-line.md"
     ("command", "registry"),
     [
         ("samples", TASKS),
-        ("samples", RACERS),
+        ("samples", LEARNERS),
         ("scaling", SWEEPS),
         ("classify", CLASSIFY_TASKS),
         ("classify", CONTESTANTS),

@@ -1,3 +1,5 @@
+from hashlib import sha256
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -9,7 +11,7 @@ from policysieve.worlds import SparseSynthetic, synthetic
 from tests.contracts.world_contract import WorldContract, all_rewards
 from tests.worlds.naive import naive_values
 
-PROFILES = ("one_good", "close", "clusters")
+PROFILES = ("one_good", "close", "clusters", "confusable")
 
 
 def make(**options):
@@ -52,6 +54,14 @@ class TestNoisyClusters(WorldContract):
     @pytest.fixture
     def world(self):
         return make(profile="clusters", slate_size=2, sparsity=4, noise=0.2)
+
+
+class TestNoisyConfusableSlates(WorldContract):
+    kind = SparseSynthetic
+
+    @pytest.fixture
+    def world(self):
+        return make(profile="confusable", slate_size=3, sparsity=2, noise=0.2, fractional=True)
 
 
 class TestLittleReward(WorldContract):
@@ -171,6 +181,76 @@ def test_clusters_do_not_depend_on_blocks_of_contexts(monkeypatch):
     world = make(**options)
     monkeypatch.setattr(synthetic, "_BLOCK", 50)
     np.testing.assert_array_equal(make(**options).pool, world.pool)
+
+
+@pytest.mark.parametrize(
+    ("slate_size", "sparsity", "n_items"),
+    [
+        (1, 1, 4),  # one rewarded action, and three that look plausible
+        (3, 2, 8),
+        (5, 1, 6),  # a slate of wrong actions fits beside the rewarded one
+        (1, 4, 12),  # no more than there are
+    ],
+)
+def test_confusable_policies_show_rewarded_actions_and_plausible_ones(
+    slate_size, sparsity, n_items
+):
+    world = make(
+        profile="confusable",
+        slate_size=slate_size,
+        sparsity=sparsity,
+        n_policies=600,
+        n_contexts=50,
+    )
+    rewards = rewards_by_context(world)
+    for x, slates in enumerate(world.pool.reshape(50, 600, slate_size)):
+        assert all(len(set(slate)) == slate_size for slate in slates.tolist())
+        items = set(slates.ravel().tolist()) | set(np.flatnonzero(rewards[x]).tolist())
+        assert len(items) <= n_items
+    # Fewer where a context is so easy that no policy is wrong, but not everywhere.
+    assert max(len(np.unique(slates)) for slates in world.pool.reshape(50, -1)) == n_items
+
+
+def test_confusable_policies_have_all_qualities_at_easy_and_hard_contexts():
+    world = make(profile="confusable", n_actions=100, n_contexts=3000, n_policies=200)
+    values = world.values(table(world))
+    assert values.max() > 0.7
+    assert values.min() < 0.5
+    assert len(np.unique(values)) > 150
+    right = (world.pool == rewards_by_context(world).argmax(axis=1)[:, None]).mean(axis=1)
+    assert (right > 0.9).mean() > 0.1
+    assert (right < 0.3).mean() > 0.1
+
+
+def test_confusable_policies_of_a_family_make_mistakes_together():
+    """Every tenth policy: where both are wrong, they show the same action more often."""
+    world = make(profile="confusable", n_actions=100, n_contexts=3000, n_policies=60)
+    wrong = world.pool != rewards_by_context(world).argmax(axis=1)[:, None]
+    alike = {True: [], False: []}
+    for p in range(60):
+        for q in range(p):
+            both = wrong[:, p] & wrong[:, q]
+            same = (world.pool[both, p] == world.pool[both, q]).mean()
+            alike[(p - q) % 10 == 0].append(same)
+    assert np.mean(alike[True]) > np.mean(alike[False]) + 0.05
+
+
+@pytest.mark.parametrize(
+    ("profile", "digest"),
+    [
+        ("one_good", "327d7da7254627a4"),
+        ("close", "2b5638104519842a"),
+        ("clusters", "4acc04ae2b2143ac"),
+    ],
+)
+def test_worlds_that_numbers_were_measured_on_stay_as_they_are(profile, digest):
+    """To the last bit, or rows of older races could not stand beside new ones."""
+    found = sha256()
+    for slate_size, sparsity in ((1, 1), (3, 2.5)):
+        world = make(profile=profile, slate_size=slate_size, sparsity=sparsity, rng=3)
+        found.update(world.pool.tobytes())
+        found.update(world._rewarded.astype(np.int64).tobytes())
+    assert found.hexdigest()[:16] == digest
 
 
 @pytest.mark.parametrize(("n_actions", "dtype"), [(2, "uint8"), (256, "uint8"), (257, "uint16")])

@@ -61,8 +61,8 @@ def bench_page(kind: str, result: Result, *, command: str | None = None) -> Page
     Returns
     -------
     Page
-        Its configuration begins with the code that measured; "unknown" for a file that does not
-        say so.
+        Its configuration begins with the code that measured, or all of them if there were several;
+        "unknown" for a file that does not say so.
     """
     page = _shows(kind).page(result)
     for table in _left_out(result):
@@ -80,4 +80,4 @@ def _shows(kind: str) -> _Shows:
 
 def _left_out(result: Result) -> list[Table]:
     skipped = list(result.get("skipped", {}).items())
-    return [Table("What could not be measured here", ["what", "why"], skipped)] if skipped else []
+    return [Table("What was left out here", ["what", "why"], skipped)] if skipped else []

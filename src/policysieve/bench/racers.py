@@ -23,7 +23,7 @@ from policysieve.exploration.learners import (
 from policysieve.policies import PolicyTable
 from policysieve.problem import Problem
 
-__all__ = ["ONE_ACTION_ONLY", "PROVERS", "RACERS", "Racer", "VowpalVotes"]
+__all__ = ["ONE_ACTION_ONLY", "RACERS", "Racer", "VowpalVotes"]
 
 Make = Callable[[PolicyTable, Problem, int, int], Any]
 
@@ -90,9 +90,6 @@ RACERS = {
     ),
 }
 """Who races to be right, by name."""
-
-PROVERS = ("Sieve", "PolicyElimination", "Uniform")
-"""Who races to a certificate, which is the same for all."""
 
 ONE_ACTION_ONLY = ("ExplorationByOptimization", "Exp4", "VowpalWabbit")
 """Who cannot show slates of several items."""

@@ -8,15 +8,25 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
+from policysieve.bench.provers import PROVERS
 from policysieve.bench.racers import RACERS, Racer
-from policysieve.evidence import Evidence
-from policysieve.exploration.learners import PolicyElimination, Sieve, Uniform
 from policysieve.planning import plan
 from policysieve.policies import PolicyTable
 from policysieve.problem import Problem
 from policysieve.worlds import World
 
-__all__ = ["DELTA", "EPSILON", "Game", "Made", "Task", "picking", "proving", "rounds_needed"]
+__all__ = [
+    "COMPARED",
+    "DELTA",
+    "EPSILON",
+    "Game",
+    "Made",
+    "Task",
+    "budgets",
+    "picking",
+    "proving",
+    "rounds_needed",
+]
 
 EPSILON = 0.05  # as a share of the most that a round can earn
 DELTA = 0.05
@@ -24,7 +34,7 @@ _SHARE = 0.95  # of the seeds that have to be right
 _FIRST, _GROWTH = 20, 1.5  # of the budgets
 _BATCH = 50  # a batch is at most this part of the rounds so far
 _SETTLED = 3  # budgets in a row at which enough seeds have to be right
-_COMPARED = 3000  # rounds up to which everybody plays every budget
+COMPARED = 3000  # rounds up to which everybody plays every budget
 
 Made = tuple[World, PolicyTable]
 
@@ -101,7 +111,7 @@ def picking(task: Task, learner: str, *, seeds: int, most: int) -> dict[str, Any
     if racer.planned:
         right = 0
         for stop in stops:
-            if right >= _SETTLED and stop > _COMPARED:
+            if right >= _SETTLED and stop > COMPARED:
                 break
             rows.append([_play(same, racer, seed, [stop])[0] for seed in range(seeds)])
             right = right + 1 if _share(rows[-1], task.epsilon) >= _SHARE else 0
@@ -146,7 +156,7 @@ def proving(task: Task, learner: str, *, seeds: int, most: int) -> dict[str, Any
         game = Game.of(task, seed)
         planned = plan(game.problem, game.policies.n_policies).total_rounds
         values = game.world.values(game.policies)
-        leader, needed = _certify(learner, game, most)
+        leader, needed = PROVERS[learner](game, most)
         rounds.append(needed)
         wrong += needed is not None and values.max() - values[leader] > task.epsilon
     median = float(np.median([np.inf if n is None else n for n in rounds]))
@@ -181,28 +191,3 @@ def _value(learner: Any, world: World, values: npt.NDArray[np.float64]) -> float
     if isinstance(policy, PolicyTable):  # not of the class
         return float(world.values(policy)[0])
     return float(policy.average(values))
-
-
-def _certify(learner: str, game: Game, most: int) -> tuple[int, int | None]:
-    """The certified leader and the rounds it took, None beyond `most`."""
-    if learner == "Uniform":
-        return _certify_uniform(game, most)
-    player = {"Sieve": Sieve, "PolicyElimination": PolicyElimination}[learner](
-        game.policies, game.problem, rounds=most, rng=game.seed
-    )
-    game.advance(player, most)
-    proof = player.evidence.certificate()
-    return proof.leader, proof.rounds if proof.certified else None
-
-
-def _certify_uniform(game: Game, most: int) -> tuple[int, int | None]:
-    """The same for a learner that has no evidence of its own."""
-    player = Uniform(game.policies, game.problem, rounds=most, rng=game.seed)
-    evidence = Evidence(game.policies, game.problem)
-    while True:
-        seen = player.rounds
-        game.advance(player, min(evidence.next_look, most))
-        evidence.add(player.log[seen:], player.exploration)
-        proof = evidence.certificate()
-        if proof.certified or player.rounds >= most:
-            return proof.leader, proof.rounds if proof.certified else None

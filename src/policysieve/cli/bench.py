@@ -125,7 +125,10 @@ def certificates(runs: int, seeds: int, output: _Output) -> None:
 @bench.command()
 @_names_option("--tasks", "policysieve.bench.race.tasks", "TASKS")
 @_names_option(
-    "--learners", "policysieve.bench.racers", "RACERS", "VowpalWabbit needs the extra peers."
+    "--learners",
+    "policysieve.bench.race.measuring",
+    "LEARNERS",
+    "VowpalWabbit needs the extra peers.",
 )
 @count_option("--seeds", 40, "Runs of each cell.")
 @click.option("--proofs-only", is_flag=True, help="Leave out the rounds until they are right.")
@@ -134,14 +137,13 @@ def samples(
     tasks: str | None, learners: str | None, seeds: int, proofs_only: bool, output: _Output
 ) -> None:
     """Race all learners: rounds until they are right, and until they can prove it."""
-    from policysieve.bench.race.measuring import RaceSettings, measure_race
+    from policysieve.bench.race.measuring import LEARNERS, RaceSettings, measure_race
     from policysieve.bench.race.tasks import TASKS
-    from policysieve.bench.racers import RACERS
 
     with output.cells_bar() as progress:
         result = measure_race(
             _names(tasks) or tuple(TASKS),
-            _names(learners) or tuple(RACERS),
+            _names(learners) or LEARNERS,
             proofs_only=proofs_only,
             settings=RaceSettings(seeds=seeds),
             folder=output.out,

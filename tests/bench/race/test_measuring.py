@@ -5,7 +5,6 @@ import json
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from math import sqrt
 from pathlib import Path
 
 import pytest
@@ -14,10 +13,12 @@ from click.testing import CliRunner
 import policysieve as ps
 from policysieve.bench import cells
 from policysieve.bench.cells import code_version
+from policysieve.bench.provers import PROVERS
 from policysieve.bench.race import measuring
-from policysieve.bench.race.measuring import RaceSettings, measure_race, summary
+from policysieve.bench.race.measuring import LEARNERS, RaceSettings, measure_race
+from policysieve.bench.race.ratios import summary
 from policysieve.bench.race.tasks import TASKS
-from policysieve.bench.racers import ONE_ACTION_ONLY, PROVERS, RACERS
+from policysieve.bench.racers import ONE_ACTION_ONLY, RACERS
 from policysieve.bench.rounds import Task, picking, proving, rounds_needed
 from policysieve.cli import main
 from policysieve.cli.bench import samples
@@ -95,7 +96,9 @@ class TestRace:
             assert high == pytest.approx(max(gaps) - 0.1 * width)
             assert right == sum(gap <= 0.2 for gap in gaps) / 2
         proved = proving(TASKS["tiny"], "Uniform", seeds=2, most=400)
-        assert result["proving"] == [{"task": "tiny", "learner": "Uniform", **proved}]
+        code = code_version(measuring_only=True)
+        assert result["proving"] == [{"task": "tiny", "learner": "Uniform", **proved, "code": code}]
+        assert row["code"] == code
 
     def test_a_fixed_world_is_built_once(self, measured, monkeypatch):
         built = []
@@ -124,8 +127,8 @@ class TestRace:
             for name, task in TASKS.items()
             if getattr(task.build, "keywords", {}).get("slate_size", 1) > 1
         }
-        cells = list(measuring._cells(list(TASKS), list(RACERS)))
-        assert len(slates) == 2
+        cells = list(measuring._cells(list(TASKS), LEARNERS))
+        assert len(slates) == 3
         for task in TASKS:
             picks = {cell.learner for cell in cells if cell[:2] == ("picking", task)}
             proofs = {cell.learner for cell in cells if cell[:2] == ("proving", task)}
@@ -217,79 +220,56 @@ class TestKeeping:
         assert list(tmp_path.iterdir()) == []
 
 
-def right(task, **needed):
-    return [{"task": task, "learner": name, "needed": n} for name, n in needed.items()]
+class TestMeasuredAgain:
+    """Rows that a call did not measure are kept."""
 
+    def run(self, folder, learners, settings=SHORT, **options):
+        result = measure_race(["tiny"], learners, settings=settings, folder=folder, **options)
+        (folder / "samples.json").write_text(json.dumps(result))
+        return result
 
-def proved(task, planned, **medians):
-    return [
-        {"task": task, "learner": name, "median": n, "planned": planned}
-        for name, n in medians.items()
-    ]
+    def test_one_learner(self, measured, tmp_path):
+        first = self.run(tmp_path, ["Sieve", "Exp4", "Uniform"])
+        for row in first["picking"] + first["proving"]:
+            row["code"] = "old"
+        (tmp_path / "samples.json").write_text(json.dumps(first))
+        again = self.run(tmp_path, ["Exp4"])
+        code = code_version(measuring_only=True)
+        assert again["proving"] == first["proving"]
+        assert again["picking"] == [
+            {**row, "code": code if row["learner"] == "Exp4" else "old"} for row in first["picking"]
+        ]
+        assert again["summary"] == first["summary"]
+        proofs = self.run(tmp_path, ["Uniform"], proofs_only=True)
+        assert proofs["picking"] == again["picking"]
+        assert [row["code"] for row in proofs["proving"]] == ["old", code]
 
+    def test_rows_are_in_the_order_of_tasks_and_learners(self, measured, tmp_path):
+        self.run(tmp_path, ["Uniform"])
+        result = measure_race(["same", "tiny"], ["Sieve"], settings=SHORT, folder=tmp_path)
+        for kind in ("picking", "proving"):
+            assert [(row["task"], row["learner"]) for row in result[kind]] == [
+                ("tiny", "Sieve"),
+                ("tiny", "Uniform"),
+                ("same", "Sieve"),
+            ]
 
-class TestSummary:
-    SETTINGS = RaceSettings(most=1000, most_to_prove=8000)
+    def test_other_settings(self, measured, tmp_path):
+        self.run(tmp_path, ["Uniform", "Exp4"])
+        result = self.run(tmp_path, ["Uniform"], SHORT._replace(seeds=3))
+        assert [row["learner"] for row in result["picking"]] == ["Uniform"]
+        assert "1 of its rows were dropped" in result["skipped"]["samples.json"]
+        assert "seeds 2" in result["skipped"]["samples.json"]
 
-    def test_ratios_to_the_best_other(self):
-        rows = right("a", Sieve=100, Exp4=400, Uniform=200) + right("b", Uniform=300, Sieve=600)
-        found = summary(rows, [], self.SETTINGS)
-        assert found["right"] == {
-            "a": {"best_other": "Uniform", "ratio": 0.5},
-            "b": {"best_other": "Uniform", "ratio": 2.0},
-        }
-        assert found["right_mean"] == pytest.approx(1.0)
-        assert found["right_means"] == pytest.approx({"Exp4": 0.25, "Uniform": 1.0})
-        assert (found["proved"], found["proved_mean"]) == ({}, {})
-
-    def test_peers_from_outside_do_not_count(self):
-        rows = right("a", Sieve=100, VowpalWabbit=10, Uniform=200)
-        assert summary(rows, [], self.SETTINGS)["right"]["a"]["best_other"] == "Uniform"
-        rows = right("a", Sieve=100, VowpalWabbit=10)
-        assert summary(rows, [], self.SETTINGS)["right"] == {}
-
-    def test_others_that_were_given_up_count_with_the_most(self):
-        found = summary(right("a", Sieve=100, Exp4=None, Uniform=None), [], self.SETTINGS)
-        assert found["right"]["a"]["ratio"] == 0.1
-        found = summary(right("a", Sieve=100, Exp4=None, Uniform=900), [], self.SETTINGS)
-        assert found["right"]["a"] == {"best_other": "Uniform", "ratio": pytest.approx(1 / 9)}
-
-    def test_given_up_at_the_last_budget(self):
-        """What lies between it and the most was never looked at."""
-        rows = right("a", Sieve=100, Uniform=None, VowpalWabbit=None)
-        for row, last in zip(rows, (800, 800, 400), strict=True):
-            row["budgets"] = [20, last]
-        found = summary(rows, [], self.SETTINGS)
-        assert found["right"]["a"]["ratio"] == 0.125
-        assert found["right_means"] == pytest.approx({"Uniform": 0.125, "VowpalWabbit": 0.25})
-
-    def test_no_mean_without_the_sieve(self):
-        """Where it was given up itself there is no ratio, and so no mean of them all."""
-        rows = right("a", Sieve=None, Uniform=200) + right("b", Sieve=100, Uniform=200)
-        found = summary(rows, [], self.SETTINGS)
-        assert found["right"]["a"] == {"best_other": "Uniform", "ratio": None}
-        assert found["right"]["b"]["ratio"] == 0.5
-        assert found["right_mean"] is None
-        assert summary(right("a", Uniform=200), [], self.SETTINGS)["right"] == {}
-
-    def test_certificates(self):
-        rows = proved("a", 40_000, Sieve=1000, Uniform=4000, PolicyElimination=None)
-        rows += proved("b", 10_000, Sieve=2000, Uniform=4000)
-        found = summary([], rows, self.SETTINGS)
-        assert found["proved"] == {
-            "a": {"Uniform": 0.25, "PolicyElimination": 0.125, "plan": 0.025},
-            "b": {"Uniform": 0.5, "plan": 0.2},
-        }
-        assert found["proved_mean"] == pytest.approx(
-            {"Uniform": sqrt(0.125), "PolicyElimination": 0.125, "plan": sqrt(0.005)}
-        )
-        assert (found["right"], found["right_mean"]) == ({}, None)
-
-    def test_certificates_that_the_sieve_did_not_reach(self):
-        rows = proved("a", 40_000, Sieve=None, Uniform=4000)
-        assert summary([], rows, self.SETTINGS)["proved"]["a"] == {"Uniform": None, "plan": None}
-        assert summary([], rows, self.SETTINGS)["proved_mean"] == {"Uniform": None, "plan": None}
-        assert summary([], proved("a", 9, Uniform=1), self.SETTINGS)["proved"] == {}
+    def test_tasks_and_learners_that_are_gone_stay(self, measured, tmp_path):
+        result = self.run(tmp_path, ["Uniform"])
+        text = json.dumps(result).replace('"tiny"', '"lost"').replace("Uniform", "Nobody")
+        (tmp_path / "samples.json").write_text(text)
+        result = self.run(tmp_path, ["Uniform"])
+        assert [(row["task"], row["learner"]) for row in result["proving"]] == [
+            ("tiny", "Uniform"),
+            ("lost", "Nobody"),
+        ]
 
 
 class Terminal(io.StringIO):
@@ -318,7 +298,8 @@ class TestCommand:
             "Rounds until 95% of the seeds are right",
             "Median rounds until epsilon is certified",
             "The Sieve's rounds to be right by those of the best other learner",
-            "The Sieve's rounds by those of others, in the geometric mean over tasks",
+            "Average suboptimality over the budgets up to 3,000 rounds",
+            "The Sieve's rounds and suboptimality by those of others, in the geometric mean over",
             "│ gone │ gone could not be downloaded: no network │",
         ):
             assert words in text
@@ -332,6 +313,13 @@ class TestCommand:
         assert "gone could not be downloaded" in report.read_text(encoding="utf-8")
         assert json.loads(machine.stdout) == saved
         assert len(quick) == cells == 5
+
+    def test_rows_that_were_dropped(self, quick, tmp_path):
+        self.invoke("--out", str(tmp_path))
+        arguments = ["bench", "samples", "--tasks", "tiny", "--learners", "Exp4", "--seeds", "3"]
+        printed = CliRunner().invoke(main, [*arguments, "--out", str(tmp_path)])
+        text = " ".join(printed.output.replace("│", " ").split())
+        assert "samples.json 4 of its rows were dropped" in text
 
     def test_proofs_alone(self, quick):
         found = json.loads(self.invoke("--proofs-only", "--json").stdout)
@@ -391,6 +379,8 @@ class TestDocumentation:
     RESULT = json.loads((ROOT / "benchmarks" / "samples" / "samples.json").read_text())
     PROOFS = json.loads((ROOT / "benchmarks" / "proofs" / "samples.json").read_text())
 
+    PROVERS = ("Sieve", "PolicyElimination", "Uniform")
+
     def test_until_right(self):
         lines = self.PAGE.splitlines()
         for row in self.RESULT["picking"]:
@@ -403,7 +393,7 @@ class TestDocumentation:
         found = {(row["task"], row["learner"]): row["median"] for row in self.PROOFS["proving"]}
         most = self.PROOFS["settings"]["most_to_prove"]
         for task, old in before.items():
-            numbers = [old["median"], *(found[task, name] for name in measuring.PROVERS)]
+            numbers = [old["median"], *(found[task, name] for name in self.PROVERS)]
             cells = [f"over {most:,}" if n is None else f"{n:,.0f}" for n in numbers]
             assert f"| {task} | {' | '.join(cells)} | {old['planned']:,} |" in self.PAGE
         assert sum(row["false"] for row in self.PROOFS["proving"]) == 0

@@ -5,12 +5,13 @@ import pytest
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
-from policysieve.bench.race.measuring import RaceSettings, summary
-from policysieve.bench.race.page import rounds_by_task, suboptimality_by_task, tables
+from policysieve.bench.race.measuring import RaceSettings
+from policysieve.bench.race.page import page, rounds_by_task, suboptimality_by_task, tables
+from policysieve.bench.race.ratios import summary
 from policysieve.bench.racers import RACERS
 from policysieve.report.style import BLUE
 from policysieve.report.table import Beyond
-from tests.bench.results import BENCHES, picked
+from tests.bench.results import BENCHES, picked, proved
 
 SETTINGS = RaceSettings(most=1000, most_to_prove=9000)
 
@@ -28,6 +29,8 @@ def result(picking=(), **parts):
 def test_tables_without_rows_are_left_out():
     assert tables(result()) == {}
     assert set(tables(BENCHES["samples"])) == {"right", "best", "certified", "means"}
+    made = summary([picked("one", "Sieve", 80.0)], [], SETTINGS._replace(most=50))
+    assert set(tables(result(summary=made))) == {"gaps"}
 
 
 def test_what_was_given_up_or_not_run():
@@ -58,11 +61,56 @@ def test_means_of_ratios():
         result(summary={**means, "proved_mean": {"Uniform": 0.5, "plan": 0.00123}}),
     )
     assert shown["means"].rows == [
-        ["Exp4", 0.5, None],
-        ["Uniform", None, 0.5],
-        ["plan", None, 0.00123],
+        ["Exp4", 0.5, None, None],
+        ["Uniform", None, None, 0.5],
+        ["plan", None, None, 0.00123],
     ]
-    assert shown["means"].texts[2][2] == "0.0012"  # not rounded to nothing
+    assert shown["means"].texts[2][3] == "0.0012"  # not rounded to nothing
+
+
+def test_average_suboptimality():
+    rows = [picked("a", "Sieve", 80.0), picked("a", "Exp4", 80.0), picked("b", "Exp4", 80.0)]
+    rows[1]["mean"] = [0.2, 0.0, 0.0]
+    shown = tables(result(summary=summary(rows, [], SETTINGS._replace(most=50))))
+    assert shown["gaps"].columns == ["task", "Sieve", "Exp4", "Sieve / best other"]
+    assert shown["gaps"].rows == [
+        ["a", pytest.approx(0.4 / 3), pytest.approx(0.2 / 3), pytest.approx(2.0)],
+        ["b", None, pytest.approx(0.4 / 3), None],
+    ]
+    assert shown["gaps"].note.endswith(" The geometric mean is 2.")
+    assert shown["means"].rows == [["Exp4", 1.0, pytest.approx(2.0), None]]
+
+
+def test_provers_have_readable_names():
+    names = ("Sieve", "SieveOnFunctions", "PoliciesAsArms", "AllLabelsRevealed")
+    proving = [proved("one", name, 100.0) for name in names]
+    made = result(proving=proving, summary=summary([], proving, SETTINGS))
+    shown = tables(made)
+    words = ["Sieve on functions", "policies as arms", "all labels revealed"]
+    assert shown["certified"].columns == ["task", "Sieve", *words, "plan"]
+    assert [row[0] for row in shown["means"].rows] == [*words, "plan"]
+    assert texts(rounds_by_task(proving, "median", 9000)) == ["Sieve", *words]
+
+
+def test_results_without_average_suboptimality():
+    """As older files are."""
+    older = summary([picked("a", "Sieve", 80.0)], [], SETTINGS)
+    for key in ("gaps", "gap", "gap_mean", "gap_means"):
+        del older[key]
+    assert set(tables(result([picked("a", "Sieve", 80.0)], summary=older))) == {"right"}
+    assert page(result([picked("a", "Sieve", 80.0)], summary=older)).title == "The race"
+
+
+def test_which_codes_measured():
+    """A row without a code takes its file's; a file without one is of unknown code."""
+    rows = [picked("a", name, 10.0) for name in ("Sieve", "Exp4", "Uniform", "LogBarrier")]
+    for row, code in zip(
+        rows, ("0.2.0+22222222", "0.2.0+33333333", "0.2.0+22222222"), strict=False
+    ):
+        row["code"] = code
+    shown = page(result(rows, code="0.1.0+11111111")).configuration
+    assert shown["code"] == "0.2.0+22222222, 0.2.0+33333333, 0.1.0+11111111"
+    assert page(result(rows[3:])).configuration["code"] == "unknown"
 
 
 def cell(task, learner, needed, mean=(0.3, 0.1, 0.0)):

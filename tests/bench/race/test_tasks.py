@@ -28,6 +28,7 @@ def test_epsilon_grows_with_what_a_round_can_earn():
     assert {name for name, task in TASKS.items() if task.epsilon != 0.05} == {
         "yeast",
         "tags_100",
+        "rankers_50",
     }
 
 

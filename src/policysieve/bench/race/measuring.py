@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from importlib.util import find_spec
-from math import exp, log
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,15 +10,21 @@ import numpy as np
 
 from policysieve.bench import cells as keeping
 from policysieve.bench.cells import code_version
+from policysieve.bench.provers import PROVERS
+from policysieve.bench.race.earlier import FILE, KINDS, Rows, with_earlier_rows
+from policysieve.bench.race.ratios import summary
 from policysieve.bench.race.tasks import TASKS
-from policysieve.bench.racers import ONE_ACTION_ONLY, PROVERS, RACERS
+from policysieve.bench.racers import ONE_ACTION_ONLY, RACERS
 from policysieve.bench.rounds import Made, picking, proving, rounds_needed
 from policysieve.errors import DatasetUnavailableError, MissingExtraError
 
-__all__ = ["RaceSettings", "measure_race", "summary"]
+__all__ = ["LEARNERS", "RaceSettings", "measure_race"]
 
 _SLATES = ("yeast", "tags_100", "rankers_50")
 _BAND = (0.1, 0.9)  # quantiles over seeds
+
+LEARNERS = tuple(dict.fromkeys([*RACERS, *PROVERS]))
+"""Who races to be right, or to a certificate, or both."""
 
 
 class RaceSettings(NamedTuple):
@@ -51,7 +56,7 @@ class _RaceCell(NamedTuple):
 
 def measure_race(
     tasks: Sequence[str] = tuple(TASKS),
-    learners: Sequence[str] = tuple(RACERS),
+    learners: Sequence[str] = LEARNERS,
     *,
     proofs_only: bool = False,
     settings: RaceSettings | None = None,
@@ -60,17 +65,19 @@ def measure_race(
 ) -> dict[str, Any]:
     """Measure every task and learner; cells that `folder` holds already are not run again.
 
-    With `proofs_only` the rounds until a learner is right are left out.
+    With `proofs_only` the rounds until a learner is right are left out. Rows in the folder's
+    samples.json that were measured with the same settings, and not by this call, are kept.
 
     Returns
     -------
     dict
-        ``code`` that measured; ``settings``; ``skipped``, reasons by task or learner; ``picking``
-        and ``proving``, a row for each cell; ``summary``.
+        ``code`` that made it; ``settings``; ``skipped``, reasons by task or learner, or why rows of
+        samples.json were dropped; ``picking`` and ``proving``, a row for each cell, which says with
+        ``code`` what measured it; ``summary`` of all rows.
     """
     settings = settings or RaceSettings()
     keeping.check_names("tasks", tasks, TASKS)
-    keeping.check_names("learners", learners, RACERS)
+    keeping.check_names("learners", learners, LEARNERS)
     skipped: dict[str, str] = {}
     if "VowpalWabbit" in learners and find_spec("vowpalwabbit") is None:
         skipped["VowpalWabbit"] = str(MissingExtraError("VowpalWabbit", "vowpalwabbit", "peers"))
@@ -90,78 +97,25 @@ def measure_race(
         if cell not in missing or cell.task in made
     ]
     done = keeping.run_cells(jobs, folder=folder, progress=progress)
-    rows: dict[str, list[dict[str, Any]]] = {"picking": [], "proving": []}
+    rows: Rows = {kind: [] for kind in KINDS}
     for cell in cells:
         if cell.name in done:
             found = {"task": cell.task, "learner": cell.learner, **done[cell.name]}
+            found["code"] = code_version(measuring_only=True)
             if cell.kind == "picking":
                 found["needed"] = rounds_needed(found["budgets"], found["right"])
             rows[cell.kind].append(found)
+    rows, dropped = with_earlier_rows(rows, folder, used)
+    if dropped is not None:
+        skipped[FILE] = dropped
+    for some in rows.values():
+        some.sort(key=_place)
     return {
         "code": code_version(),
-        "settings": settings._asdict(),
+        "settings": used,
         "skipped": skipped,
         **rows,
         "summary": summary(rows["picking"], rows["proving"], settings),
-    }
-
-
-def summary(
-    picking: list[dict[str, Any]], proving: list[dict[str, Any]], settings: RaceSettings
-) -> dict[str, Any]:
-    """Ratios of the Sieve's rounds to those of others, and their geometric means.
-
-    A learner that was given up counts with the rounds at which it was, its last budget: a ratio to
-    it is at most the one shown. Where the Sieve was given up itself there is no ratio.
-    """
-    right = _by_task(picking, "needed")
-    tried = {
-        (row["task"], row["learner"]): row.get("budgets", [settings.most])[-1] for row in picking
-    }
-    others = {
-        task: {name: n for name, n in rounds.items() if name not in ("Sieve", "VowpalWabbit")}
-        for task, rounds in right.items()
-    }
-    best: dict[str, dict[str, Any]] = {}
-    for task, rounds in others.items():
-        if rounds and "Sieve" in right[task]:
-            name = min(rounds, key=lambda one: rounds[one] or np.inf)
-            best[task] = {
-                "best_other": name,
-                "ratio": _ratio(right[task]["Sieve"], rounds[name], tried[task, name]),
-            }
-    rivals = dict.fromkeys(row["learner"] for row in picking if row["learner"] != "Sieve")
-    against = {
-        name: _geometric(
-            [
-                _ratio(rounds["Sieve"], rounds[name], tried[task, name])
-                for task, rounds in right.items()
-                if "Sieve" in rounds and name in rounds
-            ]
-        )
-        for name in rivals
-    }
-    proofs = _by_task(proving, "median")
-    planned = {row["task"]: row["planned"] for row in proving}
-    ratios: dict[str, dict[str, float | None]] = {}
-    for task, rounds in proofs.items():
-        if "Sieve" in rounds:
-            ratios[task] = {
-                name: _ratio(rounds["Sieve"], n, settings.most_to_prove)
-                for name, n in rounds.items()
-                if name != "Sieve"
-            }
-            ratios[task]["plan"] = _ratio(rounds["Sieve"], planned[task], 0)
-    names = dict.fromkeys(name for row in ratios.values() for name in row)
-    return {
-        "right": best,
-        "right_mean": _geometric([row["ratio"] for row in best.values()]),
-        "right_means": against,
-        "proved": ratios,
-        "proved_mean": {
-            name: _geometric([row[name] for row in ratios.values() if name in row])
-            for name in names
-        },
     }
 
 
@@ -173,8 +127,17 @@ def _cells(tasks: Sequence[str], learners: Sequence[str]) -> Iterator[_RaceCell]
                 yield _RaceCell("proving", task, learner)
     for task in tasks:
         for learner in learners:
-            if task not in _SLATES or learner not in ONE_ACTION_ONLY:
+            if learner in RACERS and (task not in _SLATES or learner not in ONE_ACTION_ONLY):
                 yield _RaceCell("picking", task, learner)
+
+
+def _place(row: dict[str, Any]) -> tuple[int, int]:
+    """In the order of tasks and learners, those that are gone last."""
+    places = [
+        list(known).index(name) if name in known else len(known)
+        for name, known in ((row["task"], TASKS), (row["learner"], LEARNERS))
+    ]
+    return places[0], places[1]
 
 
 def _measure(cell: _RaceCell, made: Made | None, settings: RaceSettings) -> dict[str, Any]:
@@ -194,22 +157,3 @@ def _measure(cell: _RaceCell, made: Made | None, settings: RaceSettings) -> dict
         "high": high.tolist(),
         "right": found["right"],
     }
-
-
-def _by_task(rows: list[dict[str, Any]], key: str) -> dict[str, dict[str, float | None]]:
-    found: dict[str, dict[str, float | None]] = {}
-    for row in rows:
-        found.setdefault(row["task"], {})[row["learner"]] = row[key]
-    return found
-
-
-def _ratio(ours: float | None, theirs: float | None, most: int) -> float | None:
-    return None if ours is None else ours / (most if theirs is None else theirs)
-
-
-def _geometric(ratios: list[float | None]) -> float | None:
-    """Geometric mean; None if there is nothing to average, or a ratio is missing."""
-    known = [ratio for ratio in ratios if ratio is not None]
-    if not known or len(known) < len(ratios):
-        return None
-    return exp(sum(map(log, known)) / len(known))

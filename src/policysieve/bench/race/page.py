@@ -24,7 +24,19 @@ from policysieve.report.table import Beyond, CellValue, value_text
 __all__ = ["page", "rounds_by_task", "suboptimality_by_task", "tables"]
 
 _NOTE = "ratio of rounds, geometric mean; below 1 the Sieve is ahead"
+_GAP_NOTE = "up to 3,000 rounds, geometric mean; below 1 the Sieve is ahead"
 _COLUMNS = 3  # of panels
+_WORDS = {
+    "SieveOnFunctions": "Sieve on functions",
+    "PoliciesAsArms": "policies as arms",
+    "AllLabelsRevealed": "all labels revealed",
+}
+_PROVERS_NOTE = (
+    "Sieve on functions: the same policies, of which contexts cannot be listed. Policies as arms: "
+    "an A/B/n test with best-arm identification, each candidate judged by its own rounds. All "
+    "labels revealed: the same certificate when every reward of a round is seen, which no bandit "
+    "can beat."
+)
 _SMALLEST_GAP = 1e-3  # drawn; zero has no place on a log axis
 
 
@@ -35,6 +47,7 @@ def tables(result: dict[str, Any]) -> dict[str, Table]:
     certified = result["proving"]
     planned = {row["task"]: row["planned"] for row in certified}
     learners, rows = _grid(certified, "median", settings["most_to_prove"])
+    gaps, gap_means = summary.get("gaps", {}), summary.get("gap_means", {})
     others = dict.fromkeys([*summary["right_means"], *summary["proved_mean"]])
     found = {
         "right": Table(
@@ -46,20 +59,34 @@ def tables(result: dict[str, Any]) -> dict[str, Table]:
             "The Sieve's rounds to be right by those of the best other learner of ours",
             ["task", "best other", "ratio"],
             [[task, row["best_other"], row["ratio"]] for task, row in best.items()],
-            "Above 1 the Sieve loses."
-            + ("" if mean is None else f" The geometric mean is {value_text(mean)}."),
+            "Above 1 the Sieve loses." + _mean_words(mean),
+        ),
+        "gaps": Table(
+            "Average suboptimality over the budgets up to 3,000 rounds",
+            *_gap_grid(gaps, summary.get("gap", {})),
+            "The mean over seeds and then over budgets, which grow by half; lower is better. "
+            "Learners that did not play all of these budgets are left out. The ratio is the "
+            "Sieve's by that of the best other learner of ours, where less than 0.0001 counts as "
+            "that." + _mean_words(summary.get("gap_mean")),
         ),
         "certified": Table(
             "Median rounds until epsilon is certified, and those that the plan asks for in advance",
             [*learners, "plan"],
             [[*row, planned[str(row[0])]] for row in rows],
-            f"Wrong certificates among all of them: {sum(row['false'] for row in certified)}.",
+            f"Wrong certificates among all of them: {sum(row['false'] for row in certified)}. "
+            + _PROVERS_NOTE,
         ),
         "means": Table(
-            "The Sieve's rounds by those of others, in the geometric mean over tasks",
-            ["against", "to be right", "to prove it"],
+            "The Sieve's rounds and suboptimality by those of others, in the geometric mean over "
+            "tasks",
+            ["against", "rounds to be right", "average suboptimality", "rounds to prove it"],
             [
-                [name, summary["right_means"].get(name), summary["proved_mean"].get(name)]
+                [
+                    _WORDS.get(name, name),
+                    summary["right_means"].get(name),
+                    gap_means.get(name),
+                    summary["proved_mean"].get(name),
+                ]
                 for name in others
             ],
             "A dash: not measured, or the Sieve was given up itself.",
@@ -79,7 +106,7 @@ def page(result: dict[str, Any]) -> Page:
         "The race",
         f"The rounds that {n_learners} learners need on {n_tasks} tasks to be right, with "
         f"{settings['seeds']} seeds, and to prove it, with {settings['proof_seeds']}.",
-        configuration=settings,
+        configuration={"code": ", ".join(_codes(result)), **settings},
     )
     if shown:
         page.facts(_headlines(result["summary"]))
@@ -95,6 +122,8 @@ def page(result: dict[str, Any]) -> Page:
             if name in shown:
                 page.table(shown[name])
         page.section("On the way")
+        if "gaps" in shown:
+            page.table(shown["gaps"])
         page.figure(
             suboptimality_by_task(right),
             "Mean suboptimality of the recommended policy against rounds, both on log scales: "
@@ -106,8 +135,9 @@ def page(result: dict[str, Any]) -> Page:
         page.section("Until they can prove it")
         page.figure(
             rounds_by_task(certified, "median", settings["most_to_prove"]),
-            "Median rounds until epsilon is certified, by the same certificate for all: further "
-            "left is better. A hollow mark had no certificate when it was given up there.",
+            "Median rounds until epsilon is certified, by the same certificate for all but "
+            "policies as arms: further left is better. A hollow mark had no certificate when it "
+            "was given up there.",
             name="certified",
         )
         page.table(shown["certified"])
@@ -116,10 +146,19 @@ def page(result: dict[str, Any]) -> Page:
     return page
 
 
+def _codes(result: dict[str, Any]) -> list[str]:
+    """What measured the rows; a row of an old file does not say, and takes its file's."""
+    code = result.get("code", "unknown")
+    rows = result["picking"] + result["proving"]
+    return list(dict.fromkeys(row.get("code", code) for row in rows)) or [code]
+
+
 def _headlines(summary: dict[str, Any]) -> dict[str, tuple[CellValue, str]]:
     headlines = {"To be right, Sieve / best other": (summary["right_mean"], _NOTE)}
+    if "gap_mean" in summary:
+        headlines["Average suboptimality, Sieve / best other"] = (summary["gap_mean"], _GAP_NOTE)
     for name, mean in summary["proved_mean"].items():
-        headlines[f"To prove it, Sieve / {name}"] = (mean, _NOTE)
+        headlines[f"To prove it, Sieve / {_WORDS.get(name, name)}"] = (mean, _NOTE)
     return headlines
 
 
@@ -130,9 +169,24 @@ def _grid(
     learners = list(dict.fromkeys(row["learner"] for row in rows))
     found = {(row["task"], row["learner"]): _rounds(row, key, most) for row in rows}
     tasks = dict.fromkeys(row["task"] for row in rows)
-    return ["task", *learners], [
+    return ["task", *(_WORDS.get(name, name) for name in learners)], [
         [task, *(found.get((task, learner)) for learner in learners)] for task in tasks
     ]
+
+
+def _gap_grid(
+    gaps: dict[str, dict[str, float]], best: dict[str, dict[str, Any]]
+) -> tuple[list[str], list[list[CellValue]]]:
+    """Columns and rows of average suboptimalities, and the Sieve's ratio to the best other's."""
+    learners = list(dict.fromkeys(name for found in gaps.values() for name in found))
+    return ["task", *learners, "Sieve / best other"], [
+        [task, *(found.get(name) for name in learners), best.get(task, {}).get("ratio")]
+        for task, found in gaps.items()
+    ]
+
+
+def _mean_words(mean: float | None) -> str:
+    return "" if mean is None else f" The geometric mean is {value_text(mean)}."
 
 
 def _rounds(row: dict[str, Any], key: str, most: int) -> CellValue:
@@ -182,7 +236,7 @@ def rounds_by_task(rows: list[dict[str, Any]], key: str, most: int) -> Figure:
                     mec=colour,
                     mew=0 if done else 1,
                     alpha=1.0 if front else 0.9,
-                    label=learner if done else None,
+                    label=_WORDS.get(learner, learner) if done else None,
                     zorder=4 if front else 3,
                 )
         name_rows(axes, tasks)
