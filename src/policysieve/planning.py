@@ -10,7 +10,9 @@ from policysieve.checks import integer, log_of_size
 from policysieve.errors import InvalidArgumentError
 from policysieve.problem import Problem
 
-__all__ = ["Plan", "plan"]
+__all__ = ["CONTEXT_SHARE", "Plan", "plan"]
+
+CONTEXT_SHARE = 0.05  # of delta: that the contexts seen by exploration by optimization mislead
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -202,14 +204,14 @@ def _low_variance(
 
 
 def by_optimization_rounds(problem: Problem, log_size: float, *, binary: bool = True) -> int | None:
-    """Smallest T with s/(G - K + 2) + G l/T <= eps at the best G, l = ln(|Pi|/delta).
+    """Smallest T with s/(G - K + 2) + G l/T <= eps at the best G, l = `information_limit`.
 
     For rewards that are not 0 or 1, the first term is s/(G - K).
     """
     s = problem.sparsity
     if problem.slate_size > 1 or s is None:
         return None
-    log_term = log_size + log(1 / problem.delta)
+    log_term = information_limit(problem, log_size)
 
     def gap(rounds: int) -> float:
         price = information_price(problem.n_actions, s, rounds, log_term)
@@ -224,6 +226,14 @@ def by_optimization_rounds(problem: Problem, log_size: float, *, binary: bool = 
         middle = (low + high) // 2
         low, high = (low, middle) if gap(middle) <= problem.epsilon else (middle, high)
     return high
+
+
+def information_limit(problem: Problem, log_size: float) -> float:
+    """l = ln(|Pi|/(0.95 delta)): how much exploration by optimization can ever learn.
+
+    The rest of delta is for the contexts, so that promise and run-time bound are one event.
+    """
+    return log_size - log((1 - CONTEXT_SHARE) * problem.delta)
 
 
 def information_price(n_actions: int, sparsity: float, rounds: int, log_term: float) -> float:
