@@ -229,7 +229,7 @@ def by_optimization_rounds(problem: Problem, log_size: float, *, binary: bool = 
 
 
 def information_limit(problem: Problem, log_size: float) -> float:
-    """l = ln(|Pi|/(0.95 delta)): how much exploration by optimization can ever learn.
+    """How much exploration by optimization can ever learn: l = ln(|Pi|/(0.95 delta)).
 
     The rest of delta is for the contexts, so that promise and run-time bound are one event.
     """
