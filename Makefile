@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: help demo test lint check docs clean
+.PHONY: help demo test lint check docs measured clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -48,6 +48,9 @@ check: lint test ## what CI runs
 docs: $(VENV)/installed-docs ## build the documentation site into site/
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	@echo "Open site/index.html"
+
+measured: $(VENV)/installed-dev ## take what `plan` compares with from benchmarks/proofs
+	@$(BIN)/python -m policysieve.bench.race.shipping benchmarks/proofs/samples.json
 
 clean: ## remove everything that make created
 	rm -rf $(VENV) site dist demo-output run-output .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -2,9 +2,13 @@
 
 import json
 import re
+from importlib.resources import files
 from pathlib import Path
 
 import pytest
+
+from policysieve.bench.race.shipping import shipped
+from policysieve.measured import MEASURED, measured_tasks
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -85,6 +89,26 @@ def test_the_share_of_the_plan_that_a_certificate_takes():
     page = (ROOT / "docs" / "budget.md").read_text(encoding="utf-8")
     assert "about a two-hundredth of the planned rounds" in page
     assert PROOFS["summary"]["proved_mean"]["plan"] == pytest.approx(0.005, rel=0.2)
+
+
+def test_the_package_ships_what_was_measured():
+    """After a new race: make measured."""
+    ships = json.loads(files("policysieve").joinpath(MEASURED).read_text(encoding="utf-8"))
+    rows = [row for row in PROOFS["proving"] if row["learner"] == "Sieve"]
+    assert ships["code"] == PROOFS["code"]
+    assert ships["given_up_after"] == PROOFS["settings"]["most_to_prove"]
+    assert [(one["task"], one["rounds"]) for one in ships["tasks"]] == [
+        (row["task"], row["rounds"]) for row in rows
+    ]
+    medians = {one.task: one.median for one in measured_tasks()}
+    assert medians == {row["task"]: row["median"] for row in rows}
+    # The problems of these are known without downloading anything.
+    some = ("one_good_10", "tags_100", "rare_context", "hidden_arm")
+    again = shipped(
+        {**PROOFS, "proving": [row for row in PROOFS["proving"] if row["task"] in some]}
+    )
+    assert again["tasks"] == [one for one in ships["tasks"] if one["task"] in some]
+    assert len(again["tasks"]) == len(some)
 
 
 def test_the_page_says_whether_the_files_name_their_code():

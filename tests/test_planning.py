@@ -7,6 +7,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import policysieve as ps
+from policysieve import planning
+from policysieve.measured import MeasuredTask, measured_tasks
 from tests.oracles import sizes
 
 
@@ -144,6 +146,78 @@ def test_explain_names_the_numbers():
         assert f"{number:,}" in text
     assert "not known" in ps.plan(problem(s=None), 1000).explain()
     assert ps.plan(problem(), 1000).to_dict()["problem"]["n_actions"] == 100
+
+
+def test_the_worst_case_says_who_promises_what():
+    plan = ps.plan(problem(), 1000)
+    found = {one.method: (one.recommends, one.rounds) for one in plan.worst_case}
+    assert found == {
+        "uniform exploration": ("deterministic policy", plan.uniform_rounds),
+        "low-variance exploration": ("deterministic policy", plan.total_rounds),
+        "exploration by optimization": ("randomised policy", plan.by_optimization_rounds),
+    }
+    text = plan.explain()
+    assert "in the worst case" in text
+    assert f"{plan.total_rounds:,} rounds for a deterministic policy" in text
+    assert f"{plan.by_optimization_rounds:,} rounds for a randomised policy" in text
+    slates = ps.plan(problem(20, 0.2, m=3, s=2), 100)
+    assert "randomised" not in slates.explain()
+    assert [one.recommends for one in slates.worst_case] == ["deterministic policy"] * 2
+
+
+@pytest.mark.parametrize(
+    ("K", "m", "nearest"),
+    [(2, 1, 10), (12, 1, 10), (20, 1, 26), (70, 1, 52), (73, 1, 100), (10**6, 1, 1000)],
+)
+def test_similar_tasks_have_the_nearest_number_of_actions(K, m, nearest):
+    """Nearest in logarithm: 72.1 lies halfway between 52 and 100."""
+    tasks = ps.plan(problem(K, m=m), 10).similar_tasks
+    kin = [one for one in measured_tasks() if one.problem.slate_size == 1]
+    assert set(tasks) == {one for one in kin if one.problem.n_actions == nearest}
+    assert [one.median for one in tasks] == sorted(one.median for one in tasks)
+
+
+def test_slates_are_compared_with_slates():
+    for K, m in ((14, 3), (100, 5)):
+        tasks = ps.plan(problem(K, 0.2, m=m, s=3), 10).similar_tasks
+        assert {(one.problem.n_actions, one.problem.slate_size) for one in tasks} == {(K, m)}
+    assert {one.problem.slate_size for one in ps.plan(problem(100), 10).similar_tasks} == {1}
+
+
+def test_what_was_measured_is_told_with_its_own_numbers():
+    plan = ps.plan(problem(), 1000)
+    medians = [one.median for one in plan.similar_tasks]
+    runs = [n for one in plan.similar_tasks for n in one.rounds]
+    text = plan.explain()
+    assert f"100 actions the Sieve needed {min(medians):,.0f} to {max(medians):,.0f} rounds" in text
+    assert f"single runs {min(runs):,} to {max(runs):,}" in text
+    assert "within 0.05 of the best" in text
+    assert "not scaled" not in text
+    assert "This is not scaled to your epsilon 0.1." in ps.plan(problem(eps=0.1), 10).explain()
+    other = ps.plan(problem(eps=0.1, delta=0.2), 10).explain()
+    assert "This is not scaled to your epsilon 0.1 and delta 0.2." in other
+
+
+def test_a_run_that_was_given_up_counts_as_more(monkeypatch):
+    def task(*rounds):
+        return MeasuredTask(
+            task="hard",
+            summary="",
+            problem=problem(),
+            n_policies=300,
+            rounds=rounds,
+            given_up_after=5000,
+        )
+
+    assert (task(10, 20, None).median, task(10, 20, None).most) == (20, None)
+    assert task(10, None, None).median is None
+    for tasks, said in [
+        ((task(10, 20, None), task(30, 40, 50)), "needed 20 to 40 rounds (medians"),
+        ((task(10, 20, None),), "20 rounds (median of 3 runs, single runs 10 to over 5,000)"),
+        ((task(None, None, None),), "needed over 5,000 rounds"),
+    ]:
+        monkeypatch.setattr(planning, "similar_tasks", lambda _problem, found=tasks: found)
+        assert said in ps.plan(problem(), 10).explain()
 
 
 @pytest.mark.parametrize(

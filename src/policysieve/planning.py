@@ -1,21 +1,43 @@
 """How many rounds it takes, with explicit constants (docs/maths.md, "Explicit sizes")."""
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from math import ceil, exp, log, log1p, sqrt
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from policysieve.checks import integer, log_of_size
 from policysieve.errors import InvalidArgumentError
+from policysieve.measured import MeasuredTask, similar_tasks
 from policysieve.problem import Problem
 
-__all__ = ["Plan", "plan"]
+__all__ = ["CONTEXT_SHARE", "Guarantee", "Plan", "plan"]
+
+CONTEXT_SHARE = 0.05  # of delta: that the contexts seen by exploration by optimization mislead
+
+
+class Guarantee(NamedTuple):
+    """Rounds after which a method keeps epsilon and delta in every world.
+
+    Attributes
+    ----------
+    method : str
+    recommends : {"deterministic policy", "randomised policy"}
+        A candidate, or a mixture that draws one of them for each context.
+    rounds : int
+    """
+
+    method: str
+    recommends: Literal["deterministic policy", "randomised policy"]
+    rounds: int
 
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
     """Sizes that guarantee the problem's epsilon and delta before any data is seen.
+
+    They are those of the worst case: enough in every world, for every class of that size.
 
     Attributes
     ----------
@@ -52,9 +74,33 @@ class Plan:
     by_optimization_rounds: int | None
     lower_bound_rounds: int
 
+    @property
+    def worst_case(self) -> tuple[Guarantee, ...]:
+        """What each method recommends and after how many rounds it is within epsilon, surely."""
+        found = [
+            Guarantee("uniform exploration", "deterministic policy", self.uniform_rounds),
+            Guarantee("low-variance exploration", "deterministic policy", self.total_rounds),
+        ]
+        if self.by_optimization_rounds is not None:
+            rounds = self.by_optimization_rounds
+            found.append(Guarantee("exploration by optimization", "randomised policy", rounds))
+        return tuple(found)
+
+    @property
+    def similar_tasks(self) -> tuple[MeasuredTask, ...]:
+        """What the Sieve needed to certify epsilon on the tasks of the race that are most alike.
+
+        Those with the nearest number of actions, at their own epsilon and delta; not scaled.
+        """
+        return similar_tasks(self.problem)
+
     def to_dict(self) -> dict[str, Any]:
         """All numbers as plain values."""
-        return asdict(self)
+        return {
+            **asdict(self),
+            "worst_case": [one._asdict() for one in self.worst_case],
+            "similar_tasks": [one.to_dict() for one in self.similar_tasks],
+        }
 
     def explain(self) -> str:
         """The numbers as sentences."""
@@ -67,20 +113,22 @@ class Plan:
         )
         lines = [
             f"To find a policy within {q.epsilon:g} of the best of {size} with probability "
-            f"{1 - q.delta:g} ({q.n_actions} actions{slate}, {sparse}):",
-            f"- Low-variance exploration needs {self.total_rounds:,} rounds: "
-            f"{self.explore_rounds:,} uniform ones to design the exploration and "
-            f"{self.estimate_rounds:,} to estimate, {self.mixing:.0%} of them uniform.",
+            f"{1 - q.delta:g} ({q.n_actions} actions{slate}, {sparse}), in the worst case:",
+            f"- Low-variance exploration needs {self.total_rounds:,} rounds for a deterministic "
+            f"policy, one of the candidates: {self.explore_rounds:,} uniform ones to design the "
+            f"exploration and {self.estimate_rounds:,} to estimate, {self.mixing:.0%} of them "
+            "uniform.",
             f"- Its design estimates every policy with a variance term of at most "
             f"{self.variance_bound:.3g}; uniform exploration has up to "
             f"{q.n_actions * q.reward_cap / q.slate_size:.3g}.",
-            f"- Uniform exploration needs {self.uniform_rounds:,} rounds, "
-            f"{_times(self.uniform_rounds / self.total_rounds)} as many.",
+            f"- Uniform exploration needs {self.uniform_rounds:,} rounds for a deterministic "
+            f"policy, {_times(self.uniform_rounds / self.total_rounds)} as many.",
         ]
         if self.by_optimization_rounds is not None:
             lines.append(
-                f"- Exploration by optimization needs {self.by_optimization_rounds:,} rounds and "
-                "returns a randomised policy (output='average')."
+                f"- Exploration by optimization needs {self.by_optimization_rounds:,} rounds for "
+                "a randomised policy, which draws a candidate for each context (output='average'); "
+                "it promises nothing about any one of them."
             )
         lines.append(
             f"- Some problems of this size need at least {self.lower_bound_rounds:,} rounds."
@@ -91,6 +139,8 @@ class Plan:
                 f"guess, for rewards that sum to {q.slate_size}; the learner sets its estimation "
                 "rounds from the variance it observes."
             )
+        if self.similar_tasks:
+            lines.append(_measured(self))
         return "\n".join(lines)
 
 
@@ -202,14 +252,14 @@ def _low_variance(
 
 
 def by_optimization_rounds(problem: Problem, log_size: float, *, binary: bool = True) -> int | None:
-    """Smallest T with s/(G - K + 2) + G l/T <= eps at the best G, l = ln(|Pi|/delta).
+    """Smallest T with s/(G - K + 2) + G l/T <= eps at the best G, l = `information_limit`.
 
     For rewards that are not 0 or 1, the first term is s/(G - K).
     """
     s = problem.sparsity
     if problem.slate_size > 1 or s is None:
         return None
-    log_term = log_size + log(1 / problem.delta)
+    log_term = information_limit(problem, log_size)
 
     def gap(rounds: int) -> float:
         price = information_price(problem.n_actions, s, rounds, log_term)
@@ -224,6 +274,14 @@ def by_optimization_rounds(problem: Problem, log_size: float, *, binary: bool = 
         middle = (low + high) // 2
         low, high = (low, middle) if gap(middle) <= problem.epsilon else (middle, high)
     return high
+
+
+def information_limit(problem: Problem, log_size: float) -> float:
+    """How much exploration by optimization can ever learn: l = ln(|Pi|/(0.95 delta)).
+
+    The rest of delta is for the contexts, so that promise and run-time bound are one event.
+    """
+    return log_size - log((1 - CONTEXT_SHARE) * problem.delta)
 
 
 def information_price(n_actions: int, sparsity: float, rounds: int, log_term: float) -> float:
@@ -290,3 +348,39 @@ def _log_size(n_policies: int | None, log_n_policies: float | None) -> float:
 
 def _times(ratio: float) -> str:
     return "about" if 0.95 < ratio < 1.05 else f"{ratio:.2g} times"
+
+
+def _measured(sizes: Plan) -> str:
+    """What the Sieve needed on similar tasks, and at which numbers that was measured."""
+    tasks, q = sizes.similar_tasks, sizes.problem
+    problems = [one.problem for one in tasks]
+    slate = "" if q.slate_size == 1 else f" and slates of {_span([p.slate_size for p in problems])}"
+    most, many = tasks[0].given_up_after, "s" if len(tasks) > 1 else ""
+    medians = _span([one.median for one in tasks], most)
+    runs = _span([n for one in tasks for n in one.rounds], most)
+    text = (
+        f"- Measured, not guaranteed: on {len(tasks)} task{many} of the race with "
+        f"{_span([p.n_actions for p in problems])} actions{slate} the Sieve needed {medians} "
+        f"rounds (median{many} of {len(tasks[0].rounds)} runs, single runs {runs}) to certify one "
+        f"policy within {_span([p.epsilon for p in problems])} of the best of "
+        f"{_span([one.n_policies for one in tasks])} with probability "
+        f"{_span([1 - p.delta for p in problems])}."
+    )
+    other = [
+        f"{name} {mine:g}"
+        for name, mine, theirs in [
+            ("epsilon", q.epsilon, {p.epsilon for p in problems}),
+            ("delta", q.delta, {p.delta for p in problems}),
+        ]
+        if any(abs(mine - one) > 1e-9 for one in theirs)
+    ]
+    return f"{text} This is not scaled to your {' and '.join(other)}." if other else text
+
+
+def _span(numbers: Sequence[float | None], most: int = 0) -> str:
+    """From the smallest to the largest; None stands for more than `most`."""
+    known = sorted(n for n in numbers if n is not None)
+    ends = [f"{n:,.10g}" for n in (known[0], known[-1])] if known else []
+    if len(known) < len(numbers):
+        ends = [*ends[:1], f"over {most:,}"]
+    return " to ".join(dict.fromkeys(ends))

@@ -139,6 +139,13 @@ class TestPlan:
         assert result.exit_code == 0
         for rounds in (sizes.total_rounds, sizes.uniform_rounds, sizes.by_optimization_rounds):
             assert f"{rounds:,}" in result.output
+        assert "Rounds needed in the worst case" in result.output
+        for policy in ("deterministic policy", "randomised policy"):
+            assert policy in result.output
+        for one in sizes.similar_tasks:
+            row = next(line for line in result.output.splitlines() if f" {one.task} " in line)
+            for number in (one.median, one.fewest, one.most):
+                assert f"{number:,.0f}" in row
 
     def test_json_has_the_fields_of_the_plan(self):
         data = json.loads(invoke("plan", *self.GOOD, "--json").stdout)

@@ -350,8 +350,8 @@ class ExplorerContract:
         slates = self.policies(m).actions(log.contexts).tolist()
         naive = importance_weighted(slates, log.actions, log.propensities, log.rewards)
         estimates, mean = learner.intervals().values, naive.mean(axis=0)
-        if hasattr(learner, "evidence"):
-            stays, error = learner.survivors, naive.std(axis=0) / np.sqrt(len(log))
+        if getattr(learner, "evidence", None) is not None:
+            stays, error = learner.evidence.survivors, naive.std(axis=0) / np.sqrt(len(log))
             assert (np.abs(estimates - mean) <= 5 * error)[stays].all()
         else:
             np.testing.assert_allclose(estimates, mean, rtol=1e-12)

@@ -52,6 +52,15 @@ class TestSecondPhaseOfPaperDraws(TestSecondPhase):
     sampled = True
 
 
+class TestUntilCertified(ExplorerContract):
+    """The same contract for one that ends when epsilon is certified, in its second phase, too."""
+
+    def make(self, policies, problem, seed):
+        return ps.LowVarianceExploration(
+            policies, problem, explore_rounds=150, stop="certified", rng=seed
+        )
+
+
 def random_case(seed, m=1, K=6, n_policies=9, n_contexts=5):
     rng = np.random.default_rng(seed)
     table = rng.random((n_contexts, n_policies, K)).argsort(axis=-1)[..., :m]

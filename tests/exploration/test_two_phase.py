@@ -11,6 +11,7 @@ from tests.oracles import baselines as oracle
 from tests.oracles.naive import importance_weighted
 from tests.statistics import assert_at_most
 
+every = pytest.mark.parametrize("kind", [ps.LowVarianceExploration, ps.LogBarrier, ps.ListWeights])
 both = pytest.mark.parametrize("kind", [ps.LogBarrier, ps.ListWeights])
 
 
@@ -210,3 +211,105 @@ def test_bad_arguments(kind, bad):
 def test_bad_arguments_of_the_list(bad):
     with pytest.raises(ps.InvalidArgumentError, match=next(iter(bad))):
         make(ps.ListWeights, random_case(0)[0], **bad)
+
+
+def certified_case(seed=0, n_actions=8, n_policies=20):
+    world = ps.worlds.SparseSynthetic(
+        n_actions=n_actions, n_contexts=60, n_policies=n_policies, profile="clusters", rng=seed
+    )
+    return world, ps.PolicyTable(world.pool, n_actions=n_actions)
+
+
+@every
+@pytest.mark.parametrize("explore_rounds", [100, 5000])
+def test_a_certificate_ends_it(kind, explore_rounds):
+    """In either phase; until then it plays as it would have, and what it says is proved."""
+    world, policies = certified_case()
+    problem = world.problem(epsilon=0.2, delta=0.05)
+    planned, stopping = (
+        kind(policies, problem, explore_rounds=explore_rounds, stop=stop, rng=0)
+        for stop in ("planned", "certified")
+    )
+    rng = np.random.default_rng(1)
+    while not stopping.finished:
+        draw = world.draw(min(stopping.ask_limit, 50), rng)
+        for learner in (planned, stopping):
+            decisions = learner.ask(draw.contexts)
+            learner.tell(decisions, draw.rewards(decisions.actions))
+    np.testing.assert_array_equal(stopping.log.actions, planned.log.actions)
+    np.testing.assert_array_equal(stopping.log.propensities, planned.log.propensities)
+    assert (stopping.design is None) == (planned.design is None) == (explore_rounds == 5000)
+    assert not planned.finished
+    assert planned.evidence is None
+    assert stopping.rounds < ps.plan(problem, policies.n_policies).total_rounds / 3
+    evidence = ps.Evidence(policies, problem)
+    log, uniform = stopping.log, stopping.log[:explore_rounds]
+    evidence.add(uniform, ps.Uniform(policies, problem, rounds=1).exploration)
+    if stopping.design is not None:
+        evidence.add(log[explore_rounds:], stopping.design)
+    found, proof = stopping.recommend(), evidence.certificate()
+    assert proof.certified
+    assert found.certified
+    assert (found.policy, found.suboptimality_bound) == (proof.leader, proof.suboptimality_bound)
+    assert "whenever you look" in found.guarantee
+    np.testing.assert_array_equal(stopping.intervals().values, evidence.intervals().values)
+
+
+@every
+def test_rounds_after_the_certificate_change_nothing(kind):
+    """Also those of the batch in which it came."""
+    world, policies = certified_case()
+    problem = world.problem(epsilon=0.2, delta=0.05)
+    found = []
+    for limited in (True, False):
+        learner = kind(policies, problem, explore_rounds=4000, stop="certified", rng=0)
+        draw = world.draw(4000, np.random.default_rng(1))
+        rewards = np.hstack([draw.rewards(np.full((4000, 1), action)) for action in range(8)])
+        start = 0
+        while start < 4000 and not (limited and learner.finished):
+            size = min(learner.ask_limit, 4000 - start) if limited else 4000
+            decisions = learner.ask(draw.contexts[start : start + size])
+            rows = np.arange(start, start + size)[:, None]
+            learner.tell(decisions, rewards[rows, decisions.actions])
+            start += size
+        assert learner.finished
+        assert learner.design is None
+        found.append((learner.evidence.rounds, learner.recommend().policy))
+        assert learner.rounds == start
+    assert found[0] == found[1]
+
+
+@every
+def test_certificates_are_true(kind):
+    """Wrong bounds among runs with a rival that is hard to tell from the best, against delta."""
+    world = ps.worlds.HiddenArm(n_actions=4, sparsity=1.0, epsilon=0.1, rng=0)
+    policies = ps.PolicyTable(world.pool, n_actions=4)
+    problem, truth = world.problem(epsilon=0.15, delta=0.2), world.values(policies)
+    wrong, certified = 0, []
+    for seed in range(40):
+        learner = kind(
+            policies, problem, explore_rounds=40, estimate_rounds=160, stop="certified", rng=seed
+        )
+        result = ps.run(learner, world, 1000, checkpoints=0, rng=100 + seed)
+        assert result.finished
+        found = result.recommendation
+        certified.append(found.certified)
+        wrong += truth.max() - truth[found.policy] > found.suboptimality_bound + 1e-12
+    assert_at_most(wrong, 40, 0.2, alpha=1e-3)
+    assert set(certified) == {True, False}  # the planned rounds are the end without one, too
+
+
+@every
+def test_what_cannot_be_certified(kind):
+    policies, _ = random_case(0)
+    with pytest.raises(ps.InvalidArgumentError, match="stop must be one of"):
+        make(kind, policies, stop="soon")
+    one = ps.PolicyTable(np.zeros((5, 1), int), n_actions=6)
+    with pytest.raises(ps.InvalidArgumentError, match="at least two"):
+        make(kind, one, stop="certified")
+
+
+def test_a_class_without_end_ends_as_planned():
+    tabular = ps.TabularPolicies(n_contexts=3, n_actions=6)
+    with pytest.raises(ps.InvalidArgumentError, match=r"stop must be .planned. for a class"):
+        make(ps.LowVarianceExploration, tabular, stop="certified")

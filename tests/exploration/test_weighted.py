@@ -160,16 +160,61 @@ def test_outputs():
         np.testing.assert_allclose(policy.probabilities(np.arange(5)).sum(axis=1), 1)
         assert found[output].value == pytest.approx(policy.average(learner.intervals().values))
         assert found[output].to_dict()["policy"].startswith("RandomizedPolicy(")
-    G = learner.information_weight
-    bound = (
-        learner.mean_objective
-        + G * math.log(2 * 9 / 0.1) / 600
-        + 1 / (G - 6 + 2) * math.sqrt(math.log(2 / 0.1) / (2 * 600))
-    )
-    assert found["average"].suboptimality_bound == pytest.approx(min(1, bound))
     assert "The average policy is within" in found["average"].guarantee
     for output in ("erm", "weights", "last_half"):
         assert "output='average'" in found[output].guarantee
+
+
+def test_the_planned_rounds_keep_the_promise():
+    """All policies are equally good: nothing concentrates, and the bound is as large as it gets."""
+    problem = ps.Problem(n_actions=40, epsilon=0.3, delta=0.05)
+    policies = ps.PolicyTable(np.arange(40)[None, :], n_actions=40)
+    learner = ps.ExplorationByOptimization(policies, problem, output="average", rng=0)
+    right = np.random.default_rng(1).integers(0, 40, learner.planned_rounds)
+    for action in right:
+        decisions = learner.ask(0)
+        learner.tell(decisions, decisions.actions[:, 0] == action)
+    assert learner.finished
+    found = learner.recommend()
+    assert found.suboptimality_bound <= 0.3
+    assert found.certified
+
+
+def test_the_bound_of_the_average_after_every_round():
+    """It is the written-out formula at any time, not only at the end."""
+    table, labels = random_case(4)
+    learner = make(table, rounds=600, information_weight=12, output="average")
+    found, rng = [], np.random.default_rng(0)
+    for _ in range(300):
+        context = rng.integers(0, 5)
+        decisions = learner.ask(context)
+        learner.tell(decisions, decisions.actions[:, 0] == labels[context])
+        found.append(learner.average_bound())
+    log = learner.log
+    kappas = oracle.by_optimization(
+        table, log.contexts, log.actions[:, 0], log.rewards[:, 0], 6, 12
+    )[2]
+    bounds = np.minimum(1, oracle.average_bounds(kappas, 12, 6, 9, 0.1, 1.0, 600))
+    assert bounds[-1] < bounds[200] < 1
+    np.testing.assert_allclose(found, bounds, rtol=1e-9)
+    said = learner.recommend()
+    assert said.suboptimality_bound == found[-1]
+    assert not said.certified
+    assert "whenever you look" in said.guarantee
+
+
+def test_the_bound_of_the_average_holds_after_every_round_at_once():
+    """Runs in which it ever fails, against delta; without its delta they would be too many."""
+    delta, G, T, runs = 0.05, 10.0, 1000, 1000
+    gaps, kappas = oracle.gaps_of_averages([0.7, 0.3], G, T, runs, np.random.default_rng(0))
+
+    def failures(estimation=None):
+        bounds = oracle.average_bounds(kappas, G, 2, 2, delta, 1.0, T, estimation)
+        return int((gaps > bounds).any(axis=0).sum())
+
+    assert_at_most(failures(), runs, delta)
+    with pytest.raises(AssertionError):
+        assert_at_most(failures(math.log(2)), runs, delta)
 
 
 def test_the_theorem_is_about_one_context_at_a_time():
@@ -213,7 +258,9 @@ def test_unknown_sparsity_needs_a_number_of_rounds():
 def test_choice_of_the_information_weight():
     table, _ = random_case(0)
     learner = make(table, rounds=5000)
-    assert learner.information_weight == pytest.approx(6 - 2 + math.sqrt(5000 / math.log(90)))
+    assert learner.information_weight == pytest.approx(
+        6 - 2 + math.sqrt(5000 / math.log(9 / 0.095))
+    )
     assert make(table, rounds=1).information_weight == pytest.approx(7.2)
     assert make(table, information_weight=50).information_weight == 50
     sizes = ps.plan(learner.problem, 9)

@@ -31,8 +31,11 @@ def estimation_rounds(m, mu, eps, variance, largest, log_term):
 
 
 def by_optimization_gap(K, s, n_policies, delta, T):
-    """Suboptimality promised after T rounds of exploration by optimization, at the best price."""
-    log_term = log(n_policies / delta)
+    """Suboptimality promised after T rounds of exploration by optimization, at the best price.
+
+    A twentieth of delta is kept for the contexts.
+    """
+    log_term = log(n_policies / (0.95 * delta))
     prices = [1.2 * K + 0.01 * k * K for k in range(20_000)]
     return min(s / (G - K + 2) + G * log_term / T for G in prices)
 

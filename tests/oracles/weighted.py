@@ -61,6 +61,46 @@ def by_optimization_real(table, contexts, shown, rewards, K, G):
     return np.array(history), np.array(propensities), np.array(values)
 
 
+def average_bounds(objectives, G, K, n_policies, delta, s, T, estimation=None):
+    """Bounds on the gap of the average policy after 1, 2, ... rounds, from Gamma of each.
+
+    `estimation` is what the weights can have learnt, by default ln(|Pi|/(0.95 delta)).
+    """
+    objectives = np.asarray(objectives)
+    n = np.arange(1, len(objectives) + 1).reshape(-1, *[1] * (objectives.ndim - 1))
+    largest = s / (G - K + 2)
+    if estimation is None:
+        estimation = math.log(n_policies / (0.95 * delta))
+    seen = np.cumsum(objectives, axis=0) / n
+    slack = largest * math.sqrt(math.log(20 / delta) / (8 * T)) * (1 + T / n)
+    return np.minimum(largest, seen + slack) + G * estimation / n
+
+
+def gaps_of_averages(chances, G, T, runs, rng):
+    """Arms that are right with these chances, one of them in each round; shape (T, runs) each.
+
+    Gap of the average policy after each round, and kappa in it.
+    """
+    chances, K = np.asarray(chances), len(chances)
+    log_w, lost = np.zeros((runs, K)), np.zeros(runs)
+    gaps, kappas = np.empty((2, T, runs))
+    for t in range(T):
+        w = np.exp(log_w - log_w.max(axis=1, keepdims=True))
+        w /= w.sum(axis=1, keepdims=True)
+        lost += chances.max() - w @ chances
+        gaps[t] = lost / (t + 1)
+        b, spread = G - K + 2, (w * (1 - w)).sum(axis=1)
+        kappas[t] = 2 * spread / (b + np.sqrt(b * b + 4 * K * spread))
+        kappa = kappas[t][:, None]
+        q = (w + kappa) * (1 - w - kappa) / (kappa * G)
+        shown = (q.cumsum(axis=1) < q.sum(axis=1, keepdims=True) * rng.random((runs, 1))).sum(1)
+        rewarded = rng.random(runs) < chances[shown]
+        at, a = np.flatnonzero(rewarded), shown[rewarded]
+        old, step = w[at, a], kappas[t][at]
+        log_w[at, a] += np.log((old + step) * (1 - old) / (old * (1 - old - step)))
+    return gaps, kappas
+
+
 def exp4(table, contexts, shown, rewards, K, mixing, rate):
     """Weights before each round and propensities of what was shown."""
     log_w = np.zeros(table.shape[1])

@@ -16,6 +16,7 @@ from policysieve.cli.options import (
     sparsity_option,
 )
 from policysieve.cli.output import print_json, print_table, print_text
+from policysieve.measured import MeasuredTask
 from policysieve.planning import Plan
 from policysieve.planning import plan as make_plan
 from policysieve.problem import Problem
@@ -47,7 +48,8 @@ def plan(
 ) -> None:
     """Say how many rounds guarantee a policy within epsilon of the best.
 
-    The numbers hold before any data is seen, for every method, with probability 1 - delta.
+    The numbers hold before any data is seen, in the worst case, with probability 1 - delta. Beside
+    them stands what the Sieve needed on similar tasks of the race.
     """
     problem = Problem(
         n_actions=actions,
@@ -61,27 +63,35 @@ def plan(
     if as_json:
         print_json(sizes.to_dict())
         return
-    by_optimization = sizes.by_optimization_rounds
+    guess = "low-variance exploration" if problem.sparsity is None else None
+    rows: list[tuple[str, str, int]] = [
+        (one.method + (" (first guess)" if one.method == guess else ""), *one[1:])
+        for one in sizes.worst_case
+    ]
+    rows.append(("lower bound", "any", sizes.lower_bound_rounds))
     print_table(
-        "Rounds needed",
-        ["method", "rounds", "of uniform"],
+        "Rounds needed in the worst case",
+        ["method", "recommends", "rounds", "of uniform"],
         [
-            (name, f"{rounds:,}", f"{rounds / sizes.uniform_rounds:.1%}")
-            for name, rounds in [
-                ("uniform exploration", sizes.uniform_rounds),
-                (
-                    "low-variance exploration"
-                    + (" (first guess)" if problem.sparsity is None else ""),
-                    sizes.total_rounds,
-                ),
-                ("exploration by optimization", by_optimization),
-                ("lower bound", sizes.lower_bound_rounds),
-            ]
-            if rounds is not None
+            (method, policy, f"{rounds:,}", f"{rounds / sizes.uniform_rounds:.1%}")
+            for method, policy, rounds in rows
         ],
+        words=(0, 1),
     )
+    if sizes.similar_tasks:
+        print_table(
+            "Rounds that the Sieve needed on similar tasks",
+            ["task", "policies", "epsilon", "median", "fewest", "most"],
+            [_measured_row(one) for one in sizes.similar_tasks],
+        )
     print_text(sizes.explain())
     plot.say_where()
+
+
+def _measured_row(one: MeasuredTask) -> tuple[str, ...]:
+    over = f"over {one.given_up_after:,}"
+    needed = (over if n is None else f"{n:,.0f}" for n in (one.median, one.fewest, one.most))
+    return (one.task, f"{one.n_policies:,}", f"{one.problem.epsilon:g}", *needed)
 
 
 def _figure(sizes: Plan, policies: int) -> "Figure":

@@ -17,7 +17,12 @@ from policysieve.exploration.learners.promises import fixed_size_recommendation
 from policysieve.exploration.learners.regret import RegretBound, Transfer
 from policysieve.kernels.by_optimization import closed_form_steps, real_valued_steps
 from policysieve.log import Log
-from policysieve.planning import by_optimization_rounds, information_price
+from policysieve.planning import (
+    CONTEXT_SHARE,
+    by_optimization_rounds,
+    information_limit,
+    information_price,
+)
 from policysieve.policies import Answers, AnyPolicies, MarginalPolicy, RandomizedPolicy
 from policysieve.problem import Problem
 
@@ -42,11 +47,11 @@ class ExplorationByOptimization(RecordedExplorer):
     policies, problem, rng
         As for every learner, or a class without end; single actions only.
     rounds : int, optional
-        Rounds to play. By default as many as guarantee the problem's epsilon and delta for
-        ``output="average"``.
+        Rounds to play. By default as many as guarantee the problem's epsilon and delta in advance
+        for ``output="average"``.
     information_weight : float, optional
         G, the paper's gamma: how much regret a unit of information is worth. By default the best
-        for the rounds, K - 2 + sqrt(s rounds / ln(|Pi|/delta)); at least 1.2 K.
+        for the rounds, K - 2 + sqrt(s rounds / ln(|Pi|/(0.95 delta))); at least 1.2 K.
     rewards : {"binary", "real"}
         Whether rewards are 0 or 1, or anything in [0, 1].
     output : {"erm", "weights", "average", "last_half"}
@@ -104,7 +109,7 @@ class ExplorationByOptimization(RecordedExplorer):
                 problem.n_actions,
                 self._sparsity,
                 self.planned_rounds,
-                log_size + log(1 / problem.delta),
+                information_limit(problem, log_size),
             )
         self._objective = 0.0
         self._transfer = Transfer()
@@ -146,17 +151,21 @@ class ExplorationByOptimization(RecordedExplorer):
     def average_bound(self) -> float:
         """How far the average policy is from the best at most, with probability 1 - delta.
 
-        mean Gamma + G ln(2|Pi|/delta)/T + D sqrt(ln(2/delta)/(2T)), at the planned number T of
-        rounds. D bounds Gamma, and the last term passes from the contexts that were seen to their
-        distribution.
+        After n of T planned rounds, for all n at once,
+        min(D, mean Gamma + D sqrt(ln(20/delta)/(8T)) (1 + T/n)) + G ln(|Pi|/(0.95 delta))/n.
+        D bounds Gamma, and the square root passes from the contexts that were seen to their
+        distribution. At the rounds of `plan` it is at most epsilon (docs/maths.md, "Exploration by
+        optimization").
         """
-        n, delta = self._record.rounds, self.problem.delta
+        n, planned = self._record.rounds, self.planned_rounds
         if not n:
             return self.problem.reward_cap
-        log_term = known_log_size(self.policies) + log(2 / delta)
-        estimation = self.information_weight * log_term / n
-        contexts = self._largest_objective * sqrt(log(2 / delta) / (2 * n))
-        return min(self.problem.reward_cap, self.mean_objective + estimation + contexts)
+        largest, log_term = self._largest_objective, -log(CONTEXT_SHARE * self.problem.delta)
+        contexts = largest * sqrt(log_term / (8 * planned)) * (1 + planned / n)
+        limit = information_limit(self.problem, known_log_size(self.policies))
+        estimation = self.information_weight * limit / n
+        objective = min(largest, self.mean_objective + contexts)
+        return min(self.problem.reward_cap, objective + estimation)
 
     def regret_bound(self) -> RegretBound | None:
         """How much reward was lost so far at most, at any time with probability 1 - delta.
@@ -244,11 +253,6 @@ class ExplorationByOptimization(RecordedExplorer):
 
     def _promise_of_the_average(self, sure: str) -> tuple[float | None, str]:
         contradiction = self._contradiction()
-        if not self._finished:
-            return None, (
-                f"Nothing is guaranteed at {self._rounds:,} rounds: the bound of the average "
-                f"policy is a proof only at the {self.planned_rounds:,} that were planned."
-            )
         if contradiction is not None:
             return None, contradiction
         if self.problem.sparsity is None or not self._sequential:
@@ -258,7 +262,9 @@ class ExplorationByOptimization(RecordedExplorer):
                 "answer."
             )
         bound = self.average_bound()
-        return bound, f"The average policy is within {bound:.3g} of the best {sure}."
+        return bound, (
+            f"The average policy is within {bound:.3g} of the best {sure}, whenever you look."
+        )
 
     @property
     def _largest_objective(self) -> float:

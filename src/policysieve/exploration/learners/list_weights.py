@@ -9,7 +9,7 @@ import numpy.typing as npt
 from policysieve.checks import integer, number
 from policysieve.evidence import Events
 from policysieve.exploration.designs.listed import ListExploration
-from policysieve.exploration.learners.two_phase import WeighedPhasesExplorer
+from policysieve.exploration.learners.two_phase import Stop, WeighedPhasesExplorer
 from policysieve.policies import Policies
 from policysieve.problem import Problem
 
@@ -43,6 +43,10 @@ class ListWeights(WeighedPhasesExplorer):
         What a reward at an uncovered item adds to the log-weights of the policies that show it.
     mixing : float, optional
         Share of uniform exploration in phase 2. By default that of `plan`, about one half.
+    stop : {"planned", "certified"}
+        End after the planned rounds, or as soon as the rounds of both phases certify epsilon, which
+        holds for the recommended policy whenever you look. Every round then takes time in
+        proportion to the class, not only a rewarded one, and at least two policies are needed.
 
     Attributes
     ----------
@@ -60,6 +64,7 @@ class ListWeights(WeighedPhasesExplorer):
         list_size: int = 10,
         learning_rate: float = 2.0,
         mixing: float | None = None,
+        stop: Stop = "planned",
         rng: Any = None,
     ) -> None:
         super().__init__(
@@ -68,6 +73,7 @@ class ListWeights(WeighedPhasesExplorer):
             explore_rounds=explore_rounds,
             estimate_rounds=estimate_rounds,
             mixing=mixing,
+            stop=stop,
             rng=rng,
         )
         self.list_size = integer("list_size", list_size, low=1)

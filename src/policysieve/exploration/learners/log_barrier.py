@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from policysieve.evidence import Events
 from policysieve.exploration.designs.mixture import MixtureExploration
-from policysieve.exploration.learners.two_phase import WeighedPhasesExplorer
+from policysieve.exploration.learners.two_phase import Stop, WeighedPhasesExplorer
 from policysieve.kernels.designs import barrier_gradient, hit_lists
 from policysieve.policies import Policies
 from policysieve.problem import Problem
@@ -40,6 +40,10 @@ class LogBarrier(WeighedPhasesExplorer):
         Sizes of the phases. By default those of `plan`.
     mixing : float, optional
         Share of uniform exploration in phase 2. By default that of `plan`, about one half.
+    stop : {"planned", "certified"}
+        End after the planned rounds, or as soon as the rounds of both phases certify epsilon, which
+        holds for the recommended policy whenever you look. Every round then takes time in
+        proportion to the class, not only a rewarded one, and at least two policies are needed.
 
     Attributes
     ----------
@@ -56,6 +60,7 @@ class LogBarrier(WeighedPhasesExplorer):
         explore_rounds: int | None = None,
         estimate_rounds: int | None = None,
         mixing: float | None = None,
+        stop: Stop = "planned",
         rng: Any = None,
     ) -> None:
         super().__init__(
@@ -64,6 +69,7 @@ class LogBarrier(WeighedPhasesExplorer):
             explore_rounds=explore_rounds,
             estimate_rounds=estimate_rounds,
             mixing=mixing,
+            stop=stop,
             rng=rng,
         )
 

@@ -19,7 +19,7 @@ from policysieve.exploration.learners.promises import (
     promise_of_class,
     promise_of_size,
 )
-from policysieve.exploration.learners.two_phase import TwoPhaseExplorer
+from policysieve.exploration.learners.two_phase import Stop, TwoPhaseExplorer
 from policysieve.planning import plan
 from policysieve.policies import AnyPolicies
 from policysieve.problem import Problem
@@ -52,6 +52,11 @@ class LowVarianceExploration(TwoPhaseExplorer):
     sampled : bool
         Draw one policy in each round of phase 1, as in the paper, instead of averaging over the
         draw, which is never worse.
+    stop : {"planned", "certified"}
+        End after the planned rounds, or as soon as the rounds of both phases certify epsilon, a
+        certificate that holds whenever you look; the guarantee of the planned sizes, which is
+        another event, does not count then. Every round then takes time in
+        proportion to the class, not only a rewarded one, and at least two policies are needed.
 
     Attributes
     ----------
@@ -71,6 +76,7 @@ class LowVarianceExploration(TwoPhaseExplorer):
         explore_rounds: int | None = None,
         estimate_rounds: int | None = None,
         sampled: bool = False,
+        stop: Stop = "planned",
         rng: Any = None,
     ) -> None:
         self._check_problem(policies, problem)
@@ -86,6 +92,7 @@ class LowVarianceExploration(TwoPhaseExplorer):
             sizes=self.plan,
             explore_rounds=explore_rounds,
             estimate_rounds=estimate_rounds,
+            stop=stop,
             rng=rng,
         )
         self.mixing = self.plan.mixing
@@ -130,11 +137,11 @@ class LowVarianceExploration(TwoPhaseExplorer):
             self.estimate_rounds = rounds_needed(design, self.policies)
         return design
 
-    def _recommend(self) -> Recommendation:
+    def _planned_recommendation(self) -> Recommendation:
         """The policy with the largest estimate; at the end, the one the theorem is about."""
         planned = self.explore_rounds + (self.estimate_rounds or self.plan.estimate_rounds)
         return fixed_size_recommendation(
-            self._intervals(),
+            self._planned_intervals(),
             self.problem,
             rounds=self._rounds,
             planned=planned,
@@ -149,7 +156,7 @@ class LowVarianceExploration(TwoPhaseExplorer):
             ),
         )
 
-    def _intervals(self) -> ValueIntervals:
+    def _planned_intervals(self) -> ValueIntervals:
         """Estimates of all policies, from the phase whose leader is known more precisely.
 
         Limits hold at the end of phase 2, which is then the phase they come from.

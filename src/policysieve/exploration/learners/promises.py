@@ -2,13 +2,14 @@
 
 from typing import Any
 
-from policysieve.evidence import Record, ValueIntervals, anytime_intervals
+from policysieve.evidence import Evidence, Record, ValueIntervals, anytime_intervals
 from policysieve.exploration.decisions import Recommendation
 from policysieve.policies import PolicyClass
 from policysieve.problem import Problem
 
 __all__ = [
     "anytime_recommendation",
+    "certificate_recommendation",
     "fixed_size_recommendation",
     "promise_of_class",
     "promise_of_size",
@@ -75,6 +76,24 @@ def anytime_recommendation(
         complete=True,
         promise=f"All intervals hold {sure}; {remark}",
         policy=policy,
+    )
+
+
+def certificate_recommendation(evidence: Evidence, *, rounds: int) -> Recommendation:
+    """Recommend the surviving policy with the largest estimate, and the certificate about it."""
+    proof = evidence.certificate()
+    value, lower, upper = evidence.interval(proof.leader)
+    bound = proof.suboptimality_bound
+    sure = f"with probability at least {1 - evidence.problem.delta:g}"
+    return Recommendation(
+        policy=proof.leader,
+        value=value,
+        lower=lower,
+        upper=upper,
+        suboptimality_bound=bound,
+        certified=proof.certified,
+        rounds=rounds,
+        guarantee=f"Within {bound:.3g} of the best policy {sure}, whenever you look.",
     )
 
 

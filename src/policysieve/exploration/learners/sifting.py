@@ -13,6 +13,7 @@ from policysieve.evidence.evidence import MEMORY_LIMIT
 from policysieve.exploration.decisions import Recommendation
 from policysieve.exploration.designs.needs import NeedExploration
 from policysieve.exploration.explorer import Explorer
+from policysieve.exploration.learners.promises import certificate_recommendation
 from policysieve.log import Log
 from policysieve.policies import Answers, Policies, Slates
 from policysieve.problem import Problem
@@ -112,20 +113,7 @@ class SiftingExplorer(Explorer):
 
     def _recommend(self) -> Recommendation:
         """The surviving policy with the largest estimate, and the latest certificate about it."""
-        proof = self.evidence.certificate()
-        value, lower, upper = self.evidence.interval(proof.leader)
-        bound = proof.suboptimality_bound
-        sure = f"with probability at least {1 - self.problem.delta:g}"
-        return Recommendation(
-            policy=proof.leader,
-            value=value,
-            lower=lower,
-            upper=upper,
-            suboptimality_bound=bound,
-            certified=proof.certified,
-            rounds=self._rounds,
-            guarantee=f"Within {bound:.3g} of the best policy {sure}, whenever you look.",
-        )
+        return certificate_recommendation(self.evidence, rounds=self._rounds)
 
     def _intervals(self) -> ValueIntervals:
         """Estimates and limits that hold at any time; of eliminated policies as they were then."""

@@ -1,21 +1,32 @@
 """Learners in two phases: uniform rounds find a design, the design estimates every policy."""
 
 from abc import abstractmethod
-from typing import Any
+from copy import copy
+from functools import partial
+from typing import Any, Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
 
 from policysieve.checks import integer, number
-from policysieve.evidence import Events, Record, ValueIntervals, anytime_intervals
+from policysieve.errors import InvalidArgumentError
+from policysieve.evidence import Events, Evidence, Record, ValueIntervals, anytime_intervals
 from policysieve.exploration.decisions import Recommendation
 from policysieve.exploration.designs.mixture import MixedExploration
 from policysieve.exploration.designs.uniform import UniformExploration
 from policysieve.exploration.explorer import Explorer
-from policysieve.exploration.learners.promises import anytime_recommendation
+from policysieve.exploration.learners.promises import (
+    anytime_recommendation,
+    certificate_recommendation,
+)
 from policysieve.log import Log
 from policysieve.planning import Plan, plan
-from policysieve.policies import Answers, AnyPolicies, Policies
+from policysieve.policies import Answers, AnyPolicies, Policies, Slates
 from policysieve.problem import Problem
 
-__all__ = ["TwoPhaseExplorer", "WeighedPhasesExplorer"]
+__all__ = ["Stop", "TwoPhaseExplorer", "WeighedPhasesExplorer"]
+
+Stop = Literal["planned", "certified"]
 
 
 class TwoPhaseExplorer(Explorer):
@@ -25,7 +36,13 @@ class TwoPhaseExplorer(Explorer):
     between the end of phase 1 and its last reward are uniform and do not enter the design. Rounds
     after the planned ones are logged but change nothing any more.
 
-    A subclass implements `_find_design`, and `_count` to hear of rounds that count.
+    With ``stop="certified"`` evidence of capped scores takes the rounds of both phases, each with
+    its own propensities, and the learner ends at the first look that proves epsilon. The sizes of
+    the phases then only say when it ends at the latest, and what is guaranteed is the certificate
+    (docs/maths.md, "Two phases").
+
+    A subclass implements `_find_design`, `_count` to hear of rounds that count, and
+    `_planned_recommendation` and `_planned_intervals`.
 
     Parameters
     ----------
@@ -35,11 +52,15 @@ class TwoPhaseExplorer(Explorer):
         Sizes of the phases where none are given.
     explore_rounds, estimate_rounds : int or None
         Sizes of the phases.
+    stop : {"planned", "certified"}
+        End after the planned rounds, or as soon as epsilon is certified.
 
     Attributes
     ----------
     design : MixedExploration or None
         What phase 1 found; None until its last reward is in.
+    evidence : Evidence or None
+        What the rounds prove; None unless it decides when to stop.
     """
 
     design: Any
@@ -52,9 +73,21 @@ class TwoPhaseExplorer(Explorer):
         sizes: Plan,
         explore_rounds: int | None,
         estimate_rounds: int | None,
+        stop: Stop,
         rng: Any,
     ) -> None:
+        if stop not in get_args(Stop):
+            raise InvalidArgumentError(f"stop must be one of {get_args(Stop)}, got {stop!r}")
+        self.evidence: Evidence | None = None
+        if stop == "certified" and isinstance(policies, Policies):
+            self.evidence = Evidence(policies, problem)
+        elif stop == "certified":
+            raise InvalidArgumentError(
+                "stop must be \"planned\" for a class that cannot be listed, got 'certified'; "
+                "select may prove something from the log"
+            )
         super().__init__(policies, problem, rng=rng)
+        self.stop = stop
         self.explore_rounds = (
             sizes.explore_rounds
             if explore_rounds is None
@@ -69,13 +102,23 @@ class TwoPhaseExplorer(Explorer):
         self.design = None
         self._phase_one = Record(policies, problem)
         self._estimated = 0  # rounds of phase 2
+        self._certified = False
 
     @property
     def _wanted(self) -> int:
-        """Rounds of the current phase that are not done."""
+        """Rounds of the current phase that are not done, up to the next look at the evidence."""
         if self.design is None:
-            return self.explore_rounds - self._phase_one.rounds
-        return (self.estimate_rounds or 0) - self._estimated
+            wanted = self.explore_rounds - self._phase_one.rounds
+        else:
+            wanted = (self.estimate_rounds or 0) - self._estimated
+        if self.evidence is None:
+            return wanted
+        return min(wanted, self.evidence.next_look - self.evidence.rounds)
+
+    @property
+    def _finished(self) -> bool:
+        """Whether the planned rounds are done, or epsilon is certified and that is enough."""
+        return self._certified or super()._finished
 
     def _takes(self, exploration: Any) -> bool:
         """Uniform ones, and the design or a copy of it."""
@@ -85,9 +128,13 @@ class TwoPhaseExplorer(Explorer):
 
     def _learn(self, rounds: Log, exploration: Any, answers: Answers) -> None:
         if not isinstance(exploration, UniformExploration):
-            designed = rounds[: (self.estimate_rounds or 0) - self._estimated]
-            self._count(self._events(designed, answers), exploration, phase=2)
-            self._estimated += len(designed)
+            rounds = rounds[: (self.estimate_rounds or 0) - self._estimated]
+        if self.evidence is not None:
+            taken = self._prove(self.evidence, rounds, exploration, answers)
+            rounds, answers = rounds[:taken], answers.take(slice(taken))
+        if not isinstance(exploration, UniformExploration):
+            self._count(self._events(rounds, answers), exploration, phase=2)
+            self._estimated += len(rounds)
             return
         first = rounds[: self.explore_rounds - self._phase_one.rounds]
         if len(first):
@@ -101,6 +148,37 @@ class TwoPhaseExplorer(Explorer):
             later = answers.take(slice(len(first), None))
             self._count(self._events(between, later), exploration, phase=0)
 
+    def _prove(self, before: Evidence, rounds: Log, exploration: Any, answers: Answers) -> int:
+        """Take rounds into the evidence up to the first look that certifies; how many they are."""
+        assert isinstance(answers, Slates)
+        self.evidence = evidence = copy(before)
+        taken = 0
+        while taken < len(rounds) and not self._certified:
+            look = evidence.next_look
+            some = rounds[taken : taken + look - evidence.rounds]
+            said = answers.take(slice(taken, taken + len(some)))
+            evidence.take(some, said, partial(_propensities, exploration, said))
+            taken += len(some)
+            if evidence.next_look > look:
+                self._certified = evidence.certificate().certified
+        return taken
+
+    def _recommend(self) -> Recommendation:
+        if self.evidence is not None:
+            return certificate_recommendation(self.evidence, rounds=self._rounds)
+        return self._planned_recommendation()
+
+    def _intervals(self) -> ValueIntervals:
+        return self._planned_intervals() if self.evidence is None else self.evidence.intervals()
+
+    @abstractmethod
+    def _planned_recommendation(self) -> Recommendation:
+        """What to recommend if the learner ends after the planned rounds."""
+
+    @abstractmethod
+    def _planned_intervals(self) -> ValueIntervals:
+        """Estimates and limits that go with it."""
+
     @abstractmethod
     def _count(self, events: Events, exploration: Any, *, phase: int) -> None:
         """Take in rounds of a phase; 0 stands for uniform ones asked for between the phases."""
@@ -108,6 +186,10 @@ class TwoPhaseExplorer(Explorer):
     @abstractmethod
     def _find_design(self, events: Events) -> MixedExploration:
         """What phase 2 plays, from the rewarded rounds among the `explore_rounds` of phase 1."""
+
+
+def _propensities(exploration: Any, answers: Slates, rows: slice) -> npt.NDArray[np.float64]:
+    return np.asarray(exploration.propensities(answers.take(rows)))
 
 
 class WeighedPhasesExplorer(TwoPhaseExplorer):
@@ -130,6 +212,7 @@ class WeighedPhasesExplorer(TwoPhaseExplorer):
         explore_rounds: int | None,
         estimate_rounds: int | None,
         mixing: float | None,
+        stop: Stop,
         rng: Any,
     ) -> None:
         self._check_problem(policies, problem)
@@ -140,6 +223,7 @@ class WeighedPhasesExplorer(TwoPhaseExplorer):
             sizes=sizes,
             explore_rounds=explore_rounds,
             estimate_rounds=estimate_rounds,
+            stop=stop,
             rng=rng,
         )
         self.mixing = sizes.mixing if mixing is None else number("mixing", mixing, above=0, below=1)
@@ -156,12 +240,12 @@ class WeighedPhasesExplorer(TwoPhaseExplorer):
             floor *= self.mixing * min(1.0, self._expected_variance * floor)
         self._record = self._record.plus(events, floor=floor)
 
-    def _recommend(self) -> Recommendation:
+    def _planned_recommendation(self) -> Recommendation:
         return anytime_recommendation(
             self._record,
             rounds=self._rounds,
             remark="these sizes of the phases guarantee no epsilon in advance.",
         )
 
-    def _intervals(self) -> ValueIntervals:
+    def _planned_intervals(self) -> ValueIntervals:
         return anytime_intervals(self._record)
