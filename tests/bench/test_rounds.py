@@ -126,10 +126,32 @@ class TestPicking:
     def test_a_planned_learner_is_run_anew_for_each_budget(self, monkeypatch):
         """And no further when it was right three times in a row."""
         made = puppets(monkeypatch, True, lambda n, seed: n in (20, 30) or n > 60)
-        found = picking(TINY, "Puppet", seeds=2, most=10_000)
+        found = picking(TINY, "Puppet", seeds=2, most=10_000, compared=0)
         assert found["budgets"] == [20, 30, 45, 68, 101, 152]
         assert [rounds for rounds, _, _ in made] == [n for n in found["budgets"] for _ in range(2)]
         assert all(learner.rounds == rounds for rounds, _, learner in made)
+
+    @pytest.mark.parametrize(
+        ("planned", "options", "last"),
+        [(True, {}, 2595), (True, {"compared": 100}, 152), (False, {}, 8758)],
+    )
+    def test_budgets_that_are_compared(self, monkeypatch, planned, options, last):
+        """Those are played by learners that were right long before."""
+        puppets(monkeypatch, planned, lambda n, seed: n > 60)
+        found = picking(TINY, "Puppet", seeds=2, most=10_000, **options)
+        assert found["budgets"] == [n for n in budgets(10_000) if n <= last]
+
+    def test_an_anytime_learner_plays_on_until_it_is_settled(self, monkeypatch):
+        """From the beginning each time, with the same result as in one go."""
+        made = puppets(monkeypatch, False, lambda n, seed: n > 100)
+        found = picking(TINY, "Puppet", seeds=1, most=10_000, compared=0)
+        assert [learner.rounds for _, _, learner in made] == [68, 342]
+        whole = picking(TINY, "Puppet", seeds=1, most=10_000)
+        for key, column in found.items():
+            assert column == whole[key][: len(column)]
+        assert rounds_needed(found["budgets"], found["right"]) == rounds_needed(
+            whole["budgets"], whole["right"]
+        )
 
     def test_batches_are_a_small_part_of_the_rounds_so_far(self):
         game = Game.of(TINY, 0)
