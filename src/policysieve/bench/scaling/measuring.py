@@ -10,7 +10,7 @@ import numpy as np
 
 from policysieve.bench.cells import Cell, Progress, check_names, code_version, run_cells
 from policysieve.bench.rounds import DELTA, picking, proving, rounds_needed
-from policysieve.bench.scaling.growth import COUNTS, GROWTHS, Growth, median_rounds
+from policysieve.bench.scaling.growth import COUNTS, GROWTHS, SEEDS, Growth, median_rounds
 from policysieve.bench.scaling.sweeps import LEARNERS, PROVERS, RATES, SWEEPS, Point, Rate, Sweep
 from policysieve.bench.scaling.worlds import arms_among_many
 from policysieve.exploration.learners import LowVarianceExploration
@@ -106,9 +106,9 @@ def measure_scaling(
     ]
     growths = list(GROWTHS.values()) if "growth" in kinds else []
     sizes = (_EXPLORE_FULL if settings.full else _EXPLORE) if "variance" in kinds else ()
-    seeds, proof_seeds = settings.seeds, settings.proof_seeds
+    seeds = settings.seeds
     cells = [
-        Cell(_growth_cell(one, x), {"seeds": proof_seeds, **at}, median_rounds, (at, proof_seeds))
+        Cell(_growth_cell(one, x), {"seeds": SEEDS, **at}, median_rounds, (at, SEEDS))
         for one in growths
         for x, at in one.points(full=settings.full)
     ]
