@@ -165,7 +165,7 @@ def _all_growths() -> list[Growth]:
     for profile in ("one_good", "clusters"):
         sizes = (300, 1000, 5000, 20_000, 100_000)
         found += [
-            growth(profile, "n_policies", "policies", sizes[:2], sizes),
+            growth(profile, "n_policies", "policies", sizes[:3], sizes),
             growth(profile, "n_actions", "actions K", (10, 30, 100), (10, 30, 100, 300, 1000)),
             growth(
                 profile,
@@ -176,7 +176,7 @@ def _all_growths() -> list[Growth]:
             ),
         ]
     # Where most policies survive for ten thousands of rounds, fewer are enough.
-    return [*found, growth("close", "n_policies", "policies", (30, 100), (30, 100, 300, 1000))]
+    return [*found, growth("close", "n_policies", "policies", (30, 100, 300), (30, 100, 300, 1000))]
 
 
 GROWTHS = {growth.name: growth for growth in _all_growths()}
