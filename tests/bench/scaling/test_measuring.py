@@ -16,8 +16,10 @@ from policysieve.bench import cells
 from policysieve.bench.cells import code_version
 from policysieve.bench.racers import RACERS
 from policysieve.bench.scaling import measuring, worlds
+from policysieve.bench.scaling.closer import rounds_of_contest
+from policysieve.bench.scaling.growth import COUNTS, Growth
 from policysieve.bench.scaling.measuring import ScalingSettings, fit_slope, measure_scaling
-from policysieve.bench.scaling.sweeps import RATES, SWEEPS, Sweep
+from policysieve.bench.scaling.sweeps import LEARNERS, RATES, SWEEPS, Sweep
 from policysieve.cli import main
 from tests.statistics import assert_binomial
 
@@ -35,6 +37,17 @@ TINY = Sweep(
 )
 
 
+GROWING = Growth(
+    "small",
+    "one good policy",
+    "policies",
+    "n_policies",
+    {"profile": "one_good", "n_actions": 5, "epsilon": 0.3},
+    small=(5, 10, 20),
+    full=(5, 10, 20),
+)
+
+
 @pytest.fixture
 def quick(monkeypatch):
     """A small sweep, small designs, in this process."""
@@ -43,6 +56,8 @@ def quick(monkeypatch):
     monkeypatch.setitem(SWEEPS, "tiny", TINY)
     monkeypatch.setattr(measuring, "_EXPLORE", (100, 400))
     monkeypatch.setattr(measuring, "_DESIGN", {"n_actions": 8, "sparsity": 2, "epsilon": 0.1})
+    monkeypatch.setattr(measuring, "GROWTHS", {"small": GROWING})
+    monkeypatch.setattr(measuring, "SEEDS", 1)
 
 
 class TestSweeps:
@@ -105,6 +120,15 @@ class TestScaling:
                 )
                 assert 20 <= point["rounds"] <= point["most"]
             assert row["low"] <= row["slope"] <= row["high"]
+            assert row["closer"] is None
+            assert row["code"] == code_version(measuring_only=True)
+        (grown,) = result["growth"]
+        assert [point["x"] for point in grown["points"]] == [5, 10, 20]
+        for count in COUNTS:
+            rounds, rates = (
+                [point[key][count] for point in grown["points"]] for key in ("rounds", "rates")
+            )
+            assert grown["slopes"][count] == fit_slope([5, 10, 20], rounds, rates)
         assert [row["explore_rounds"] for row in result["variance"]] == [100, 400]
         assert json.loads(json.dumps(result, allow_nan=False)) == result
 
@@ -130,9 +154,98 @@ class TestScaling:
         assert other["variance"] == first["variance"]
         assert other["sweeps"][0]["points"] != first["sweeps"][0]["points"]
 
-    def test_unknown_sweeps(self):
-        with pytest.raises(ps.InvalidArgumentError, match=r"sweeps must be among .*, got 'no'"):
-            measure_scaling(["no"])
+    def test_rounds_until_right_are_held_against_something_closer(self, quick, monkeypatch):
+        monkeypatch.setitem(SWEEPS, "tiny", replace(TINY, closer=rounds_of_contest))
+        result = measure_scaling(
+            ["tiny"], kinds=["right", "certified"], settings=ScalingSettings(seeds=2)
+        )
+        expected = [
+            rounds_of_contest(at.problem, at.log_n_policies) for at in TINY.points(full=False)
+        ]
+        for row in result["sweeps"]:
+            rounds = [point["rounds"] for point in row["points"]]
+            closer = fit_slope([2, 3, 4], rounds, expected) if row["kind"] == "right" else None
+            assert row["closer"] == closer
+
+    def test_certificates_have_half_of_the_seeds(self, quick, monkeypatch):
+        seen = []
+        monkeypatch.setattr(
+            measuring, "_rounds", lambda one, seeds: seen.append((one.kind, seeds)) or {"rounds": 9}
+        )
+        measure_scaling(["tiny"], kinds=["right", "certified"], settings=ScalingSettings(seeds=7))
+        assert set(seen) == {("right", 7), ("certified", 4)}
+
+    @pytest.mark.parametrize("argument", ["sweeps", "kinds", "learners"])
+    def test_unknown_names(self, argument):
+        message = rf"{argument} must be among .*, got 'no'"
+        with pytest.raises(ps.InvalidArgumentError, match=message):
+            measure_scaling(**{argument: ["no"]})
+
+
+class TestParts:
+    """What is measured in parts, and kept in one file."""
+
+    SETTINGS = ScalingSettings(seeds=2)
+
+    @pytest.fixture
+    def measure(self, quick, tmp_path, monkeypatch):
+        """Measure with a version of the code, and write the file as the command does."""
+
+        def measured(code, settings=self.SETTINGS, **parts):
+            monkeypatch.setattr(measuring, "code_version", lambda **_: code)
+            result = measure_scaling(["tiny"], settings=settings, folder=tmp_path, **parts)
+            (tmp_path / "scaling.json").write_text(json.dumps(result))
+            return result
+
+        return measured
+
+    def codes(self, result):
+        rows = {(row["kind"], row["learner"]): row["code"] for row in result["sweeps"]}
+        return rows, {row["code"] for kind in ("growth", "variance") for row in result[kind]}
+
+    def test_other_rows_are_kept_with_their_code(self, measure):
+        first = measure("old")
+        second = measure("new", kinds=["right"], learners=["Sieve"])
+        rows, others = self.codes(second)
+        assert list(rows.items()) == [
+            (("right", "Uniform"), "old"),
+            (("right", "Sieve"), "new"),
+            (("certified", "Uniform"), "old"),
+            (("certified", "Sieve"), "old"),
+        ]
+        assert others == {"old"}
+        assert [row["points"] for row in second["sweeps"]] == [
+            row["points"] for row in first["sweeps"]
+        ]
+
+    def test_in_any_order(self, measure):
+        measure("one", kinds=["certified"])
+        measure("two", kinds=["variance"])
+        result = measure("three", kinds=["right", "growth"])
+        rows, others = self.codes(result)
+        assert list(rows.values()) == ["three", "three", "one", "one"]
+        assert others == {"three", "two"}
+        assert {**result, "code": ""} == {**self.recoded(measure("three"), result), "code": ""}
+
+    def recoded(self, whole, parts):
+        """The whole with the codes of the parts."""
+        return {
+            key: [{**new, "code": old["code"]} for new, old in zip(rows, parts[key], strict=True)]
+            if isinstance(rows, list)
+            else rows
+            for key, rows in whole.items()
+        }
+
+    def test_rows_of_other_settings_are_not_kept(self, measure):
+        measure("old")
+        result = measure("new", settings=ScalingSettings(seeds=3), kinds=["variance"])
+        assert (result["sweeps"], result["growth"]) == ([], [])
+
+    def test_rows_of_sweeps_that_are_no_more_are_not_kept(self, measure, tmp_path, monkeypatch):
+        before = measure("old")
+        monkeypatch.delitem(SWEEPS, "tiny")
+        result = measure_scaling([], settings=self.SETTINGS, kinds=["variance"], folder=tmp_path)
+        assert (result["sweeps"], result["growth"]) == ([], before["growth"])
 
 
 class TestVariance:
@@ -159,12 +272,13 @@ class TestCommand:
         for words in (
             "Slope of log rounds",
             "Rounds until right on the lower bounds' own instances",
+            "Slope of log rounds of the Sieve",
             "Largest variance term of a design",
         ):
             assert words in text
         saved = json.loads((tmp_path / "new" / "scaling.json").read_text())
         assert saved["settings"] == {"seeds": 2, "full": False}
-        for name in ("right.svg", "certified.svg", "slopes.svg", "variance.svg"):
+        for name in ("right.svg", "certified.svg", "slopes.svg", "proofs.svg", "variance.svg"):
             assert (tmp_path / "new" / name).read_text().startswith("<?xml")
         report = tmp_path / "report.html"
         again = ("--seeds", "2", "--json", "--out", str(tmp_path / "new"), "--report", str(report))
@@ -172,17 +286,21 @@ class TestCommand:
         assert "How rounds grow" in report.read_text(encoding="utf-8")
         assert json.loads(machine.stdout) == saved
 
-    @pytest.mark.parametrize(("options", "seeds"), [((), 10), (("--full",), 40)])
+    @pytest.mark.parametrize(("options", "seeds"), [((), 10), (("--full",), 20)])
     def test_sizes(self, quick, monkeypatch, options, seeds):
         seen = []
 
-        def measure(sweeps, *, settings, folder, progress):
-            seen.append(settings)
-            return {"sweeps": [], "variance": [], "settings": settings._asdict()}
+        def measure(sweeps, *, kinds, learners, settings, folder, progress):
+            seen.append((sweeps, kinds, learners, settings))
+            return {"sweeps": [], "growth": [], "variance": [], "settings": settings._asdict()}
 
         monkeypatch.setattr(measuring, "measure_scaling", measure)
         assert self.invoke("--json", *options).exit_code == 0
-        assert seen == [ScalingSettings(seeds=seeds, full=bool(options))]
+        settings = ScalingSettings(seeds=seeds, full=bool(options))
+        assert seen == [(("tiny",), measuring.KINDS, LEARNERS, settings)]
+        some = ("--kinds", "right,growth", "--learners", "Sieve")
+        assert self.invoke("--json", *some, *options).exit_code == 0
+        assert seen[1] == (("tiny",), ("right", "growth"), ("Sieve",), settings)
 
     def test_unknown_names(self):
         result = CliRunner().invoke(main, ["bench", "scaling", "--sweeps", "nobody"])

@@ -1,3 +1,4 @@
+import pytest
 from matplotlib.colors import to_hex
 
 from policysieve.bench.scaling.page import (
@@ -145,7 +146,7 @@ class TestGrowth:
 
 def test_growth_of_proofs():
     """Dots, and a shape through them where there are any."""
-    (axes,) = growth_of_proofs([proof_grown("all", 300, 400)]).axes
+    axes = growth_of_proofs([proof_grown("all", 300, 400)]).axes[0]
     assert axes.get_xlabel() == "policies"
     assert drawn(axes) == {
         "half eliminated": [[10, 30], [100, 40]],
@@ -154,10 +155,7 @@ def test_growth_of_proofs():
         "no past": [],
     }
     shapes = [line.get_ydata() for line in axes.lines if line.get_marker() == "None"]
-    flat, _, rising, nothing = shapes
-    assert flat[0] == flat[1]
-    assert rising[1] / rising[0] == 32 / 31
-    assert len(nothing) == 0
+    assert [shape[1] / shape[0] for shape in shapes] == pytest.approx([1, 1, 32 / 31])
 
 
 def test_slopes_and_what_was_predicted():

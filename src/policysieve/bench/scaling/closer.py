@@ -20,7 +20,7 @@ def rounds_of_contest(problem: Problem, log_n_policies: float) -> float:
     Estimates have independent normal errors of the same size, and all but the best have the same
     value. With d the advantage of the best in standard errors, it comes first with probability
     E[Phi(U + d)^(n-1)] for a standard normal U; errors fall with the square root of the rounds.
-    Rates have ln(n/delta) in place of d^2, which bounds it for large n.
+    Rates have ln(n/delta) in place of d^2.
     """
     rivals = exp(log_n_policies) - 1
     low, high = 0.0, 2.0 + 2 * sqrt(2 * log_n_policies + 10)

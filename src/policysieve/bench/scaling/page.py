@@ -3,7 +3,6 @@
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator
@@ -277,10 +276,15 @@ def _draw_growth(axes: Axes, row: dict[str, Any]) -> None:
             mew=0 if done else 1,
             label=label if done else None,
         )
-    if known:
-        rates = np.array([point["rate"] for point in known])
-        rates *= _height(np.array([point["rounds"] for point in known]), rates)
-        axes.plot([point["x"] for point in known], rates, color=colour, lw=0.9, alpha=0.7)
+    _draw_shape(axes, [(point["x"], point["rounds"], point["rate"]) for point in known], colour)
+
+
+def _draw_shape(axes: Axes, points: list[tuple[float, float, float]], colour: str) -> None:
+    """A line of the predicted shape at the height of the dots: x, rounds and rate of each."""
+    if points:
+        x, rounds, rates = np.array(points, dtype=float).T
+        scale = np.exp(np.mean(np.log(rounds) - np.log(rates)))
+        axes.plot(x, scale * rates, color=colour, lw=0.9, alpha=0.7)
 
 
 def growth_of_proofs(rows: list[dict[str, Any]]) -> Figure:
@@ -291,12 +295,14 @@ def growth_of_proofs(rows: list[dict[str, Any]]) -> Figure:
             for colour, (count, (name, marker)) in zip(
                 _count_colours(), _COUNTS.items(), strict=True
             ):
-                known = [point for point in row["points"] if point["rounds"][count] is not None]
-                x = [point["x"] for point in known]
-                rounds = np.array([point["rounds"][count] for point in known])
+                known = [
+                    (point["x"], point["rounds"][count], point["rates"][count])
+                    for point in row["points"]
+                    if point["rounds"][count] is not None
+                ]
+                x, rounds = [one[0] for one in known], [one[1] for one in known]
                 axes.plot(x, rounds, marker, color=colour, ms=4, mew=0, label=name)
-                rates = np.array([point["rates"][count] for point in known])
-                axes.plot(x, rates * _height(rounds, rates), color=colour, lw=0.9, alpha=0.7)
+                _draw_shape(axes, known, colour)
             log_axes(axes, row["axis"])
             axes.yaxis.set_major_locator(LogLocator(subs=(1, 3)))
             axes.set_title(row["summary"], fontsize=7.5, color=INK, loc="left")
@@ -359,8 +365,3 @@ def _count_colours() -> list[str]:
     """That of the Sieve for its certificates."""
     first, second, third = colours(4)[1:]
     return [first, second, BLUE, third]
-
-
-def _height(rounds: npt.NDArray[np.float64], rates: npt.NDArray[np.float64]) -> float:
-    """What brings a shape to the height of its dots."""
-    return float(np.exp(np.mean(np.log(rounds) - np.log(rates)))) if len(rounds) else 1.0
