@@ -20,7 +20,7 @@ from policysieve.bench.cells import code_version
 from policysieve.bench.racers import RACERS
 from policysieve.bench.scaling import measuring, worlds
 from policysieve.bench.scaling.closer import rounds_of_contest
-from policysieve.bench.scaling.growth import COUNTS, GROWTHS, SEEDS, Growth
+from policysieve.bench.scaling.growth import COUNTS, GROWTHS, Growth
 from policysieve.bench.scaling.measuring import ScalingSettings, fit_slope, measure_scaling
 from policysieve.bench.scaling.sweeps import LEARNERS, PROVERS, RATES, SWEEPS, Sweep
 from policysieve.cli import main
@@ -239,9 +239,20 @@ class TestParts:
             for key, rows in whole.items()
         }
 
-    def test_rows_of_other_settings_are_not_kept(self, measure):
+    def test_rows_say_how_many_seeds_they_have(self, measure):
         measure("old")
-        result = measure("new", settings=ScalingSettings(seeds=3), kinds=["variance"])
+        result = measure("new", settings=ScalingSettings(seeds=3), kinds=["certified"])
+        assert [row["seeds"] for row in result["sweeps"]] == [2, 2, 2, 2]
+        assert [row["code"] for row in result["sweeps"]] == ["old", "old", "new", "new"]
+        result = measure("new", settings=ScalingSettings(seeds=3), kinds=["right"])
+        assert [row["seeds"] for row in result["sweeps"]] == [3, 3, 2, 2]
+        assert {row["seeds"] for row in result["variance"]} == {2}
+        assert {row["seeds"] for row in result["growth"]} == {1}
+
+    def test_rows_of_another_size_are_not_kept(self, measure, monkeypatch):
+        monkeypatch.setattr(measuring, "_EXPLORE_FULL", (100,))
+        measure("old")
+        result = measure("new", settings=ScalingSettings(seeds=2, full=True), kinds=["variance"])
         assert (result["sweeps"], result["growth"]) == ([], [])
 
     def test_rows_of_sweeps_that_are_no_more_are_not_kept(self, measure, tmp_path, monkeypatch):
@@ -341,9 +352,12 @@ class TestDocumentation:
         assert [row["growth"] for row in self.RESULT["growth"]] == list(GROWTHS)
         assert self.RESULT["settings"]["full"]
 
-    def test_how_much_was_measured(self):
-        assert f"{self.RESULT['settings']['seeds']} seeds" in self.PAGE
-        assert f"Medians of {SEEDS} seeds" in self.PAGE
+    def test_how_much_was_measured_and_by_what(self):
+        rows = [row for kind in ("sweeps", "growth", "variance") for row in self.RESULT[kind]]
+        for seeds in {row["seeds"] for row in rows}:
+            assert f"{seeds} seeds" in self.PAGE
+        for version in {row["code"].partition("+")[0] for row in rows}:
+            assert f"version {version}" in self.PAGE
 
     def test_verdicts(self):
         found = Counter(row["verdict"] for row in self.RESULT["sweeps"])

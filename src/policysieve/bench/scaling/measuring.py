@@ -47,10 +47,9 @@ class ScalingSettings(NamedTuple):
     seeds: int = 10
     full: bool = False
 
-    @property
-    def proof_seeds(self) -> int:
-        """Runs behind the median rounds to a certificate, which varies less: half as many."""
-        return (self.seeds + 1) // 2
+    def seeds_of(self, kind: str) -> int:
+        """Half as many for certificates: medians vary less than the rounds of 95% of the seeds."""
+        return (self.seeds + 1) // 2 if kind == "certified" else self.seeds
 
 
 class _Measurement(NamedTuple):
@@ -78,8 +77,8 @@ def measure_scaling(
 ) -> dict[str, Any]:
     """Measure sweeps, the growth of proofs and the variance of designs.
 
-    Cells in `folder` are not run again. Of its ``scaling.json``, rows of the same settings that are
-    not measured now are kept: each says which code measured it.
+    Cells in `folder` are not run again. Of its ``scaling.json``, rows of the same size that are not
+    measured now are kept: each says which code measured it, and with how many seeds.
 
     Parameters
     ----------
@@ -91,8 +90,8 @@ def measure_scaling(
     -------
     dict
         ``code`` that wrote it; ``settings``; ``sweeps``, a row for each sweep, kind ("right" or
-        "certified") and learner, with its points and slopes; ``growth``, a row for each varied
-        quantity and count of rounds; ``variance``, a row for each size of phase 1.
+        "certified") and learner, with its points and slopes; ``growth``, a row for each kind of
+        worlds and varied quantity; ``variance``, a row for each size of phase 1.
     """
     settings = settings or ScalingSettings()
     check_names("sweeps", sweeps, SWEEPS)
@@ -117,30 +116,38 @@ def measure_scaling(
         Cell(f"variance-{n}", {"seeds": seeds, **_DESIGN}, _variance, (n, seeds)) for n in sizes
     ]
     found = run_cells(cells, folder=folder, progress=progress)
-    code = {"code": code_version(measuring_only=True)}
     lines: dict[_Place, list[_Measurement]] = {}
     for one in wanted:
         lines.setdefault((one.sweep.name, one.kind, one.learner), []).append(one)
     before = _measured_before(folder, settings)
     rows = [row for row in before["sweeps"] if _place(row) not in lines]
-    rows += [code | _line(line, [found[one.cell] for one in line]) for line in lines.values()]
+    rows += [
+        _by(settings.seeds_of(kind)) | _line(line, [found[one.cell] for one in line])
+        for (_, kind, _), line in lines.items()
+    ]
+    grown = [_by(SEEDS) | _growth_line(one, found, settings.full) for one in growths]
+    designs = [_by(seeds) | found[f"variance-{n}"] for n in sizes]
     return {
         "code": code_version(),
         "settings": settings._asdict(),
         "sweeps": sorted(rows, key=_order),
-        "growth": [code | _growth_line(one, found, settings.full) for one in growths]
-        or before["growth"],
-        "variance": [code | found[f"variance-{n}"] for n in sizes] or before["variance"],
+        "growth": grown or before["growth"],
+        "variance": designs or before["variance"],
     }
 
 
+def _by(seeds: int) -> dict[str, Any]:
+    """What a row says about how it was measured."""
+    return {"code": code_version(measuring_only=True), "seeds": seeds}
+
+
 def _measured_before(folder: Path | None, settings: ScalingSettings) -> dict[str, Any]:
-    """What the folder's file holds of the same settings."""
+    """What the folder's file holds of the same size."""
     nothing: dict[str, Any] = {"sweeps": [], "growth": [], "variance": []}
     if folder is None or not (folder / _FILE).exists():
         return nothing
     kept = json.loads((folder / _FILE).read_text())
-    if kept["settings"] != settings._asdict():
+    if kept["settings"]["full"] != settings.full:
         return nothing
     rows = [row for row in kept["sweeps"] if row["sweep"] in SWEEPS]
     return {**nothing, **kept, "sweeps": rows}
@@ -156,7 +163,7 @@ def _order(row: dict[str, Any]) -> tuple[int, int, int]:
 
 
 def _cell(one: _Measurement, settings: ScalingSettings) -> Cell:
-    seeds = settings.seeds if one.kind == "right" else settings.proof_seeds
+    seeds = settings.seeds_of(one.kind)
     used = {"seeds": seeds, "most": one.most, **one.point.settings}
     return Cell(one.cell, used, _rounds, (one, seeds))
 
