@@ -42,6 +42,47 @@ def grown(sweep: str, learner: str, rounds: tuple[int | None, ...], kind: str) -
             for key, value in {"slope": 1.0, "low": 0.8, "high": 1.2, "predicted": 1.1}.items()
         },
         "verdict": "as predicted" if known else "unknown",
+        "closer": None,
+    }
+
+
+def proof_grown(growth: str, *certified: int | None) -> dict[str, Any]:
+    """Rounds to a certificate, of which half are needed without a union, and a tenth to eliminate.
+
+    Where there is no past to look at, nothing is certified.
+    """
+    slope = {"slope": 0.2, "low": 0.1, "high": 0.3, "predicted": 0.25, "verdict": "as predicted"}
+    unknown: dict[str, Any] = {**dict.fromkeys(slope), "verdict": "unknown"}
+    return {
+        "growth": growth,
+        "summary": f"about {growth}",
+        "axis": "policies",
+        "points": [
+            {
+                "x": 10.0**i,
+                "rounds": {
+                    "eliminated": None if n is None else n / 10,
+                    "without_union": None if n is None else n / 2,
+                    "certified": n,
+                    "incumbent": None,
+                },
+                "rates": {
+                    "eliminated": 10.0,
+                    "without_union": 20.0,
+                    "certified": 30.0 + i,
+                    "incumbent": 40.0,
+                },
+                "close": 2.0,
+                "false": 0,
+            }
+            for i, n in enumerate(certified, start=1)
+        ],
+        "slopes": {
+            "eliminated": slope,
+            "without_union": slope,
+            "certified": slope,
+            "incumbent": unknown,
+        },
     }
 
 
@@ -118,6 +159,7 @@ BENCHES: dict[str, dict[str, Any]] = {
             grown("few", "Sieve", (20, 40, None), "right"),
             grown("few", "Sieve", (50, 99, 201), "certified"),
         ],
+        "growth": [proof_grown("all", 300, 400, 500)],
         "variance": [
             {
                 "explore_rounds": n,

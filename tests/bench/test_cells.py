@@ -1,6 +1,7 @@
 """Cells: run once, kept, and run anew when their settings change."""
 
 import json
+import os
 import shutil
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -92,6 +93,18 @@ def test_nothing_is_kept_without_a_folder(counted, tmp_path, monkeypatch):
     assert calls == [5, 5]
     assert list(tmp_path.iterdir()) == []
     assert kept_cell(None, "cell", {}) is None
+
+
+def test_workers_multiply_matrices_in_one_thread(counted, monkeypatch):
+    """As long as they may be started, and what was set before is set again."""
+    name, other = "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"
+    monkeypatch.setenv(name, "7")
+    monkeypatch.delenv(other, raising=False)
+    seen = []
+    cell = Cell("cell", {}, lambda: seen.append([os.environ[name], os.environ[other]]) or {}, ())
+    run_cells([cell], folder=None, progress=silent)
+    assert seen == [["1", "1"]]
+    assert (os.environ[name], other in os.environ) == ("7", False)
 
 
 class TestProcesses:

@@ -13,7 +13,7 @@ FIGURES = {
     "speed": ["growth"],
     "certificates": ["certificates"],
     "samples": ["right", "curves", "certified"],
-    "scaling": ["right", "certified", "slopes", "variance"],
+    "scaling": ["right", "certified", "slopes", "proofs", "variance"],
     "classify": ["accuracy"],
 }
 NOTHING = {
@@ -22,7 +22,7 @@ NOTHING = {
         "proving": [],
         "summary": {"right": {}, "right_mean": None, "right_means": {}, "proved_mean": {}},
     },
-    "scaling": {"sweeps": [], "variance": []},
+    "scaling": {"sweeps": [], "growth": [], "variance": []},
     "classify": {"rows": []},
 }
 

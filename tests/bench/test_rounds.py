@@ -128,7 +128,7 @@ class TestPicking:
         """And beyond the budgets at which all compete until it was right three times in a row."""
         monkeypatch.setattr(rounds, "COMPARED", 40)
         made = puppets(monkeypatch, True, lambda n, seed: n in (20, 30) or n > 60)
-        found = picking(TINY, "Puppet", seeds=2, most=10_000)
+        found = picking(TINY, "Puppet", seeds=2, most=10_000, compared=0)
         assert found["budgets"] == [20, 30, 45, 68, 101, 152]
         assert [n for n, _, _ in made] == [n for n in found["budgets"] for _ in range(2)]
         assert all(learner.rounds == n for n, _, learner in made)
@@ -147,6 +147,28 @@ class TestPicking:
         puppets(monkeypatch, True, lambda n, seed: True)
         found = picking(TINY, "Puppet", seeds=1, most=10_000)
         assert found["budgets"] == budgets(3000)
+
+    @pytest.mark.parametrize(
+        ("planned", "options", "last"),
+        [(True, {}, 2595), (True, {"compared": 100}, 152), (False, {}, 8758)],
+    )
+    def test_budgets_that_are_compared(self, monkeypatch, planned, options, last):
+        """Those are played by learners that were right long before."""
+        puppets(monkeypatch, planned, lambda n, seed: n > 60)
+        found = picking(TINY, "Puppet", seeds=2, most=10_000, **options)
+        assert found["budgets"] == [n for n in budgets(10_000) if n <= last]
+
+    def test_an_anytime_learner_plays_on_until_it_is_settled(self, monkeypatch):
+        """From the beginning each time, with the same result as in one go."""
+        made = puppets(monkeypatch, False, lambda n, seed: n > 100)
+        found = picking(TINY, "Puppet", seeds=1, most=10_000, compared=0)
+        assert [learner.rounds for _, _, learner in made] == [68, 342]
+        whole = picking(TINY, "Puppet", seeds=1, most=10_000)
+        for key, column in found.items():
+            assert column == whole[key][: len(column)]
+        assert rounds_needed(found["budgets"], found["right"]) == rounds_needed(
+            whole["budgets"], whole["right"]
+        )
 
     def test_batches_are_a_small_part_of_the_rounds_so_far(self):
         game = Game.of(TINY, 0)

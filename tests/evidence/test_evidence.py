@@ -28,6 +28,10 @@ def assert_agrees(evidence, fold):
     assert np.flatnonzero(~found.eliminated).tolist() == expected.survivors
     assert found.certified == expected.certified
     assert found.log_threshold == pytest.approx(expected.log_threshold)
+    proof, epsilon = evidence.proof(), evidence.problem.epsilon
+    assert proof.log_threshold == found.log_threshold
+    if epsilon < evidence.problem.reward_cap:
+        assert proof.holds(epsilon) == expected.certified
     bound = found.suboptimality_bound
     assert expected.bound - 1e-9 <= bound <= expected.bound + TOLERANCE * bound + 1e-9
     assert found.certified == (bound <= evidence.problem.epsilon)

@@ -35,6 +35,7 @@ _FIRST, _GROWTH = 20, 1.5  # of the budgets
 _BATCH = 50  # a batch is at most this part of the rounds so far
 _SETTLED = 3  # budgets in a row at which enough seeds have to be right
 COMPARED = 3000  # rounds up to which everybody plays every budget
+_MORE = 4  # budgets that are added to those which did not settle it
 
 Made = tuple[World, PolicyTable]
 
@@ -94,8 +95,19 @@ def budgets(most: int) -> list[int]:
     return [round(_FIRST * _GROWTH**i) for i in range(count)]
 
 
-def picking(task: Task, learner: str, *, seeds: int, most: int) -> dict[str, Any]:
+def picking(
+    task: Task, learner: str, *, seeds: int, most: int, compared: int | None = None
+) -> dict[str, Any]:
     """True suboptimality of what a learner recommends, for each budget and seed.
+
+    Parameters
+    ----------
+    task, learner, seeds
+    most : int
+        Rounds after which it is given up.
+    compared : int, optional
+        Rounds up to which every budget is played; beyond, until enough seeds are right at three in
+        a row. By default 3,000 where each budget is a run of its own, else `most`.
 
     Returns
     -------
@@ -105,19 +117,20 @@ def picking(task: Task, learner: str, *, seeds: int, most: int) -> dict[str, Any
     """
     racer = RACERS[learner]
     stops = budgets(min(most, racer.most or most))
+    if compared is None:
+        compared = COMPARED if racer.planned else most
     made = [task.build(seed) for seed in range(1 if task.fixed else seeds)]
     same = replace(task, build=lambda seed: made[0 if task.fixed else seed])
     rows: list[list[float]] = []
-    if racer.planned:
-        right = 0
-        for stop in stops:
-            if right >= _SETTLED and stop > COMPARED:
-                break
+    tried = sum(stop <= compared for stop in stops)
+    while len(rows) < len(stops) and not (len(rows) >= tried and _settled(rows, task.epsilon)):
+        if racer.planned:
+            stop = stops[len(rows)]
             rows.append([_play(same, racer, seed, [stop])[0] for seed in range(seeds)])
-            right = right + 1 if _share(rows[-1], task.epsilon) >= _SHARE else 0
-    else:
-        each = [_play(same, racer, seed, stops) for seed in range(seeds)]
-        rows = [list(row) for row in zip(*each, strict=True)]
+        else:  # from the beginning: only one learner is in memory
+            part = stops[: max(tried, len(rows) + _MORE)]
+            each = [_play(same, racer, seed, part) for seed in range(seeds)]
+            rows = [list(row) for row in zip(*each, strict=True)]
     return {
         "budgets": stops[: len(rows)],
         "suboptimality": rows,
@@ -170,6 +183,12 @@ def proving(task: Task, learner: str, *, seeds: int, most: int) -> dict[str, Any
 
 def _share(suboptimalities: list[float], epsilon: float) -> float:
     return float(np.mean(np.asarray(suboptimalities) <= epsilon + 1e-12))
+
+
+def _settled(rows: list[list[float]], epsilon: float) -> bool:
+    """Whether enough seeds were right at the last three budgets."""
+    last = rows[-_SETTLED:]
+    return len(last) == _SETTLED and all(_share(row, epsilon) >= _SHARE for row in last)
 
 
 def _play(task: Task, racer: Racer, seed: int, stops: list[int]) -> list[float]:

@@ -154,18 +154,36 @@ def samples(
 
 @bench.command()
 @_names_option("--sweeps", "policysieve.bench.scaling.sweeps", "SWEEPS")
-@click.option("--seeds", type=click.IntRange(1), help="Runs of each cell; 10, or 40 with --full.")
+@_names_option("--kinds", "policysieve.bench.scaling.measuring", "KINDS")
+@_names_option("--learners", "policysieve.bench.scaling.sweeps", "LEARNERS")
+@click.option(
+    "--seeds",
+    type=click.IntRange(1),
+    help="Runs of each cell; 10, or 20 with --full. Half as many for certificates.",
+)
 @click.option("--full", is_flag=True, help="More points and larger sizes.")
-@_output_options("scaling.json and the plots; cells that it holds are not run again")
-def scaling(sweeps: str | None, seeds: int | None, full: bool, output: _Output) -> None:
+@_output_options(
+    "scaling.json and the plots; cells that it holds are not run again, and rows of scaling.json "
+    "that are not measured again are kept"
+)
+def scaling(
+    sweeps: str | None,
+    kinds: str | None,
+    learners: str | None,
+    seeds: int | None,
+    full: bool,
+    output: _Output,
+) -> None:
     """Measure how rounds grow with 1/epsilon, actions, sparsity, lists and policies."""
-    from policysieve.bench.scaling.measuring import ScalingSettings, measure_scaling
-    from policysieve.bench.scaling.sweeps import SWEEPS
+    from policysieve.bench.scaling.measuring import KINDS, ScalingSettings, measure_scaling
+    from policysieve.bench.scaling.sweeps import LEARNERS, SWEEPS
 
     with output.cells_bar() as progress:
         result = measure_scaling(
             _names(sweeps) or tuple(SWEEPS),
-            settings=ScalingSettings(seeds=seeds or (40 if full else 10), full=full),
+            kinds=_names(kinds) or KINDS,
+            learners=_names(learners) or LEARNERS,
+            settings=ScalingSettings(seeds=seeds or (20 if full else 10), full=full),
             folder=output.out,
             progress=progress,
         )

@@ -155,18 +155,14 @@ class Evidence:
     def certificate(self, *, pending: int = 0) -> Certificate:
         """What is proved now; `pending` rounds were left out because they have no answer yet."""
         standing, incumbent = self._now()
-        q, leader, past = self.problem, standing.leader, self._past
-        rivals = standing.rivals(self.policies)
-        if incumbent is None:
-            proof = _in_retrospect(self.policies.n_policies, standing, past, rivals)
-        else:
-            proof = incumbent.proof(rivals)
+        q, leader = self.problem, standing.leader
+        proof = self._proof(standing, incumbent)
         certified = q.epsilon >= q.reward_cap or proof.holds(q.epsilon)
         low, high = (0.0, min(q.epsilon, q.reward_cap)) if certified else (q.epsilon, q.reward_cap)
         if incumbent is None:
             find_bound: Callable[[], float] = partial(proof.smallest_epsilon, low, high)
         else:
-            find_bound = partial(incumbent.smallest_epsilon, rivals, q.reward_cap)
+            find_bound = partial(incumbent.smallest_epsilon, proof.rivals, q.reward_cap)
         eliminated = np.ones(self.policies.n_policies, dtype=np.bool_)
         eliminated[standing.survivors] = False
         return Certificate(
@@ -179,6 +175,10 @@ class Evidence:
             method="capped",
             find_bound=find_bound,
         )
+
+    def proof(self) -> Proof:
+        """The bets behind the certificate: those on the leader against each rival."""
+        return self._proof(*self._now())
 
     def intervals(self) -> ValueIntervals:
         """Estimates of all policies, with limits that hold simultaneously and at any time.
@@ -206,6 +206,12 @@ class Evidence:
         if incumbent is not None:
             incumbent = incumbent.after(self._past, new, standing)
         return standing, incumbent
+
+    def _proof(self, standing: Standing, incumbent: "_Incumbent | None") -> Proof:
+        rivals = standing.rivals(self.policies)
+        if incumbent is None:
+            return _in_retrospect(self.policies.n_policies, standing, self._past, rivals)
+        return incumbent.proof(rivals)
 
     def _look(self) -> None:
         """Fix what later rounds are judged with, and let go of what is not needed any more."""

@@ -1,8 +1,11 @@
 """How rounds grow: sweeps, cells, slopes, and what the command says."""
 
 import json
+import runpy
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from itertools import groupby
 from math import log
 from pathlib import Path
 
@@ -16,8 +19,10 @@ from policysieve.bench import cells
 from policysieve.bench.cells import code_version
 from policysieve.bench.racers import RACERS
 from policysieve.bench.scaling import measuring, worlds
+from policysieve.bench.scaling.closer import rounds_of_contest
+from policysieve.bench.scaling.growth import COUNTS, GROWTHS, Growth
 from policysieve.bench.scaling.measuring import ScalingSettings, fit_slope, measure_scaling
-from policysieve.bench.scaling.sweeps import RATES, SWEEPS, Sweep
+from policysieve.bench.scaling.sweeps import LEARNERS, PROVERS, RATES, SWEEPS, Sweep
 from policysieve.cli import main
 from tests.statistics import assert_binomial
 
@@ -35,6 +40,17 @@ TINY = Sweep(
 )
 
 
+GROWING = Growth(
+    "small",
+    "one good policy",
+    "policies",
+    "n_policies",
+    {"profile": "one_good", "n_actions": 5, "epsilon": 0.3},
+    small=(5, 10, 20),
+    full=(5, 10, 20),
+)
+
+
 @pytest.fixture
 def quick(monkeypatch):
     """A small sweep, small designs, in this process."""
@@ -43,6 +59,8 @@ def quick(monkeypatch):
     monkeypatch.setitem(SWEEPS, "tiny", TINY)
     monkeypatch.setattr(measuring, "_EXPLORE", (100, 400))
     monkeypatch.setattr(measuring, "_DESIGN", {"n_actions": 8, "sparsity": 2, "epsilon": 0.1})
+    monkeypatch.setattr(measuring, "GROWTHS", {"small": GROWING})
+    monkeypatch.setattr(measuring, "SEEDS", 1)
 
 
 class TestSweeps:
@@ -105,6 +123,15 @@ class TestScaling:
                 )
                 assert 20 <= point["rounds"] <= point["most"]
             assert row["low"] <= row["slope"] <= row["high"]
+            assert row["closer"] is None
+            assert row["code"] == code_version(measuring_only=True)
+        (grown,) = result["growth"]
+        assert [point["x"] for point in grown["points"]] == [5, 10, 20]
+        for count in COUNTS:
+            rounds, rates = (
+                [point[key][count] for point in grown["points"]] for key in ("rounds", "rates")
+            )
+            assert grown["slopes"][count] == fit_slope([5, 10, 20], rounds, rates)
         assert [row["explore_rounds"] for row in result["variance"]] == [100, 400]
         assert json.loads(json.dumps(result, allow_nan=False)) == result
 
@@ -130,9 +157,109 @@ class TestScaling:
         assert other["variance"] == first["variance"]
         assert other["sweeps"][0]["points"] != first["sweeps"][0]["points"]
 
-    def test_unknown_sweeps(self):
-        with pytest.raises(ps.InvalidArgumentError, match=r"sweeps must be among .*, got 'no'"):
-            measure_scaling(["no"])
+    def test_rounds_until_right_are_held_against_something_closer(self, quick, monkeypatch):
+        monkeypatch.setitem(SWEEPS, "tiny", replace(TINY, closer=rounds_of_contest))
+        result = measure_scaling(
+            ["tiny"], kinds=["right", "certified"], settings=ScalingSettings(seeds=2)
+        )
+        expected = [
+            rounds_of_contest(at.problem, at.log_n_policies) for at in TINY.points(full=False)
+        ]
+        for row in result["sweeps"]:
+            rounds = [point["rounds"] for point in row["points"]]
+            closer = fit_slope([2, 3, 4], rounds, expected) if row["kind"] == "right" else None
+            assert row["closer"] == closer
+
+    def test_certificates_have_half_of_the_seeds(self, quick, monkeypatch):
+        seen = []
+        monkeypatch.setattr(
+            measuring, "_rounds", lambda one, seeds: seen.append((one.kind, seeds)) or {"rounds": 9}
+        )
+        measure_scaling(["tiny"], kinds=["right", "certified"], settings=ScalingSettings(seeds=7))
+        assert set(seen) == {("right", 7), ("certified", 4)}
+
+    @pytest.mark.parametrize("argument", ["sweeps", "kinds", "learners"])
+    def test_unknown_names(self, argument):
+        message = rf"{argument} must be among .*, got 'no'"
+        with pytest.raises(ps.InvalidArgumentError, match=message):
+            measure_scaling(**{argument: ["no"]})
+
+
+class TestParts:
+    """What is measured in parts, and kept in one file."""
+
+    SETTINGS = ScalingSettings(seeds=2)
+
+    @pytest.fixture
+    def measure(self, quick, tmp_path, monkeypatch):
+        """Measure with a version of the code, and write the file as the command does."""
+
+        def measured(code, settings=self.SETTINGS, **parts):
+            monkeypatch.setattr(measuring, "code_version", lambda **_: code)
+            result = measure_scaling(["tiny"], settings=settings, folder=tmp_path, **parts)
+            (tmp_path / "scaling.json").write_text(json.dumps(result))
+            return result
+
+        return measured
+
+    def codes(self, result):
+        rows = {(row["kind"], row["learner"]): row["code"] for row in result["sweeps"]}
+        return rows, {row["code"] for kind in ("growth", "variance") for row in result[kind]}
+
+    def test_other_rows_are_kept_with_their_code(self, measure):
+        first = measure("old")
+        second = measure("new", kinds=["right"], learners=["Sieve"])
+        rows, others = self.codes(second)
+        assert list(rows.items()) == [
+            (("right", "Uniform"), "old"),
+            (("right", "Sieve"), "new"),
+            (("certified", "Uniform"), "old"),
+            (("certified", "Sieve"), "old"),
+        ]
+        assert others == {"old"}
+        assert [row["points"] for row in second["sweeps"]] == [
+            row["points"] for row in first["sweeps"]
+        ]
+
+    def test_in_any_order(self, measure):
+        measure("one", kinds=["certified"])
+        measure("two", kinds=["variance"])
+        result = measure("three", kinds=["right", "growth"])
+        rows, others = self.codes(result)
+        assert list(rows.values()) == ["three", "three", "one", "one"]
+        assert others == {"three", "two"}
+        assert {**result, "code": ""} == {**self.recoded(measure("three"), result), "code": ""}
+
+    def recoded(self, whole, parts):
+        """The whole with the codes of the parts."""
+        return {
+            key: [{**new, "code": old["code"]} for new, old in zip(rows, parts[key], strict=True)]
+            if isinstance(rows, list)
+            else rows
+            for key, rows in whole.items()
+        }
+
+    def test_rows_say_how_many_seeds_they_have(self, measure):
+        measure("old")
+        result = measure("new", settings=ScalingSettings(seeds=3), kinds=["certified"])
+        assert [row["seeds"] for row in result["sweeps"]] == [2, 2, 2, 2]
+        assert [row["code"] for row in result["sweeps"]] == ["old", "old", "new", "new"]
+        result = measure("new", settings=ScalingSettings(seeds=3), kinds=["right"])
+        assert [row["seeds"] for row in result["sweeps"]] == [3, 3, 2, 2]
+        assert {row["seeds"] for row in result["variance"]} == {2}
+        assert {row["seeds"] for row in result["growth"]} == {1}
+
+    def test_rows_of_another_size_are_not_kept(self, measure, monkeypatch):
+        monkeypatch.setattr(measuring, "_EXPLORE_FULL", (100,))
+        measure("old")
+        result = measure("new", settings=ScalingSettings(seeds=2, full=True), kinds=["variance"])
+        assert (result["sweeps"], result["growth"]) == ([], [])
+
+    def test_rows_of_sweeps_that_are_no_more_are_not_kept(self, measure, tmp_path, monkeypatch):
+        before = measure("old")
+        monkeypatch.delitem(SWEEPS, "tiny")
+        result = measure_scaling([], settings=self.SETTINGS, kinds=["variance"], folder=tmp_path)
+        assert (result["sweeps"], result["growth"]) == ([], before["growth"])
 
 
 class TestVariance:
@@ -159,12 +286,13 @@ class TestCommand:
         for words in (
             "Slope of log rounds",
             "Rounds until right on the lower bounds' own instances",
+            "Slope of log rounds of the Sieve",
             "Largest variance term of a design",
         ):
             assert words in text
         saved = json.loads((tmp_path / "new" / "scaling.json").read_text())
         assert saved["settings"] == {"seeds": 2, "full": False}
-        for name in ("right.svg", "certified.svg", "slopes.svg", "variance.svg"):
+        for name in ("right.svg", "certified.svg", "slopes.svg", "proofs.svg", "variance.svg"):
             assert (tmp_path / "new" / name).read_text().startswith("<?xml")
         report = tmp_path / "report.html"
         again = ("--seeds", "2", "--json", "--out", str(tmp_path / "new"), "--report", str(report))
@@ -172,17 +300,21 @@ class TestCommand:
         assert "How rounds grow" in report.read_text(encoding="utf-8")
         assert json.loads(machine.stdout) == saved
 
-    @pytest.mark.parametrize(("options", "seeds"), [((), 10), (("--full",), 40)])
+    @pytest.mark.parametrize(("options", "seeds"), [((), 10), (("--full",), 20)])
     def test_sizes(self, quick, monkeypatch, options, seeds):
         seen = []
 
-        def measure(sweeps, *, settings, folder, progress):
-            seen.append(settings)
-            return {"sweeps": [], "variance": [], "settings": settings._asdict()}
+        def measure(sweeps, *, kinds, learners, settings, folder, progress):
+            seen.append((sweeps, kinds, learners, settings))
+            return {"sweeps": [], "growth": [], "variance": [], "settings": settings._asdict()}
 
         monkeypatch.setattr(measuring, "measure_scaling", measure)
         assert self.invoke("--json", *options).exit_code == 0
-        assert seen == [ScalingSettings(seeds=seeds, full=bool(options))]
+        settings = ScalingSettings(seeds=seeds, full=bool(options))
+        assert seen == [(("tiny",), measuring.KINDS, LEARNERS, settings)]
+        some = ("--kinds", "right,growth", "--learners", "Sieve")
+        assert self.invoke("--json", *some, *options).exit_code == 0
+        assert seen[1] == (("tiny",), ("right", "growth"), ("Sieve",), settings)
 
     def test_unknown_names(self):
         result = CliRunner().invoke(main, ["bench", "scaling", "--sweeps", "nobody"])
@@ -191,42 +323,58 @@ class TestCommand:
 
 
 class TestDocumentation:
-    """The page shows what was measured."""
+    """The page shows what was measured, all of it and nothing else."""
 
     ROOT = Path(__file__).parents[3]
     PAGE = (ROOT / "docs" / "scaling.md").read_text()
     RESULT = json.loads((ROOT / "benchmarks" / "scaling" / "scaling.json").read_text())
+    TABLES = runpy.run_path(str(ROOT / "docs" / "figures" / "make_scaling.py"))["tables"](RESULT)
 
-    def test_slopes(self):
-        shown = [line for line in self.PAGE.splitlines() if line.startswith("| ")]
+    def test_tables(self):
+        shown = [
+            "\n".join(lines)
+            for is_table, lines in groupby(
+                self.PAGE.splitlines(), lambda line: line.startswith("|")
+            )
+            if is_table
+        ]
+        assert shown[1:] == self.TABLES  # the first says what is swept
+
+    def test_every_sweep_was_measured(self):
+        lines = [
+            (name, kind, learner)
+            for name, sweep in SWEEPS.items()
+            for kind in ("right", "certified")
+            for learner in sweep.learners
+            if kind == "right" or learner in PROVERS
+        ]
+        assert [measuring._place(row) for row in self.RESULT["sweeps"]] == lines
+        assert [row["growth"] for row in self.RESULT["growth"]] == list(GROWTHS)
+        assert self.RESULT["settings"]["full"]
+
+    def test_how_much_was_measured_and_by_what(self):
+        rows = [row for kind in ("sweeps", "growth", "variance") for row in self.RESULT[kind]]
+        for seeds in {row["seeds"] for row in rows}:
+            assert f"{seeds} seeds" in self.PAGE
+        for version in {row["code"].partition("+")[0] for row in rows}:
+            assert f"version {version}" in self.PAGE
+
+    def test_verdicts(self):
+        found = Counter(row["verdict"] for row in self.RESULT["sweeps"])
+        assert sum(found.values()) == found["as predicted"] + found["below"] + found["above"]
+        counted = (
+            f"{found['as predicted']} of the {sum(found.values())} lines are as predicted, "
+            f"{found['below']} below and {found['above']} above."
+        )
+        assert counted in self.PAGE
+
+    def test_no_certificate_was_false(self):
+        """As the page says, in sweeps and growths."""
+        points = [point for row in self.RESULT["growth"] for point in row["points"]]
         for row in self.RESULT["sweeps"]:
-            start = f"| {row['sweep']} | {row['kind']} | {row['learner']} |"
-            (line,) = [line for line in shown if line.startswith(start)]
-            if row["slope"] is None:
-                assert "| - |" in line
-                continue
-            interval = f"{row['low']:.2f} to {row['high']:.2f}"
-            numbers = f" {row['slope']:.2f} | {interval} | {row['predicted']:.2f} "
-            assert line == f"{start}{numbers}| {row['verdict']} |"
-
-    def test_variance(self):
-        for row in self.RESULT["variance"]:
-            numbers = [f"{row[key]:.3g}" for key in ("true", "observable", "bound", "rate")]
-            assert f"| {row['explore_rounds']:,} | {' | '.join(numbers)} |" in self.PAGE
-
-    def test_lower_bounds(self):
-        for row in self.RESULT["sweeps"]:
-            last = row["points"][-1]
-            if row["kind"] == "right" and last["lower_bound"] and last["rounds"]:
-                ratio = last["rounds"] / last["lower_bound"]
-                line = (
-                    f"| {row['sweep']} | {row['learner']} | {last['rounds']:,.0f} | "
-                    f"{last['lower_bound']:,.0f} | {ratio:.1f} |"
-                )
-                assert line in self.PAGE
-
-    def test_how_much_was_measured(self):
-        assert f"{self.RESULT['settings']['seeds']} seeds" in self.PAGE
+            points += row["points"] if row["kind"] == "certified" else []
+        assert sum(point["false"] for point in points) == 0
+        assert "No certificate was false." in self.PAGE
 
 
 def test_an_exact_power():

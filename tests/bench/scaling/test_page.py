@@ -1,13 +1,15 @@
+import pytest
 from matplotlib.colors import to_hex
 
 from policysieve.bench.scaling.page import (
     growth_by_sweep,
+    growth_of_proofs,
     slopes_by_sweep,
     tables,
     variance_of_designs,
 )
 from policysieve.report.style import BLUE
-from tests.bench.results import BENCHES, grown
+from tests.bench.results import BENCHES, grown, proof_grown
 
 DASH = "\N{EN DASH}"
 
@@ -34,10 +36,35 @@ def test_worlds_that_are_no_instance_of_a_bound():
     row = grown("few", "Sieve", (20, 40, 80), "right")
     for point in row["points"]:
         point["lower_bound"] = None
-    shown = tables({"sweeps": [row], "variance": []})
+    shown = tables({"sweeps": [row], "growth": [], "variance": []})
     assert set(shown) == {"slopes_right", "right"}
     assert shown["right"].fold == "All points"
     assert shown["right"].rows[0] == ["few", "Sieve", 2, 20, 20, None]
+
+
+def test_slopes_that_are_expected_more_closely():
+    plain, closer = (grown("few", "Sieve", (20, 40, 80), "right") for _ in range(2))
+    closer["closer"] = {
+        "slope": 1.0,
+        "low": 0.8,
+        "high": 1.2,
+        "predicted": 0.7,
+        "verdict": "above",
+    }
+    shown = tables({"sweeps": [plain, closer], "growth": [], "variance": []})
+    assert shown["closer"].rows == [["few", "Sieve", 1.0, 0.8, 1.2, 0.7, "above"]]
+
+
+def test_proofs():
+    shown = tables({"sweeps": [], "growth": [proof_grown("all", 300, None)], "variance": []})
+    assert set(shown) == {"proofs", "proof_points"}
+    assert [row[3:] for row in shown["proofs"].rows] == [
+        [0.2, 0.1, 0.3, 0.25, "as predicted"]
+    ] * 3 + [[None, None, None, None, "unknown"]]
+    assert shown["proof_points"].rows == [
+        ["about all", "policies", 10, 30, 150, 300, None, 2],
+        ["about all", "policies", 100, None, None, None, None, 2],
+    ]
 
 
 def row(sweep, learner, rounds, kind="right", lower=None):
@@ -115,6 +142,20 @@ class TestGrowth:
             if line.get_markerfacecolor() == "none" and len(line.get_xdata())
         ]
         assert hollow.get_xydata().tolist() == [[4, 999], [8, 999]]
+
+
+def test_growth_of_proofs():
+    """Dots, and a shape through them where there are any."""
+    axes = growth_of_proofs([proof_grown("all", 300, 400)]).axes[0]
+    assert axes.get_xlabel() == "policies"
+    assert drawn(axes) == {
+        "half eliminated": [[10, 30], [100, 40]],
+        "no union": [[10, 150], [100, 200]],
+        "certified": [[10, 300], [100, 400]],
+        "no past": [],
+    }
+    shapes = [line.get_ydata() for line in axes.lines if line.get_marker() == "None"]
+    assert [shape[1] / shape[0] for shape in shapes] == pytest.approx([1, 1, 32 / 31])
 
 
 def test_slopes_and_what_was_predicted():

@@ -58,6 +58,16 @@ def test_both_terms(K, s, eps):
     made[1].check_fits(made[0].problem(epsilon=eps, delta=0.05))
 
 
+def test_both_terms_with_one_close_rival():
+    """The same class; of the arms, two are close and the others earn nothing."""
+    world, policies = worlds.both_terms(3, n_actions=16, sparsity=4, epsilon=0.1, n_close=1)
+    values = world.values(policies)
+    assert len(values) == 16 * 4
+    best = 0.2 + 0.8 * 0.7
+    expected = [0.0] * 30 + [0.2] * 2 + [0.4] * 15 + [0.56] * 15 + [0.6, best]
+    np.testing.assert_allclose(np.sort(values), sorted(expected))
+
+
 @pytest.mark.parametrize(("K", "n_policies", "eps"), [(2, 5, 0.1), (10, 60, 0.05)])
 def test_contest(K, n_policies, eps):
     made = worlds.contest(1, n_actions=K, n_policies=n_policies, epsilon=eps)

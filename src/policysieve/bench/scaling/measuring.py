@@ -1,5 +1,6 @@
 """Does the software behave as the theorems say? Rounds against what they should depend on."""
 
+import json
 from collections.abc import Iterator, Sequence
 from math import ceil, sqrt
 from pathlib import Path
@@ -9,14 +10,20 @@ import numpy as np
 
 from policysieve.bench.cells import Cell, Progress, check_names, code_version, run_cells
 from policysieve.bench.rounds import DELTA, picking, proving, rounds_needed
-from policysieve.bench.scaling.sweeps import RATES, SWEEPS, Point, Rate, Sweep
+from policysieve.bench.scaling.growth import COUNTS, GROWTHS, SEEDS, Growth, median_rounds
+from policysieve.bench.scaling.sweeps import LEARNERS, PROVERS, RATES, SWEEPS, Point, Rate, Sweep
 from policysieve.bench.scaling.worlds import arms_among_many
 from policysieve.exploration.learners import LowVarianceExploration
 from policysieve.theory import rate_variance, variance_bound
 
-__all__ = ["ScalingSettings", "fit_slope", "measure_scaling"]
+__all__ = ["KINDS", "ScalingSettings", "fit_slope", "measure_scaling"]
 
-_PROVERS = ("Uniform", "Sieve")
+KINDS = ("right", "certified", "growth", "variance")
+"""What can be measured: rounds until right and until certified in the sweeps, and the rest."""
+
+_Place = tuple[str, str, str]  # sweep, kind and learner of a row
+
+_FILE = "scaling.json"
 _MOST = {"right": 2, "certified": 4}  # rates after which a learner is given up
 _FEWEST = 200  # rounds that every learner gets
 _DESIGN: dict[str, Any] = {"n_actions": 64, "sparsity": 4, "epsilon": 0.1}
@@ -32,13 +39,17 @@ class ScalingSettings(NamedTuple):
     Attributes
     ----------
     seeds : int
-        Runs behind each number of rounds, and designs behind each variance.
+        Runs behind each number of rounds until right, and designs behind each variance.
     full : bool
         All points of the sweeps, or few.
     """
 
     seeds: int = 10
     full: bool = False
+
+    def seeds_of(self, kind: str) -> int:
+        """Half as many for certificates: medians vary less than the rounds of 95% of the seeds."""
+        return (self.seeds + 1) // 2 if kind == "certified" else self.seeds
 
 
 class _Measurement(NamedTuple):
@@ -58,53 +69,110 @@ class _Measurement(NamedTuple):
 def measure_scaling(
     sweeps: Sequence[str] = tuple(SWEEPS),
     *,
+    kinds: Sequence[str] = KINDS,
+    learners: Sequence[str] = LEARNERS,
     settings: ScalingSettings | None = None,
     folder: Path | None = None,
     progress: Progress = lambda _done, _all, _name: None,
 ) -> dict[str, Any]:
-    """Measure every sweep and the variance of designs; cells in `folder` are not run again.
+    """Measure sweeps, the growth of proofs and the variance of designs.
+
+    Cells in `folder` are not run again. Of its ``scaling.json``, rows of the same size that are not
+    measured now are kept: each says which code measured it, and with how many seeds.
+
+    Parameters
+    ----------
+    sweeps, kinds, learners : sequences of str
+        What to measure. Sweeps and learners are those of the kinds "right" and "certified".
+    settings, folder, progress
 
     Returns
     -------
     dict
-        ``code`` that measured; ``settings``; ``sweeps``, a row for each sweep, kind ("right" or
-        "certified") and learner, with its points and slopes; ``variance``, a row for each size of
-        phase 1.
+        ``code`` that wrote it; ``settings``; ``sweeps``, a row for each sweep, kind ("right" or
+        "certified") and learner, with its points and slopes; ``growth``, a row for each kind of
+        worlds and varied quantity; ``variance``, a row for each size of phase 1.
     """
     settings = settings or ScalingSettings()
     check_names("sweeps", sweeps, SWEEPS)
-    wanted = [one for name in sweeps for one in _measurements(SWEEPS[name], settings.full)]
-    sizes = _EXPLORE_FULL if settings.full else _EXPLORE
+    check_names("kinds", kinds, KINDS)
+    check_names("learners", learners, LEARNERS)
+    wanted = [
+        one
+        for name in sweeps
+        for one in _measurements(SWEEPS[name], settings.full)
+        if one.kind in kinds and one.learner in learners
+    ]
+    growths = list(GROWTHS.values()) if "growth" in kinds else []
+    sizes = (_EXPLORE_FULL if settings.full else _EXPLORE) if "variance" in kinds else ()
     seeds = settings.seeds
     cells = [
-        Cell(
-            one.cell,
-            {"seeds": seeds, "most": one.most, **one.point.settings},
-            _rounds,
-            (one, seeds),
-        )
-        for one in wanted
+        Cell(_growth_cell(one, x), {"seeds": SEEDS, **at}, median_rounds, (at, SEEDS))
+        for one in growths
+        for x, at in one.points(full=settings.full)
     ]
+    cells += [_cell(one, settings) for one in wanted]
     cells += [
         Cell(f"variance-{n}", {"seeds": seeds, **_DESIGN}, _variance, (n, seeds)) for n in sizes
     ]
     found = run_cells(cells, folder=folder, progress=progress)
-    lines: dict[tuple[str, str, str], list[_Measurement]] = {}
+    lines: dict[_Place, list[_Measurement]] = {}
     for one in wanted:
         lines.setdefault((one.sweep.name, one.kind, one.learner), []).append(one)
+    before = _measured_before(folder, settings)
+    rows = [row for row in before["sweeps"] if _place(row) not in lines]
+    rows += [
+        _by(settings.seeds_of(kind)) | _line(line, [found[one.cell] for one in line])
+        for (_, kind, _), line in lines.items()
+    ]
+    grown = [_by(SEEDS) | _growth_line(one, found, settings.full) for one in growths]
+    designs = [_by(seeds) | found[f"variance-{n}"] for n in sizes]
     return {
         "code": code_version(),
         "settings": settings._asdict(),
-        "sweeps": [_line(line, [found[one.cell] for one in line]) for line in lines.values()],
-        "variance": [found[f"variance-{n}"] for n in sizes],
+        "sweeps": sorted(rows, key=_order),
+        "growth": grown or before["growth"],
+        "variance": designs or before["variance"],
     }
+
+
+def _by(seeds: int) -> dict[str, Any]:
+    """What a row says about how it was measured."""
+    return {"code": code_version(measuring_only=True), "seeds": seeds}
+
+
+def _measured_before(folder: Path | None, settings: ScalingSettings) -> dict[str, Any]:
+    """What the folder's file holds of the same size."""
+    nothing: dict[str, Any] = {"sweeps": [], "growth": [], "variance": []}
+    if folder is None or not (folder / _FILE).exists():
+        return nothing
+    kept = json.loads((folder / _FILE).read_text())
+    if kept["settings"]["full"] != settings.full:
+        return nothing
+    rows = [row for row in kept["sweeps"] if row["sweep"] in SWEEPS]
+    return {**nothing, **kept, "sweeps": rows}
+
+
+def _place(row: dict[str, Any]) -> _Place:
+    return row["sweep"], row["kind"], row["learner"]
+
+
+def _order(row: dict[str, Any]) -> tuple[int, int, int]:
+    sweep, kind, learner = _place(row)
+    return list(SWEEPS).index(sweep), KINDS.index(kind), LEARNERS.index(learner)
+
+
+def _cell(one: _Measurement, settings: ScalingSettings) -> Cell:
+    seeds = settings.seeds_of(one.kind)
+    used = {"seeds": seeds, "most": one.most, **one.point.settings}
+    return Cell(one.cell, used, _rounds, (one, seeds))
 
 
 def _measurements(sweep: Sweep, full: bool) -> Iterator[_Measurement]:
     points = sweep.points(full=full)
     for kind, rates in _MOST.items():
         for learner in sweep.learners:
-            if kind == "right" or learner in _PROVERS:
+            if kind == "right" or learner in PROVERS:
                 for point in points:
                     most = max(_FEWEST, ceil(rates * _at(RATES[learner], point)))
                     yield _Measurement(kind, sweep, learner, point, most)
@@ -121,33 +189,60 @@ def _rounds(one: _Measurement, seeds: int) -> dict[str, Any]:
     if one.kind == "certified":
         found = proving(task, one.learner, seeds=seeds, most=one.most)
         return {"rounds": found["median"], "false": found["false"]}
-    found = picking(task, one.learner, seeds=seeds, most=one.most)
+    found = picking(task, one.learner, seeds=seeds, most=one.most, compared=0)
     return {"rounds": rounds_needed(found["budgets"], found["right"])}
 
 
 def _line(line: list[_Measurement], found: list[dict[str, Any]]) -> dict[str, Any]:
     """What was measured for one learner in one sweep, and its slope."""
-    first = line[0]
-    bound = first.sweep.lower_bound
+    first, sweep = line[0], line[0].sweep
+    closer = sweep.closer if first.kind == "right" else None
     points = [
         {
             "x": one.point.x,
-            "rate": _at(one.sweep.rates[one.learner], one.point),
-            "lower_bound": bound and _at(bound, one.point),
+            "rate": _at(sweep.rates[one.learner], one.point),
+            "lower_bound": sweep.lower_bound and _at(sweep.lower_bound, one.point),
             "most": one.most,
             **result,
         }
         for one, result in zip(line, found, strict=True)
     ]
+    x, rounds, rates = ([point[key] for point in points] for key in ("x", "rounds", "rate"))
     return {
-        "sweep": first.sweep.name,
-        "summary": first.sweep.summary,
-        "axis": first.sweep.axis,
+        "sweep": sweep.name,
+        "summary": sweep.summary,
+        "axis": sweep.axis,
         "kind": first.kind,
         "learner": first.learner,
         "points": points,
-        **fit_slope(*([point[key] for point in points] for key in ("x", "rounds", "rate"))),
+        **fit_slope(x, rounds, rates),
+        "closer": closer and fit_slope(x, rounds, [_at(closer, one.point) for one in line]),
     }
+
+
+def _growth_line(growth: Growth, found: dict[str, dict[str, Any]], full: bool) -> dict[str, Any]:
+    """What was measured in one growth, with a slope for each count of rounds."""
+    points = [
+        {"x": x, **found[_growth_cell(growth, x)]} for x, _settings in growth.points(full=full)
+    ]
+    return {
+        "growth": growth.name,
+        "summary": growth.summary,
+        "axis": growth.axis,
+        "points": points,
+        "slopes": {
+            count: fit_slope(
+                [point["x"] for point in points],
+                [point["rounds"][count] for point in points],
+                [point["rates"][count] for point in points],
+            )
+            for count in COUNTS
+        },
+    }
+
+
+def _growth_cell(growth: Growth, x: float) -> str:
+    return f"growth-{growth.name}-{x:.4g}"
 
 
 def _variance(explore_rounds: int, seeds: int) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator
 
+from policysieve.bench.scaling.growth import COUNTS
 from policysieve.report import Page, Table
 from policysieve.report.style import (
     BLUE,
@@ -22,7 +23,14 @@ from policysieve.report.style import (
 )
 from policysieve.report.table import Beyond, CellValue
 
-__all__ = ["growth_by_sweep", "page", "slopes_by_sweep", "tables", "variance_of_designs"]
+__all__ = [
+    "growth_by_sweep",
+    "growth_of_proofs",
+    "page",
+    "slopes_by_sweep",
+    "tables",
+    "variance_of_designs",
+]
 
 _KINDS = {
     "right": ("Until they are right", "Rounds until 95% of the seeds are right within epsilon"),
@@ -33,8 +41,21 @@ _SHAPES = (
     "shape at the height of its dots, so that dots along it grow as predicted. Hollow dots were "
     "given up."
 )
+_COUNTS = {
+    "eliminated": ("half eliminated", "v"),
+    "without_union": ("no union", "D"),
+    "certified": ("certified", "o"),
+    "incumbent": ("no past", "^"),
+}
+_PROOFS = (
+    "Median rounds of the Sieve until "
+    + "; until ".join(f"{what} ({_COUNTS[count][0]})" for count, what in COUNTS.items())
+    + ". Lines have the shape of the paper's rate with the logarithm that is paid there: that of "
+    "the class for certificates, and none of it for the others."
+)
 _DOTTED = " The dotted line is the lower bound that the world is an instance of."
 
+_SLOPE = ("slope", "lower", "upper", "predicted", "verdict")
 _MARKERS = {
     "Uniform": "s",
     "LowVarianceExploration": "D",
@@ -44,8 +65,8 @@ _MARKERS = {
 
 
 def tables(result: dict[str, Any]) -> dict[str, Table]:
-    """Slopes, lower bounds, the variance of designs, and all points."""
-    rows = result["sweeps"]
+    """Slopes, lower bounds, the growth of proofs, the variance of designs, and all points."""
+    rows, growth = result["sweeps"], result["growth"]
     found = {
         **{f"slopes_{kind}": _slopes(rows, kind) for kind in _KINDS},
         "bounds": Table(
@@ -56,6 +77,41 @@ def tables(result: dict[str, Any]) -> dict[str, Table]:
                 for row in rows
                 if row["kind"] == "right" and row["points"][-1]["lower_bound"] is not None
             ],
+        ),
+        "closer": Table(
+            "Slope of log rounds until right next to one that is expected more closely than by the "
+            "rate",
+            ["sweep", "learner", *_SLOPE],
+            [
+                [row["sweep"], row["learner"], *_slope(row["closer"])]
+                for row in rows
+                if row["closer"] is not None
+            ],
+            "In a contest the best policy has to come first in 95% of the seeds: a quantile of "
+            "normal errors, in place of ln(n/delta).",
+        ),
+        "proofs": Table(
+            "Slope of log rounds of the Sieve with its 95% interval, and that of the rate with the "
+            "logarithm that is paid",
+            ["worlds", "varied", "rounds until", *_SLOPE],
+            [
+                [row["summary"], row["axis"], what, *_slope(row["slopes"][count])]
+                for row in growth
+                for count, what in COUNTS.items()
+            ],
+        ),
+        "proof_points": Table(
+            "Median rounds of the Sieve",
+            ["worlds", "varied", "value", *(name for name, _ in _COUNTS.values())]
+            + ["rivals within epsilon"],
+            [
+                [row["summary"], row["axis"], point["x"]]
+                + [point["rounds"][count] for count in COUNTS]
+                + [point["close"]]
+                for row in growth
+                for point in row["points"]
+            ],
+            fold="All points",
         ),
         "variance": Table(
             "Largest variance term of a design, means over seeds",
@@ -125,6 +181,13 @@ def page(result: dict[str, Any]) -> Page:
         for kind in _KINDS:
             if f"slopes_{kind}" in shown:
                 page.table(shown[f"slopes_{kind}"])
+        if "closer" in shown:
+            page.table(shown["closer"])
+    if result["growth"]:
+        page.section("Growth of a proof")
+        page.figure(growth_of_proofs(result["growth"]), _PROOFS, name="proofs")
+        page.table(shown["proofs"])
+        page.table(shown["proof_points"])
     if "variance" in shown:
         page.section("Variance of designs")
         page.figure(
@@ -138,6 +201,10 @@ def page(result: dict[str, Any]) -> Page:
     return page
 
 
+def _slope(fitted: dict[str, Any]) -> list[CellValue]:
+    return [fitted[key] for key in ("slope", "low", "high", "predicted", "verdict")]
+
+
 def _slopes(rows: list[dict[str, Any]], kind: str) -> Table:
     mine = [row for row in rows if row["kind"] == kind]
     given_up = [
@@ -148,12 +215,8 @@ def _slopes(rows: list[dict[str, Any]], kind: str) -> Table:
     return Table(
         f"Slope of log rounds until {kind} with its 95% interval, and the slope of the theorems' "
         "rate",
-        ["sweep", "learner", "slope", "lower", "upper", "predicted", "verdict"],
-        [
-            [row["sweep"], row["learner"]]
-            + [row[key] for key in ("slope", "low", "high", "predicted", "verdict")]
-            for row in mine
-        ],
+        ["sweep", "learner", *_SLOPE],
+        [[row["sweep"], row["learner"], *_slope(row)] for row in mine],
         f"Points that were given up: {', '.join(given_up)}. Of fewer than three points there is no "
         "slope."
         if given_up
@@ -213,10 +276,39 @@ def _draw_growth(axes: Axes, row: dict[str, Any]) -> None:
             mew=0 if done else 1,
             label=label if done else None,
         )
-    if known:
-        rates = np.array([point["rate"] for point in known])
-        scale = np.exp(np.mean(np.log([point["rounds"] for point in known]) - np.log(rates)))
-        axes.plot([point["x"] for point in known], scale * rates, color=colour, lw=0.9, alpha=0.7)
+    _draw_shape(axes, [(point["x"], point["rounds"], point["rate"]) for point in known], colour)
+
+
+def _draw_shape(axes: Axes, points: list[tuple[float, float, float]], colour: str) -> None:
+    """A line of the predicted shape at the height of the dots: x, rounds and rate of each."""
+    if points:
+        x, rounds, rates = np.array(points, dtype=float).T
+        scale = np.exp(np.mean(np.log(rounds) - np.log(rates)))
+        axes.plot(x, scale * rates, color=colour, lw=0.9, alpha=0.7)
+
+
+def growth_of_proofs(rows: list[dict[str, Any]]) -> Figure:
+    """Draw the Sieve's rounds to a certificate and to its stages, a panel for each growth."""
+    with look():
+        figure, panels = new_panels(len(rows), columns=3, height=2.1)
+        for axes, row in zip(panels, rows, strict=True):
+            for colour, (count, (name, marker)) in zip(
+                _count_colours(), _COUNTS.items(), strict=True
+            ):
+                known = [
+                    (point["x"], point["rounds"][count], point["rates"][count])
+                    for point in row["points"]
+                    if point["rounds"][count] is not None
+                ]
+                x, rounds = [one[0] for one in known], [one[1] for one in known]
+                axes.plot(x, rounds, marker, color=colour, ms=4, mew=0, label=name)
+                _draw_shape(axes, known, colour)
+            log_axes(axes, row["axis"])
+            axes.yaxis.set_major_locator(LogLocator(subs=(1, 3)))
+            axes.set_title(row["summary"], fontsize=7.5, color=INK, loc="left")
+        shared_legend(figure, panels, columns=4)
+        figure.supylabel("rounds", fontsize=9.5)
+    return figure
 
 
 def slopes_by_sweep(rows: list[dict[str, Any]]) -> Figure:
@@ -267,3 +359,9 @@ def variance_of_designs(rows: list[dict[str, Any]]) -> Figure:
 def _colour(learner: str) -> str:
     others = [name for name in _MARKERS if name != "Sieve"]
     return BLUE if learner == "Sieve" else colours(4)[1 + others.index(learner)]
+
+
+def _count_colours() -> list[str]:
+    """That of the Sieve for its certificates."""
+    first, second, third = colours(4)[1:]
+    return [first, second, BLUE, third]

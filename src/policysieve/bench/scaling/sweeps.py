@@ -9,13 +9,15 @@ from typing import Any, NamedTuple
 from policysieve import theory
 from policysieve.bench.rounds import DELTA, Made, Task
 from policysieve.bench.scaling import worlds
+from policysieve.bench.scaling.closer import rounds_of_contest
 from policysieve.problem import Problem
 
-__all__ = ["LEARNERS", "RATES", "SWEEPS", "Point", "Sweep"]
+__all__ = ["LEARNERS", "PROVERS", "RATES", "SWEEPS", "Point", "Sweep"]
 
 Rate = Callable[[Problem, float], float | None]
 
 LEARNERS = ("Uniform", "LowVarianceExploration", "ExplorationByOptimization", "Sieve")
+PROVERS = ("Uniform", "Sieve")
 _LISTS = tuple(name for name in LEARNERS if name != "ExplorationByOptimization")
 RATES: dict[str, Rate] = dict.fromkeys(LEARNERS, theory.rate_sparse)
 RATES["Uniform"] = theory.rate_uniform
@@ -68,6 +70,8 @@ class Sweep:
         and is held against the paper's.
     lower_bound : callable or None
         The lower bound that this world is an instance of.
+    closer : callable or None
+        What is expected of the rounds until right more closely than by the rates.
     """
 
     name: str
@@ -81,6 +85,7 @@ class Sweep:
     learners: tuple[str, ...] = LEARNERS
     rates: Mapping[str, Rate] = field(default_factory=lambda: RATES)
     lower_bound: Rate | None = None
+    closer: Rate | None = None
 
     def points(self, *, full: bool) -> list[Point]:
         """The worlds, in the order of the axis."""
@@ -150,6 +155,17 @@ def _all_sweeps() -> list[Sweep]:
             full=(2, 4, 8, 16, 32),
         ),
         Sweep(
+            "sparsity_one_rival",
+            "the same with one close rival",
+            "arms s",
+            worlds.both_terms,
+            "sparsity",
+            {"n_actions": 32, "epsilon": 0.14, "n_close": 1},
+            small=(2, 4, 8, 16),
+            full=(2, 4, 8, 16, 32),
+            learners=PROVERS,
+        ),
+        Sweep(
             "policies",
             "a contest, 10 actions, epsilon 0.1",
             "policies",
@@ -158,6 +174,7 @@ def _all_sweeps() -> list[Sweep]:
             {"n_actions": 10, "epsilon": 0.1},
             small=(10, 30, 100, 300),
             full=(10, 30, 100, 300, 1000, 3000),
+            closer=rounds_of_contest,
         ),
         Sweep(
             "lists_short",

@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from policysieve.bench.rounds import Made
 from policysieve.policies import PolicyTable
-from policysieve.worlds import HiddenArm, RareContext
+from policysieve.worlds import HiddenArm, RareContext, SparseSynthetic
 from policysieve.worlds.base import RewardsOf
 from policysieve.worlds.finite import FiniteWorld
 
@@ -19,9 +19,11 @@ __all__ = [
     "contest",
     "hidden_arm",
     "rare_context",
+    "sparse_synthetic",
 ]
 
 _CONTEXTS = 400  # of a contest
+_SYNTHETIC_CONTEXTS = 500  # as in the race
 
 
 class KnownMeans(FiniteWorld):
@@ -83,20 +85,22 @@ class KnownMeans(FiniteWorld):
         return rewards_of
 
 
-def both_terms(seed: int, *, n_actions: int, sparsity: int, epsilon: float) -> Made:
+def both_terms(
+    seed: int, *, n_actions: int, sparsity: int, epsilon: float, n_close: int | None = None
+) -> Made:
     """A rare context and close arms, and only who gets both right is epsilon-optimal.
 
     Context 0 comes with probability 2 epsilon and rewards one action of K. Context 1 has s arms
     with reward probability 1/2, one of them 1/2 + 2 epsilon. Policies choose any action at the
     first and any of the arms at the second. With uniform actions the arms take about K/epsilon^2
     rounds; policies that are followed tell them apart in s/epsilon^2, and the rare context takes
-    K/epsilon.
+    K/epsilon. With `n_close`, only so many arms have 1/2, and the others nothing.
     """
     rng = np.random.default_rng(seed)
     means = np.zeros((2, n_actions))
     means[0, rng.integers(n_actions)] = 1.0
     arms = rng.permutation(n_actions)[:sparsity]
-    means[1, arms] = 0.5
+    means[1, arms[: None if n_close is None else 1 + n_close]] = 0.5
     means[1, arms[0]] += 2 * epsilon
     chances = np.array([2 * epsilon, 1 - 2 * epsilon])
     world = KnownMeans(means, sparsity=float(sparsity), probabilities=chances)
@@ -168,3 +172,15 @@ def hidden_arm(seed: int, **settings: Any) -> Made:
     """The worlds behind the lower bounds of order s min(s, m)/epsilon^2."""
     world = HiddenArm(**settings, rng=seed)
     return world, PolicyTable(world.pool, n_actions=world.n_actions)
+
+
+def sparse_synthetic(seed: int, *, n_actions: int, n_policies: int, profile: str) -> Made:
+    """The made-up worlds of the race, for any number of policies."""
+    world = SparseSynthetic(
+        n_actions=n_actions,
+        n_contexts=_SYNTHETIC_CONTEXTS,
+        n_policies=n_policies,
+        profile=profile,
+        rng=seed,
+    )
+    return world, PolicyTable(world.pool, n_actions=n_actions)
