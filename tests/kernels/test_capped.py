@@ -202,10 +202,10 @@ def test_log_factors(kernels, case):
 def test_sums_of_scores(kernels, case):
     """An item that cannot be shown counts nothing, whatever is expected of it."""
     rounds = Rounds(3, **case)
-    sums = np.full((6, len(rounds.columns)), 0.5)
+    sums = np.full((7, len(rounds.columns)), 0.5)
     kernels.add_scores(**rounds.arguments(sums=sums))
     for s, p in enumerate(rounds.columns):
-        expected = [0.5] * 6
+        expected = [0.5] * 7
         for i in range(rounds.n):
             (w, mean, seen), slate = rounds.given(i), rounds.slate(i, p)
             scores = (
@@ -216,6 +216,7 @@ def test_sums_of_scores(kernels, case):
             for k, x in enumerate(scores):
                 expected[2 * k] += float(x)
                 expected[2 * k + 1] += float(x * x)
+            expected[6] += float(oracle.cost(slate, w))
         np.testing.assert_allclose(sums[:, s], expected, rtol=1e-9)
 
 

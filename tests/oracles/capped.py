@@ -97,6 +97,10 @@ def missed(slate, w, seen):
     return sum((1 - seen[j]) / w[j] for j in slate if j in seen)
 
 
+def cost(slate, w):
+    return sum(1 / w[j] for j in slate if w[j] > 0)
+
+
 # --- the model ---------------------------------------------------------------------------------
 
 
@@ -176,7 +180,7 @@ class Round(NamedTuple):
 class Standing(NamedTuple):
     rounds: int
     wealth: dict  # of survivors, one for each stake
-    sums: list  # for each policy of scores and squares: robust (weighted), earned, missed
+    sums: list  # for each policy of scores and squares: robust (weighted), earned, missed; costs
     weights: list  # for each policy the sums of weights and of their squares
     counted: list
     leader: int
@@ -236,7 +240,7 @@ class Fold:
         self.standing = Standing(
             0,
             {p: [Wealth()] * N_STAKES for p in everyone},
-            [[0.0] * 6 for p in everyone],
+            [[0.0] * 7 for p in everyone],
             [[0.0] * 2 for p in everyone],
             [0] * n_policies,
             0,
@@ -302,8 +306,8 @@ class Fold:
     def error(self, p):
         """Standard error of a survivor's estimate, with a least variance."""
         weight, squared = self.standing.weights[p]
-        variance = (self.standing.sums[p][1] - squared * self.standing.value(p) ** 2) / weight**2
-        return math.sqrt(max(variance, 0.02 * self.cap**2 / self.standing.rounds))
+        variance = self.standing.sums[p][1] - squared * self.standing.value(p) ** 2
+        return math.sqrt(max(variance, 0.05 * self.cap**2 * self.standing.sums[p][6])) / weight
 
     @property
     def epsilons(self):
@@ -320,8 +324,8 @@ class Fold:
             return before, self.incumbent
         wealth, sums, counted = {}, [list(s) for s in before.sums], list(before.counted)
         weights = [list(pair) for pair in before.weights]
-        cost = math.fsum(i.cost for i in self.new) / len(self.new) / self.m
-        weight = 1 / math.sqrt(max(cost, 1.0))
+        mean_cost = math.fsum(i.cost for i in self.new) / len(self.new) / self.m
+        weight = 1 / math.sqrt(max(mean_cost, 1.0))
         for p in before.survivors:
             counted[p] += len(self.new)
             weights[p][0] += len(self.new) * weight
@@ -334,6 +338,7 @@ class Fold:
                 for k, x in enumerate(map(float, scores)):
                     sums[p][2 * k] += x
                     sums[p][2 * k + 1] += x * x
+                sums[p][6] += weight**2 * float(cost(i.slates[p], i.w)) / self.m
             wealth[p] = list(before.wealth[p])
             for i in self.new:
                 for g, z in enumerate(self.scores_of(i, before.leader, p)):

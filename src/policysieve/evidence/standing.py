@@ -23,7 +23,7 @@ BIN_EDGES = np.array([0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 0.97])
 _PRIOR = 0.8 * np.concatenate([[0.0], BIN_EDGES])  # the reward of an item, by its share of votes,
 _PRIOR_WEIGHT = 5.0  # worth so many items that were seen
 _CLOSE = 0.02  # gaps, as a share of what a round can earn, that do not count in votes
-_LEAST_VARIANCE = 0.02  # of an estimate from one round, as a share of the square of that
+_LEAST_VARIANCE = 0.05  # of an item's score, times its propensity, as a share of the square of that
 
 _FIXED = np.array([0.003, 0.01, 0.03, 0.1, 0.3, 0.75])  # stakes, divided by the slate size,
 _SHARES = np.array([0.1, 0.3, 0.9])  # and of a typical propensity
@@ -48,9 +48,10 @@ class Standing:
         Policies that were not eliminated.
     log_wealth : float array of shape (n_survivors, n_stakes)
         Of bets on the leaders of the moment against each survivor.
-    sums : float array of shape (6, n_policies)
+    sums : float array of shape (7, n_policies)
         Of each policy's scores and of their squares: the doubly robust ones, weighted by how much
-        their period told, what it earned, and what it missed.
+        their period told, what it earned, and what it missed; and of 1/W, the mean over its items,
+        weighted as squares are.
     weights : float array of shape (2, n_policies)
         Sums of the weights of the doubly robust scores, and of their squares.
     counted : integer array of shape (n_policies,)
@@ -86,7 +87,7 @@ class Standing:
             rounds=0,
             survivors=everyone,
             log_wealth=np.zeros((n_policies, _N_STAKES)),
-            sums=np.zeros((6, n_policies)),
+            sums=np.zeros((7, n_policies)),
             weights=np.zeros((2, n_policies)),
             counted=np.zeros(n_policies, np.int64),
             leader=0,
@@ -110,13 +111,13 @@ class Standing:
 
     @cached_property
     def errors(self) -> Array:
-        """Standard error of each survivor's estimate."""
-        least = _LEAST_VARIANCE * self.problem.reward_cap**2
+        """Standard error of each survivor's estimate; what was seldom shown is not known well."""
         if not self.rounds:
-            return np.full(len(self.survivors), np.sqrt(least))
+            return np.full(len(self.survivors), self.problem.reward_cap)
         weight, squared_weight = self.weights[:, self.survivors]
         variance = self.sums[1, self.survivors] - squared_weight * self.values[self.survivors] ** 2
-        return np.asarray(np.sqrt(np.maximum(variance / weight**2, least / self.rounds)))
+        least = _LEAST_VARIANCE * self.problem.reward_cap**2 * self.sums[6, self.survivors]
+        return np.asarray(np.sqrt(np.maximum(variance, least)) / weight)
 
     def rivals(self, policies: Policies) -> Numbers:
         """Survivors other than the leader under any number, the largest estimates first."""
@@ -135,10 +136,11 @@ class Standing:
         if not new:
             return self
         problem, survivors = self.problem, self.survivors
-        scores = np.zeros((6, len(survivors)))
+        scores = np.zeros((7, len(survivors)))
         add_scores(*past.arrays(survivors, len(past) - new), scores)
         weight = past.cost(len(past) - new) ** -0.5
         scores[:2] *= [[weight], [weight**2]]
+        scores[6] *= weight**2 / problem.slate_size
         sums, weights, counted = self.sums.copy(), self.weights.copy(), self.counted.copy()
         sums[:, survivors] += scores
         weights[:, survivors] += [[new * weight], [new * weight**2]]

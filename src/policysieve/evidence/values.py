@@ -48,7 +48,7 @@ def policy_intervals(
         zeros = np.zeros(n_policies)
         return ValueIntervals(standing.values, zeros, zeros + cap)
     log_term = log(_WAYS * n_policies / problem.delta)
-    weight, (_, _, *sums) = standing.counted.astype(np.float64), standing.sums
+    weight, sums = standing.counted.astype(np.float64), standing.sums[2:6]
     lower, upper = limits_from_sums(
         problem, (sums[0], sums[1]), (sums[2], sums[3]), weight, log_term
     )

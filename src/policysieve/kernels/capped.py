@@ -175,32 +175,34 @@ def add_log_factors(
 
 @nb.njit(cache=True, nogil=True)
 def add_scores(table, rows, columns, shown, rewards, offsets, items, w, mean, K, sums):
-    """Add three scores of each policy, and their squares, to sums (6, S).
+    """Add three scores of each policy, their squares, and what they cost, to sums (7, S).
 
     The doubly robust one, sum over its items of mean + 1[shown] (r - mean)/w; what it earned,
-    sum of 1[shown] r/w; and what it missed, sum of 1[shown] (1 - r)/w. An item that cannot be shown
-    counts 0 in all of them.
+    sum of 1[shown] r/w; and what it missed, sum of 1[shown] (1 - r)/w. The cost is the sum of 1/w.
+    An item that cannot be shown counts 0 in all of them.
     """
     m = table.shape[2]
-    robust, earned, missed = np.zeros(K), np.zeros(K), np.zeros(K)
+    robust, cost, earned, missed = np.zeros(K), np.zeros(K), np.zeros(K), np.zeros(K)
     for i in range(len(rows)):
         for k in range(offsets[i], offsets[i + 1]):
             j = items[k]
-            robust[j] = mean[k] if w[k] > 0.0 else 0.0
+            robust[j], cost[j] = (mean[k], 1.0 / w[k]) if w[k] > 0.0 else (0.0, 0.0)
             for q in range(shown.shape[1]):
                 if shown[i, q] == j and w[k] > 0.0:
                     robust[j] = mean[k] + (rewards[i, q] - mean[k]) / w[k]
                     earned[j], missed[j] = rewards[i, q] / w[k], (1.0 - rewards[i, q]) / w[k]
         row = table[rows[i]]
         for s in range(len(columns)):
-            h, r, e = 0.0, 0.0, 0.0
+            h, c, r, e = 0.0, 0.0, 0.0, 0.0
             for k in range(m):
                 j = row[columns[s], k]
                 h += robust[j]
+                c += cost[j]
                 r += earned[j]
                 e += missed[j]
             sums[0, s] += h
             sums[1, s] += h * h
+            sums[6, s] += c
             if r != 0.0:
                 sums[2, s] += r
                 sums[3, s] += r * r
