@@ -49,8 +49,8 @@ docs: $(VENV)/installed-docs ## build the documentation site into site/
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	@echo "Open site/index.html"
 
-measured: $(VENV)/installed-dev ## take what `plan` compares with from benchmarks/proofs
-	@$(BIN)/python -m policysieve.bench.race.shipping benchmarks/proofs/samples.json
+measured: $(VENV)/installed-dev ## take what `plan` compares with from benchmarks/samples
+	@$(BIN)/python -m policysieve.bench.race.shipping benchmarks/samples/samples.json
 
 clean: ## remove everything that make created
 	rm -rf $(VENV) site dist demo-output run-output .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -15,8 +15,8 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 COMPARE = (ROOT / "docs" / "compare.md").read_text(encoding="utf-8")
 BENCHMARKS = (ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8")
 
-PROOFS = json.loads((ROOT / "benchmarks" / "proofs" / "samples.json").read_text())
 SAMPLES = json.loads((ROOT / "benchmarks" / "samples" / "samples.json").read_text())
+BEFORE = json.loads((ROOT / "benchmarks" / "samples" / "version-0.1.json").read_text())
 CLASSIFY = json.loads((ROOT / "benchmarks" / "classify" / "classify.json").read_text())
 SPEED = json.loads((ROOT / "benchmarks" / "speed" / "speed.json").read_text())
 
@@ -35,11 +35,11 @@ def rounds(number, most):
 
 @pytest.mark.parametrize("task", TASKS)
 def test_certified_in_the_readme(task):
-    found = {row["learner"]: row["median"] for row in PROOFS["proving"] if row["task"] == task}
-    most = PROOFS["settings"]["most_to_prove"]
+    found = {row["learner"]: row["median"] for row in SAMPLES["proving"] if row["task"] == task}
+    most = SAMPLES["settings"]["most_to_prove"]
     cells = [rounds(found[name], most) for name in ("Sieve", "PolicyElimination", "Uniform")]
     assert f"| {TASKS[task]} | {' | '.join(cells)} |\n" in README
-    assert f"medians of {PROOFS['settings']['proof_seeds']} seeds" in README
+    assert f"medians of {SAMPLES['settings']['proof_seeds']} seeds" in README
 
 
 def test_vowpal_wabbit_in_the_comparison():
@@ -47,7 +47,7 @@ def test_vowpal_wabbit_in_the_comparison():
     assert len(rows) == 7
     for line in rows:
         task = line.split("|")[1].strip()
-        found = {row["learner"]: row for row in SAMPLES["picking"] if row["task"] == task}
+        found = {row["learner"]: row for row in BEFORE["picking"] if row["task"] == task}
         cells = [
             rounds(found[name]["needed"], found[name]["budgets"][-1])
             for name in ("Sieve", "VowpalWabbit")
@@ -88,15 +88,15 @@ def test_speed():
 def test_the_share_of_the_plan_that_a_certificate_takes():
     page = (ROOT / "docs" / "budget.md").read_text(encoding="utf-8")
     assert "about a two-hundredth of the planned rounds" in page
-    assert PROOFS["summary"]["proved_mean"]["plan"] == pytest.approx(0.005, rel=0.2)
+    assert SAMPLES["summary"]["proved_mean"]["plan"] == pytest.approx(0.005, rel=0.2)
 
 
 def test_the_package_ships_what_was_measured():
     """After a new race: make measured."""
     ships = json.loads(files("policysieve").joinpath(MEASURED).read_text(encoding="utf-8"))
-    rows = [row for row in PROOFS["proving"] if row["learner"] == "Sieve"]
-    assert ships["code"] == PROOFS["code"]
-    assert ships["given_up_after"] == PROOFS["settings"]["most_to_prove"]
+    rows = [row for row in SAMPLES["proving"] if row["learner"] == "Sieve"]
+    assert ships["code"] == SAMPLES["code"]
+    assert ships["given_up_after"] == SAMPLES["settings"]["most_to_prove"]
     assert [(one["task"], one["rounds"]) for one in ships["tasks"]] == [
         (row["task"], row["rounds"]) for row in rows
     ]
@@ -105,7 +105,7 @@ def test_the_package_ships_what_was_measured():
     # The problems of these are known without downloading anything.
     some = ("one_good_10", "tags_100", "rare_context", "hidden_arm")
     again = shipped(
-        {**PROOFS, "proving": [row for row in PROOFS["proving"] if row["task"] in some]}
+        {**SAMPLES, "proving": [row for row in SAMPLES["proving"] if row["task"] in some]}
     )
     assert again["tasks"] == [one for one in ships["tasks"] if one["task"] in some]
     assert len(again["tasks"]) == len(some)
@@ -113,7 +113,7 @@ def test_the_package_ships_what_was_measured():
 
 def test_the_page_says_whether_the_files_name_their_code():
     files = [ROOT / "benchmarks" / name for name in re.findall(r"`(\w+/\w+\.json)`", BENCHMARKS)]
-    assert len(files) == 6
+    assert len(files) == 5
     named = {file.parent.name for file in files if "code" in json.loads(file.read_text())}
-    assert named == {"certificates", "proofs"}
-    assert "The files\nof certificates and proofs do; the others were measured before" in BENCHMARKS
+    assert named == {"certificates", "samples"}
+    assert "The files\nof certificates and samples do; the others were measured before" in BENCHMARKS

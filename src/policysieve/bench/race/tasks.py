@@ -111,6 +111,7 @@ def _all_tasks() -> list[Task]:
             "pendigits": "pen strokes of digits, 10 classes",
             "letter": "letters in many fonts, 26 classes",
             "r52": "news stories, 52 subjects",
+            "20newsgroups": "messages to 20 groups",
         }.items()
     ]
     tasks += [
