@@ -95,8 +95,10 @@ def _table(columns: list[str], rows: list[list[str]], words: int) -> str:
 def _slope(row: dict[str, Any]) -> list[str]:
     if row["slope"] is None:
         return ["-", "-", "-", row["verdict"]]
-    interval = f"{row['low']:.2f} to {row['high']:.2f}"
-    return [f"{row['slope']:.2f}", interval, f"{row['predicted']:.2f}", row["verdict"]]
+    slope, low, high, predicted = (
+        f"{row[key]:.2f}".replace("-0.00", "0.00") for key in ("slope", "low", "high", "predicted")
+    )
+    return [slope, f"{low} to {high}", predicted, row["verdict"]]
 
 
 def _number(value: float | None) -> str:

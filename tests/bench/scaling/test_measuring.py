@@ -22,7 +22,7 @@ from policysieve.bench.scaling import measuring, worlds
 from policysieve.bench.scaling.closer import rounds_of_contest
 from policysieve.bench.scaling.growth import COUNTS, GROWTHS, Growth
 from policysieve.bench.scaling.measuring import ScalingSettings, fit_slope, measure_scaling
-from policysieve.bench.scaling.sweeps import LEARNERS, PROVERS, RATES, SWEEPS, Sweep
+from policysieve.bench.scaling.sweeps import LEARNERS, RATES, SWEEPS, Sweep
 from policysieve.cli import main
 from tests.statistics import assert_binomial
 
@@ -93,6 +93,15 @@ class TestSweeps:
         assert [point.x for point in SWEEPS["hidden_arm"].points(full=False)] == pytest.approx(
             [5, 1 / 0.14, 10, 1 / 0.07]
         )
+
+    def test_some_can_prove_it(self):
+        assert TINY.lines() == [
+            (kind, learner) for kind in ("right", "certified") for learner in ("Uniform", "Sieve")
+        ]
+        assert replace(TINY, learners=LEARNERS, kinds=("certified",)).lines() == [
+            ("certified", "Uniform"),
+            ("certified", "Sieve"),
+        ]
 
     def test_both_sides_of_the_crossover(self):
         """epsilon = s/K lies between the sweeps of few and of many actions."""
@@ -341,13 +350,7 @@ class TestDocumentation:
         assert shown[1:] == self.TABLES  # the first says what is swept
 
     def test_every_sweep_was_measured(self):
-        lines = [
-            (name, kind, learner)
-            for name, sweep in SWEEPS.items()
-            for kind in ("right", "certified")
-            for learner in sweep.learners
-            if kind == "right" or learner in PROVERS
-        ]
+        lines = [(name, *line) for name, sweep in SWEEPS.items() for line in sweep.lines()]
         assert [measuring._place(row) for row in self.RESULT["sweeps"]] == lines
         assert [row["growth"] for row in self.RESULT["growth"]] == list(GROWTHS)
         assert self.RESULT["settings"]["full"]
@@ -356,8 +359,8 @@ class TestDocumentation:
         rows = [row for kind in ("sweeps", "growth", "variance") for row in self.RESULT[kind]]
         for seeds in {row["seeds"] for row in rows}:
             assert f"{seeds} seeds" in self.PAGE
-        for version in {row["code"].partition("+")[0] for row in rows}:
-            assert f"version {version}" in self.PAGE
+        released = any("+" not in row["code"] for row in rows)  # which did not say its hash
+        assert ("with version 0.1" in self.PAGE) == released
 
     def test_verdicts(self):
         found = Counter(row["verdict"] for row in self.RESULT["sweeps"])
@@ -368,13 +371,48 @@ class TestDocumentation:
         )
         assert counted in self.PAGE
 
-    def test_no_certificate_was_false(self):
-        """As the page says, in sweeps and growths."""
-        points = [point for row in self.RESULT["growth"] for point in row["points"]]
-        for row in self.RESULT["sweeps"]:
-            points += row["points"] if row["kind"] == "certified" else []
-        assert sum(point["false"] for point in points) == 0
-        assert "No certificate was false." in self.PAGE
+    def test_growth_in_words(self):
+        words = " ".join(self.PAGE.split())
+        grown = {row["growth"]: row["points"] for row in self.RESULT["growth"]}
+        first, *_, last = grown["one_good_policies"]
+        n, rounds = f"{last['x']:,.0f}", f"{last['rounds']['certified']:,.0f}"
+        start = f"{first['rounds']['certified']:,.0f} rounds with {first['x']:,.0f} policies"
+        assert f"{start}, {rounds} with {n}," in words
+        costs = []
+        for point in grown["clusters_policies"]:
+            less, all_of_it = (point["rounds"][count] for count in ("without_union", "certified"))
+            costs.append((all_of_it - less) / log(point["x"] - 1))
+        first, *_, last = grown["clusters_policies"]
+        less, more = (
+            f"{point['rounds']['without_union']:,.0f} in place of "
+            f"{point['rounds']['certified']:,.0f} with {point['x']:,.0f}"
+            for point in (first, last)
+        )
+        assert f"without it {less} policies, and {more}." in words
+        assert f"{min(costs):.0f} to {max(costs):.0f} rounds for each unit of ln(|Π|-1)" in words
+        assert (
+            f"{last['close']:,.0f} rivals within epsilon in place of {first['close']:.0f}" in words
+        )
+
+    def test_slopes_in_words(self):
+        words = " ".join(self.PAGE.split())
+        slopes = {measuring._place(row): row["slope"] for row in self.RESULT["sweeps"]}
+        many, one = (
+            [slopes[name, "certified", learner] for learner in ("Uniform", "Sieve")]
+            for name in ("sparsity", "sparsity_one_rival")
+        )
+        assert f"where the rate has 0.12, and have {many[0]:.2f} now." in words
+        assert f"only one of its arms is close: the slope is {one[0]:.2f}." in words
+        assert f"something else, with {one[1]:.2f} in place of {many[1]:.2f}:" in words
+
+    def test_false_certificates(self):
+        """Few enough, and as many as the page says."""
+        rows = [row for row in self.RESULT["sweeps"] if row["kind"] == "certified"]
+        rows += self.RESULT["growth"]
+        runs = sum(row["seeds"] * len(row["points"]) for row in rows)
+        false = sum(point["false"] for row in rows for point in row["points"])
+        assert f"Of {runs:,} runs to a certificate {false} ended with a false one" in self.PAGE
+        assert false < 0.05 * runs
 
 
 def test_an_exact_power():

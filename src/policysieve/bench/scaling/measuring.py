@@ -11,7 +11,7 @@ import numpy as np
 from policysieve.bench.cells import Cell, Progress, check_names, code_version, run_cells
 from policysieve.bench.rounds import DELTA, picking, proving, rounds_needed
 from policysieve.bench.scaling.growth import COUNTS, GROWTHS, SEEDS, Growth, median_rounds
-from policysieve.bench.scaling.sweeps import LEARNERS, PROVERS, RATES, SWEEPS, Point, Rate, Sweep
+from policysieve.bench.scaling.sweeps import LEARNERS, RATES, SWEEPS, Point, Rate, Sweep
 from policysieve.bench.scaling.worlds import arms_among_many
 from policysieve.exploration.learners import LowVarianceExploration
 from policysieve.theory import rate_variance, variance_bound
@@ -170,12 +170,10 @@ def _cell(one: _Measurement, settings: ScalingSettings) -> Cell:
 
 def _measurements(sweep: Sweep, full: bool) -> Iterator[_Measurement]:
     points = sweep.points(full=full)
-    for kind, rates in _MOST.items():
-        for learner in sweep.learners:
-            if kind == "right" or learner in PROVERS:
-                for point in points:
-                    most = max(_FEWEST, ceil(rates * _at(RATES[learner], point)))
-                    yield _Measurement(kind, sweep, learner, point, most)
+    for kind, learner in sweep.lines():
+        for point in points:
+            most = max(_FEWEST, ceil(_MOST[kind] * _at(RATES[learner], point)))
+            yield _Measurement(kind, sweep, learner, point, most)
 
 
 def _at(rate: Rate, point: Point) -> float:

@@ -72,6 +72,8 @@ class Sweep:
         The lower bound that this world is an instance of.
     closer : callable or None
         What is expected of the rounds until right more closely than by the rates.
+    kinds : tuple of str
+        What rounds are counted until: "right", "certified".
     """
 
     name: str
@@ -86,6 +88,16 @@ class Sweep:
     rates: Mapping[str, Rate] = field(default_factory=lambda: RATES)
     lower_bound: Rate | None = None
     closer: Rate | None = None
+    kinds: tuple[str, ...] = ("right", "certified")
+
+    def lines(self) -> list[tuple[str, str]]:
+        """Kinds and learners to measure: all can be right, and some can prove it."""
+        return [
+            (kind, learner)
+            for kind in self.kinds
+            for learner in self.learners
+            if kind == "right" or learner in PROVERS
+        ]
 
     def points(self, *, full: bool) -> list[Point]:
         """The worlds, in the order of the axis."""
@@ -164,6 +176,7 @@ def _all_sweeps() -> list[Sweep]:
             small=(2, 4, 8, 16),
             full=(2, 4, 8, 16, 32),
             learners=PROVERS,
+            kinds=("certified",),
         ),
         Sweep(
             "policies",
