@@ -116,4 +116,6 @@ def test_the_page_says_whether_the_files_name_their_code():
     assert len(files) == 5
     named = {file.parent.name for file in files if "code" in json.loads(file.read_text())}
     assert named == {"certificates", "samples"}
-    assert "The files\nof certificates and samples do; the others were measured before" in BENCHMARKS
+    assert (
+        "The files\nof certificates and samples do; the others were measured before" in BENCHMARKS
+    )
