@@ -337,7 +337,7 @@ class TestDocumentation:
     ROOT = Path(__file__).parents[3]
     PAGE = (ROOT / "docs" / "scaling.md").read_text()
     RESULT = json.loads((ROOT / "benchmarks" / "scaling" / "scaling.json").read_text())
-    TABLES = runpy.run_path(str(ROOT / "docs" / "figures" / "make_scaling.py"))["tables"](RESULT)
+    TABLES = runpy.run_path(str(ROOT / "docs" / "figures" / "fill_scaling.py"))["tables"](RESULT)
 
     def test_tables(self):
         shown = [

@@ -1,12 +1,11 @@
 """Put what `benchmarks/scaling/scaling.json` holds into tables and figures of `docs/scaling.md`.
 
-Run it with `python docs/figures/make_scaling.py` after `policysieve bench scaling`. Sentences that
+Run it with `python docs/figures/fill_scaling.py` after `policysieve bench scaling`. Sentences that
 name numbers are written by hand; tests compare those that count verdicts with the file.
 """
 
 import json
 import re
-import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -126,4 +125,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()
