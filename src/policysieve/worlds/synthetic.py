@@ -22,10 +22,7 @@ _N_FEATURES = 16
 _SPREAD = 0.2  # of features around their cluster's centre, which has length 1
 _PERTURBATIONS = (0.1, 3.0)  # of the centres that policies believe in
 _PLAUSIBLE = 3  # wrong actions for each rewarded one
-_EASE = (
-    0.8,
-    1.2,
-)  # mean and deviation of the score of rewarded actions; plausible ones are below 0
+_EASE = (0.8, 1.2)  # mean and deviation of the score of rewarded actions; plausible ones are below 0
 _MISTAKES = (0.2, 4.0)  # of the scores that confusable policies see
 _FAMILIES = 10  # of policies that make half of their mistakes together
 
