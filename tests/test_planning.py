@@ -167,7 +167,15 @@ def test_the_worst_case_says_who_promises_what():
 
 @pytest.mark.parametrize(
     ("K", "m", "nearest"),
-    [(2, 1, 10), (12, 1, 10), (20, 1, 26), (70, 1, 52), (73, 1, 100), (10**6, 1, 1000)],
+    [
+        (2, 1, 10),
+        (12, 1, 10),
+        (20, 1, 20),
+        (24, 1, 26),
+        (70, 1, 52),
+        (73, 1, 100),
+        (10**6, 1, 1000),
+    ],
 )
 def test_similar_tasks_have_the_nearest_number_of_actions(K, m, nearest):
     """Nearest in logarithm: 72.1 lies halfway between 52 and 100."""

@@ -124,7 +124,7 @@ MISTAKES = {
     "eliminates for nothing": ("rarely_different", asks_for_nothing("log_elimination")),
     "certifies for nothing": ("bad_start", asks_for_nothing("log_retrospect")),
     "certifies incumbents for nothing": ("forgotten", asks_for_nothing("log_incumbent")),
-    "sees rewards first": ("misled", sees_rewards_first),
+    "sees rewards first": ("ties", sees_rewards_first),
     "compares in hindsight": ("ties", compares_in_hindsight),
     "believes in uniform exploration": (
         "misled",

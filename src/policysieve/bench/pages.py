@@ -67,7 +67,7 @@ def bench_page(kind: str, result: Result, *, command: str | None = None) -> Page
     page = _shows(kind).page(result)
     for table in _left_out(result):
         page.section("Left out").table(table)
-    page.configuration = {"code": result.get("code", "unknown"), **page.configuration}
+    page.configuration = {"code": ", ".join(_codes(result)), **page.configuration}
     page.made_by = command or f"policysieve bench {kind}"
     return page
 
@@ -76,6 +76,13 @@ def _shows(kind: str) -> _Shows:
     if kind not in _KINDS:
         raise InvalidArgumentError(f"kind must be among {', '.join(_KINDS)}, got {kind!r}")
     return _KINDS[kind]
+
+
+def _codes(result: Result) -> list[str]:
+    """What measured the rows of all lists; a row that does not say takes the code of its file."""
+    code = result.get("code", "unknown")
+    rows = [row for part in result.values() if isinstance(part, list) for row in part]
+    return list(dict.fromkeys(row.get("code", code) for row in rows)) or [code]
 
 
 def _left_out(result: Result) -> list[Table]:

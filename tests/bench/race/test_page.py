@@ -5,6 +5,7 @@ import pytest
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
+from policysieve.bench.pages import bench_page
 from policysieve.bench.race.measuring import RaceSettings
 from policysieve.bench.race.page import page, rounds_by_task, suboptimality_by_task, tables
 from policysieve.bench.race.ratios import summary
@@ -108,9 +109,9 @@ def test_which_codes_measured():
         rows, ("0.2.0+22222222", "0.2.0+33333333", "0.2.0+22222222"), strict=False
     ):
         row["code"] = code
-    shown = page(result(rows, code="0.1.0+11111111")).configuration
+    shown = bench_page("samples", result(rows, code="0.1.0+11111111")).configuration
     assert shown["code"] == "0.2.0+22222222, 0.2.0+33333333, 0.1.0+11111111"
-    assert page(result(rows[3:])).configuration["code"] == "unknown"
+    assert bench_page("samples", result(rows[3:])).configuration["code"] == "unknown"
 
 
 def cell(task, learner, needed, mean=(0.3, 0.1, 0.0)):

@@ -106,7 +106,7 @@ def page(result: dict[str, Any]) -> Page:
         "The race",
         f"The rounds that {n_learners} learners need on {n_tasks} tasks to be right, with "
         f"{settings['seeds']} seeds, and to prove it, with {settings['proof_seeds']}.",
-        configuration={"code": ", ".join(_codes(result)), **settings},
+        configuration=settings,
     )
     if shown:
         page.facts(_headlines(result["summary"]))
@@ -144,13 +144,6 @@ def page(result: dict[str, Any]) -> Page:
     if "means" in shown:
         page.section("All in all").table(shown["means"])
     return page
-
-
-def _codes(result: dict[str, Any]) -> list[str]:
-    """What measured the rows; a row of an old file does not say, and takes its file's."""
-    code = result.get("code", "unknown")
-    rows = result["picking"] + result["proving"]
-    return list(dict.fromkeys(row.get("code", code) for row in rows)) or [code]
 
 
 def _headlines(summary: dict[str, Any]) -> dict[str, tuple[CellValue, str]]:
