@@ -105,7 +105,7 @@ def bench() -> None:
 def speed(output: _Output) -> None:
     """Learners and certificates against naive twins, memory bandwidth and the class size.
 
-    Takes about six minutes on two cores.
+    Takes about seven minutes on two cores.
     """
     from policysieve.bench.speed.measuring import measure_speed
 

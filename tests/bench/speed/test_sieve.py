@@ -1,7 +1,7 @@
 import pytest
 
 from policysieve.bench.speed.playing import KINDS
-from policysieve.bench.speed.sieve import CASES, Case, recommending, sieve
+from policysieve.bench.speed.sieve import Case, recommending, sieve
 
 
 def test_ratios_are_those_of_the_measured_times():
@@ -21,15 +21,6 @@ def test_ratios_are_those_of_the_measured_times():
         assert 0 < case["share"] < 1
         pauses = case["longest_ask_seconds"] + case["longest_tell_seconds"]
         assert 0 < pauses < case["rounds"] / case["rounds_per_second"]
-
-
-def test_small_and_large_classes_one_at_a_time_and_in_batches():
-    assert {(case.n_policies, case.batch) for case in CASES} == {
-        (1_000, 1),
-        (1_000, 100),
-        (100_000, 100),
-    }
-    assert {case.until_certified for case in CASES} == {True, False}
 
 
 def test_recommendations():

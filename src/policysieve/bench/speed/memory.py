@@ -29,7 +29,8 @@ def sieve_memory(
 ) -> dict[str, Any]:
     """Megabytes beyond the table, and beyond the rounds that the Sieve's evidence keeps.
 
-    Policies of close values, epsilon 0.01, batches of 100; read as by `peak_memory`.
+    Policies of close values, epsilon 0.01, batches of 100 and a recommendation at the end; read as
+    by `peak_memory`.
 
     Returns
     -------

@@ -12,7 +12,7 @@ from policysieve.exploration.learners import Sieve, Uniform
 from policysieve.policies import PolicyTable
 from policysieve.worlds import SparseSynthetic
 
-__all__ = ["CASES", "Case", "recommending", "sieve"]
+__all__ = ["Case", "recommending", "sieve"]
 
 _WARM_UP = 10  # calls
 _COPIED = 100  # rows at once, at most
@@ -41,7 +41,7 @@ class Case(NamedTuple):
     repeats: int = 1
 
 
-CASES = (
+_CASES = (
     Case("clusters", 1_000, 0.05, until_certified=True, repeats=3),
     Case("clusters", 1_000, 0.01, repeats=3),
     Case("clusters", 1_000, 0.01, batch=1, repeats=3),
@@ -56,7 +56,7 @@ In the runs of close values nearly all policies stay for thousands of rounds.
 """
 
 
-def sieve(*, cases: Sequence[Case] = CASES, rounds: int = 20_000) -> dict[str, Any]:
+def sieve(*, cases: Sequence[Case] = _CASES, rounds: int = 20_000) -> dict[str, Any]:
     """Rounds per second of ask and tell, against Uniform and against a copy of the rows.
 
     Uniform plays as many rounds in the same batches. The copy is of what a round has to read at
