@@ -83,7 +83,7 @@ def test_the_largest_estimates_are_bet_on():
         else:
             assert found.lower[p] == pytest.approx(lower, abs=1e-12)
             assert found.upper[p] == pytest.approx(upper, abs=1e-12)
-            sharper += some.upper[p] < found.upper[p]
+            sharper += some[1] < found.upper[p]
         assert evidence.interval(p) == (value, *some)
         assert value == standing.values[p]
     assert sharper
