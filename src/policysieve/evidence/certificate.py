@@ -16,7 +16,8 @@ Array = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.intp]
 
 TOLERANCE = 1e-3  # of a bound, relative
-_HARDEST = (4, 32)  # rivals that are looked at before the others
+_HARDEST = (4, 32)  # rivals that are looked at before the others, and
+_HARD = 4  # those of the least wealth, on which a bound is searched for
 _POINTS = 33  # values of epsilon that are tried at once
 
 
@@ -109,16 +110,17 @@ class Proof:
         """
         if not len(self.rivals):
             return low
-        hard = self.rivals[: _HARDEST[0]]
+        hard = self.rivals[:_HARD]
         while True:
             low = self._zoomed(hard, low, high)
             if low >= high:
                 return high
             others = self.rivals[~np.isin(self.rivals, hard)]
-            failed = others[~self._reach(others, np.array([low]))[:, 0]]
-            if not len(failed):
+            log_wealth = self.log_wealth(others, np.array([low]))[:, 0]
+            order = np.argsort(log_wealth)[:_HARD]
+            hard = others[order[log_wealth[order] < self.log_threshold]]
+            if not len(hard):
                 return low
-            hard = failed[: _HARDEST[1]]
 
     def _zoomed(self, rivals: Numbers, low: float, high: float) -> float:
         """The smallest epsilon for some rivals, from above; `high` if there is none below."""

@@ -107,13 +107,12 @@ def leader_score(w, mean, seen, reward, room):
 
 
 @nb.njit(cache=True, nogil=True, error_model="numpy")
-def _set_stakes(fixed, shares, scale, stakes):
-    """The stakes of a round of this scale."""
+def _set_stakes(fixed, shares, scale, stakes, taus):
+    """The stakes of a round of this scale, and what each may lose."""
     F = len(fixed)
-    for g in range(F):
-        stakes[g] = fixed[g]
-    for g in range(len(shares)):
-        stakes[F + g] = min(shares[g] * scale, fixed[F - 1])
+    for g in range(F + len(shares)):
+        stakes[g] = fixed[g] if g < F else min(shares[g - F] * scale, fixed[F - 1])
+        taus[g] = SLACK / stakes[g]
 
 
 @nb.njit(cache=True, nogil=True, error_model="numpy")
@@ -202,7 +201,7 @@ def add_terms(
     many = min(n, max(_ROUNDS, _TERMS // (K * wide)))
     terms, known = np.zeros((many, K if m == 1 else 1, wide)), np.zeros((many, K), np.bool_)
     tile, common = np.zeros((min(S, _TILE), wide)), np.zeros(bets)
-    stakes, agree = np.empty((many, G)), np.empty((many, bets))
+    stakes, taus, agree = np.empty((many, G)), np.empty((many, G)), np.empty((many, bets))
     w_at, mean_at, reward = np.zeros((many, K)), np.zeros((many, K)), np.zeros((many, K))
     seen, ours, theirs = np.zeros((many, K), np.bool_), np.zeros(K, np.bool_), np.zeros(K, np.bool_)
     plus, minus = np.empty(m, np.int64), np.empty(m, np.int64)
@@ -210,7 +209,7 @@ def add_terms(
         here = min(many, n - start)
         for c in range(here):
             i = start + c
-            _set_stakes(fixed, shares, scales[i], stakes[c])
+            _set_stakes(fixed, shares, scales[i], stakes[c], taus[c])
             for e in range(E):
                 for g in range(G):
                     if c > 0 and scales[i] == scales[i - 1]:
@@ -239,7 +238,7 @@ def add_terms(
                         term = terms[c, a if m == 1 else 0]
                         n_plus, n_minus = _compare(row, ours, column, leader, theirs, plus, minus)
                         for g in range(G):
-                            z, tau = 0.0, SLACK / stakes[c, g]
+                            z, tau = 0.0, taus[c, g]
                             if m > 1 and n_minus > 0:
                                 z = capped_score(
                                     plus,
@@ -329,11 +328,11 @@ def add_value_factors(
     """
     S, m, V, G = len(columns), table.shape[2], grid.shape[1], len(fixed) + len(shares)
     mu, scale, sign = min(sparsity, 1.0), np.nan, -1.0 if kind == BELOW else 1.0
-    stakes, term, agreed = np.empty(G), np.empty(G), np.zeros(S, np.int64)
+    stakes, taus, term = np.empty(G), np.empty(G), np.empty(G)
     w_at, mean_at, reward = np.zeros(K), np.zeros(K), np.zeros(K)
     seen, ours, theirs = np.zeros(K, np.bool_), np.zeros(K, np.bool_), np.zeros(K, np.bool_)
     plus, minus, none = np.empty(m, np.int64), np.empty(m, np.int64), np.empty(0, np.int64)
-    product, span = np.ones((S, G, V)), np.ones(S)
+    product, span, agreed = np.ones((S, G, V)), np.ones(S), np.zeros(S, np.int64)
     for i in range(len(rows) + 1):
         if i == len(rows) or scales[i] != scale:
             for s in range(S):
@@ -346,7 +345,7 @@ def add_value_factors(
             if i == len(rows):
                 break
             scale = scales[i]
-            _set_stakes(fixed, shares, scale, stakes)
+            _set_stakes(fixed, shares, scale, stakes, taus)
         for k in range(offsets[i], offsets[i + 1]):
             w_at[items[k]], mean_at[items[k]] = w[k], mean[k]
         for k in range(shown.shape[1]):
@@ -367,11 +366,9 @@ def add_value_factors(
                     plus[k] = row[column, k]
                     minus[k] = row[column, k]
             a, b = row[column, 0], row[leader, 0]
-            farthest = 1.0
+            least, most = 1.0, 1.0
             for g in range(G):
-                tau = SLACK / stakes[g]
-                if kind == BELOW:
-                    tau -= cap
+                tau = taus[g] - cap if kind == BELOW else taus[g]
                 if m == 1 and kind == BELOW:
                     z = leader_score(w_at[a], mean_at[a], seen[a], reward[a], tau)
                 elif m == 1:
@@ -392,8 +389,9 @@ def add_value_factors(
                         tau,
                     )
                 term[g] = 1.0 + stakes[g] * z
-                least = term[g] + min(sign * stakes[g] * cap, 0.0)
-                farthest = max(farthest, term[g] + stakes[g] * cap, 1.0 / least)
+                least = min(least, term[g] + min(sign * stakes[g] * cap, 0.0))
+                most = max(most, term[g] + stakes[g] * cap)
+            farthest = max(most, 1.0 / least)
             if span[s] * farthest > _FAR:
                 for g in range(G):
                     for v in range(V):
