@@ -14,8 +14,9 @@ from tests.oracles import capped as oracle
 
 PARTS = (
     "capped_score",
-    "rival_score",
-    "leader_score",
+    "rival_scores",
+    "add_leader_scores",
+    "_single_scores",
     "_set_stakes",
     "_compare",
     "_add_sums",
@@ -49,8 +50,10 @@ def kernel_score(kernels, leader, rival, w, mean, seen, sparsity, tau):
         at = [(float(w[j]), float(mean[j]), j in seen, float(seen.get(j, 0.0))) for j in (b, a)]
         if a == b:
             return 0.0
-        z, f = kernels.rival_score(*at[1], min(float(sparsity), 1.0), float(tau))
-        return z + kernels.leader_score(*at[0], float(tau) - f)
+        taus, z, f = np.array([float(tau)]), np.empty(1), np.empty(1)
+        kernels.rival_scores(*at[1], min(float(sparsity), 1.0), taus, z, f)
+        kernels.add_leader_scores(*at[0], taus - f, z)
+        return z[0]
     plus = [j for j in leader if j not in rival]
     minus = [j for j in rival if j not in leader]
     shown, reward = np.zeros(len(w), bool), np.zeros(len(w))

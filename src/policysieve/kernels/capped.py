@@ -77,33 +77,36 @@ def capped_score(plus, n_plus, minus, n_minus, w, mean, seen, reward, sparsity, 
 
 
 @nb.njit(cache=True, nogil=True, error_model="numpy")
-def rival_score(w, mean, seen, reward, mu, tau):
-    """-h and f of a rival's single item: f is the mean, raised until -h >= -tau."""
+def rival_scores(w, mean, seen, reward, mu, taus, z, f):
+    """Write -h and f of a rival's single item, for each tau: f is the mean, raised to -h >= -tau.
+
+    Without branches within the loop: it is most of what few policies cost.
+    """
     if w <= 0.0:
-        return -1.0, 1.0
-    c, f = (1.0 - mean) / w, mean
-    if mean + mu * c > tau:
-        least = (tau - 1.0) / (mu - w)
-        if seen:
-            return least * w - 1.0 - least + (1.0 - reward) / w, 1.0 - least * w
-        return least * w - 1.0, 1.0 - least * w
-    if seen:
-        return -f - c + (1.0 - reward) / w, f
-    return -f, f
+        for g in range(len(taus)):
+            z[g], f[g] = -1.0, 1.0
+        return
+    largest, lost = (1.0 - mean) / w, (1.0 - reward) / w
+    inverse = 1.0 / (mu - w) if mu > w else 0.0  # if not, the mean need not be raised
+    for g in range(len(taus)):
+        capped = mean + mu * largest > taus[g]
+        c = (taus[g] - 1.0) * inverse if capped else largest
+        f[g] = 1.0 - c * w if capped else mean
+        z[g] = -f[g] - c + lost if seen else -f[g]
 
 
 @nb.njit(cache=True, nogil=True, error_model="numpy")
-def leader_score(w, mean, seen, reward, room):
-    """The score h of a leader's single item: f is the mean, lowered until h >= -room.
+def add_leader_scores(w, mean, seen, reward, rooms, z):
+    """Add h of a leader's single item for each room: f is the mean, lowered to h >= -room.
 
     The leader's and a rival's single items are never shown together.
     """
     if w <= 0.0:
-        return 0.0
-    asked, f = mean * (1.0 / w - 1.0), mean
-    if asked > room:
-        f *= max(room, 0.0) / asked
-    return f + (reward - f) / w if seen else f
+        return
+    asked, inverse = mean * (1.0 / w - 1.0), 1.0 / w
+    for g in range(len(rooms)):
+        f = mean * max(rooms[g], 0.0) / asked if asked > rooms[g] else mean
+        z[g] += f + (reward - f) * inverse if seen else f
 
 
 @nb.njit(cache=True, nogil=True, error_model="numpy")
@@ -135,6 +138,15 @@ def _compare(row, ours, column, leader, theirs, plus, minus):
         for k in range(m):
             theirs[row[column, k]] = False
     return n_plus, n_minus
+
+
+@nb.njit(cache=True, nogil=True, error_model="numpy")
+def _single_scores(a, b, w, mean, seen, reward, mu, taus, rooms, z):
+    """Write Z of a leader's single item b against a rival's a != b, for each tau."""
+    rival_scores(w[a], mean[a], seen[a], reward[a], mu, taus, z, rooms)
+    for g in range(len(taus)):
+        rooms[g] = taus[g] - rooms[g]
+    add_leader_scores(w[b], mean[b], seen[b], reward[b], rooms, z)
 
 
 @nb.njit(cache=True, nogil=True, error_model="numpy")
@@ -196,7 +208,7 @@ def add_terms(
     """
     S, m, n, width = len(columns), table.shape[2], len(rows), totals.shape[1]
     E, G = len(epsilons), len(fixed) + len(shares)
-    bets, mu = E * G, min(sparsity, 1.0)
+    bets, mu, z, rooms = E * G, min(sparsity, 1.0), np.empty(G), np.empty(G)
     scored, wide = width > bets, (width + _LANES - 1) // _LANES * _LANES
     many = min(n, max(_ROUNDS, _TERMS // (K * wide)))
     terms, known = np.zeros((many, K if m == 1 else 1, wide)), np.zeros((many, K), np.bool_)
@@ -236,11 +248,13 @@ def add_terms(
                         continue
                     if m > 1 or not known[c, a]:
                         term = terms[c, a if m == 1 else 0]
-                        n_plus, n_minus = _compare(row, ours, column, leader, theirs, plus, minus)
-                        for g in range(G):
-                            z, tau = 0.0, taus[c, g]
-                            if m > 1 and n_minus > 0:
-                                z = capped_score(
+                        n_plus, n_minus = 1, 0 if ours[a] else 1
+                        if m > 1:
+                            n_plus, n_minus = _compare(
+                                row, ours, column, leader, theirs, plus, minus
+                            )
+                            for g in range(G):
+                                z[g] = capped_score(
                                     plus,
                                     n_plus,
                                     minus,
@@ -250,21 +264,28 @@ def add_terms(
                                     seen_here,
                                     reward_here,
                                     sparsity,
-                                    tau,
+                                    taus[c, g],
                                 )
-                            elif n_minus > 0:
-                                b = row[leader, 0]
-                                z, f = rival_score(
-                                    w_here[a], mean_here[a], seen_here[a], reward_here[a], mu, tau
-                                )
-                                z += leader_score(
-                                    w_here[b], mean_here[b], seen_here[b], reward_here[b], tau - f
-                                )
-                            for e in range(E):
+                        elif n_minus > 0:
+                            b = row[leader, 0]
+                            _single_scores(
+                                a,
+                                b,
+                                w_here,
+                                mean_here,
+                                seen_here,
+                                reward_here,
+                                mu,
+                                taus[c],
+                                rooms,
+                                z,
+                            )
+                        for e in range(E):
+                            for g in range(G):
                                 at = e * G + g
                                 term[at] = 0.0
                                 if n_minus > 0:
-                                    factor = np.log1p(stakes[c, g] * (z + epsilons[e]))
+                                    factor = np.log1p(stakes[c, g] * (z[g] + epsilons[e]))
                                     term[at] = factor - agree[c, at]
                         if scored:
                             _add_sums(
@@ -328,10 +349,10 @@ def add_value_factors(
     """
     S, m, V, G = len(columns), table.shape[2], grid.shape[1], len(fixed) + len(shares)
     mu, scale, sign = min(sparsity, 1.0), np.nan, -1.0 if kind == BELOW else 1.0
-    stakes, taus, term = np.empty(G), np.empty(G), np.empty(G)
+    stakes, taus, rooms, z = np.empty(G), np.empty(G), np.empty(G), np.empty(G)
     w_at, mean_at, reward = np.zeros(K), np.zeros(K), np.zeros(K)
     seen, ours, theirs = np.zeros(K, np.bool_), np.zeros(K, np.bool_), np.zeros(K, np.bool_)
-    plus, minus, none = np.empty(m, np.int64), np.empty(m, np.int64), np.empty(0, np.int64)
+    plus, minus = np.empty(m, np.int64), np.empty(m, np.int64)
     product, span, agreed = np.ones((S, G, V)), np.ones(S), np.zeros(S, np.int64)
     for i in range(len(rows) + 1):
         if i == len(rows) or scales[i] != scale:
@@ -355,42 +376,48 @@ def add_value_factors(
             for k in range(m):
                 ours[row[leader, k]] = True
         for s in range(S):
-            n_plus, n_minus, column = m, m, columns[s]
-            if kind == AGAINST:
-                n_plus, n_minus = _compare(row, ours, column, leader, theirs, plus, minus)
-                if n_minus == 0:
+            column = columns[s]
+            a, b = row[column, 0], row[leader, 0]
+            if m == 1 and kind == AGAINST:
+                if a == b:
                     agreed[s] += 1
                     continue
-            elif m > 1:
-                for k in range(m):
-                    plus[k] = row[column, k]
-                    minus[k] = row[column, k]
-            a, b = row[column, 0], row[leader, 0]
-            least, most = 1.0, 1.0
-            for g in range(G):
-                tau = taus[g] - cap if kind == BELOW else taus[g]
-                if m == 1 and kind == BELOW:
-                    z = leader_score(w_at[a], mean_at[a], seen[a], reward[a], tau)
-                elif m == 1:
-                    z, f = rival_score(w_at[a], mean_at[a], seen[a], reward[a], mu, tau)
-                    if kind == AGAINST:
-                        z += leader_score(w_at[b], mean_at[b], seen[b], reward[b], tau - f)
+                _single_scores(a, b, w_at, mean_at, seen, reward, mu, taus, rooms, z)
+            elif m == 1 and kind == ABOVE:
+                rival_scores(w_at[a], mean_at[a], seen[a], reward[a], mu, taus, z, rooms)
+            elif m == 1:
+                for g in range(G):
+                    z[g], rooms[g] = 0.0, taus[g] - cap
+                add_leader_scores(w_at[a], mean_at[a], seen[a], reward[a], rooms, z)
+            else:
+                n_plus, n_minus, room = m if kind == BELOW else 0, m if kind == ABOVE else 0, 0.0
+                if kind == AGAINST:
+                    n_plus, n_minus = _compare(row, ours, column, leader, theirs, plus, minus)
+                    if n_minus == 0:
+                        agreed[s] += 1
+                        continue
                 else:
-                    z = capped_score(
-                        none if kind == ABOVE else plus,
-                        0 if kind == ABOVE else n_plus,
-                        none if kind == BELOW else minus,
-                        0 if kind == BELOW else n_minus,
+                    room = cap if kind == BELOW else 0.0
+                    for k in range(m):
+                        plus[k], minus[k] = row[column, k], row[column, k]
+                for g in range(G):
+                    z[g] = capped_score(
+                        plus,
+                        n_plus,
+                        minus,
+                        n_minus,
                         w_at,
                         mean_at,
                         seen,
                         reward,
                         sparsity,
-                        tau,
+                        taus[g] - room,
                     )
-                term[g] = 1.0 + stakes[g] * z
-                least = min(least, term[g] + min(sign * stakes[g] * cap, 0.0))
-                most = max(most, term[g] + stakes[g] * cap)
+            least, most = 1.0, 1.0
+            for g in range(G):
+                z[g] = 1.0 + stakes[g] * z[g]
+                least = min(least, z[g] + min(sign * stakes[g] * cap, 0.0))
+                most = max(most, z[g] + stakes[g] * cap)
             farthest = max(most, 1.0 / least)
             if span[s] * farthest > _FAR:
                 for g in range(G):
@@ -401,7 +428,7 @@ def add_value_factors(
             span[s] *= farthest
             values = grid[s]
             for g in range(G):
-                products, base, slope = product[s, g], term[g], sign * stakes[g]
+                products, base, slope = product[s, g], z[g], sign * stakes[g]
                 for v in range(V):
                     products[v] *= base + slope * values[v]
         if kind == AGAINST:
