@@ -18,8 +18,10 @@ contents = [np.full((2000, 50), value, np.uint8) for value in (0, 1)]
 tables = [ps.PolicyTable(content, n_actions=2) for content in contents]
 problem = ps.Problem(n_actions=2, epsilon=0.1, delta=0.1)
 designs = [
-    MixtureExploration(tables[0], problem, support=np.arange(50), shares=np.full(50, 0.02), mixing=x)
-    for x in (0.25, 0.5)
+    MixtureExploration(
+        tables[0], problem, support=np.arange(50), shares=np.full(50, 0.02), mixing=mixing
+    )
+    for mixing in (0.25, 0.5)
 ]
 logs = [
     ps.Log(

@@ -69,7 +69,7 @@ class OptimizedExploration(Exploration):
                 f"slate_size must be 1 for exploration by optimization, got "
                 f"{self.problem.slate_size}"
             )
-        check_weights(self.weights, self.policies, Weights)
+        check_weights(self.weights, self.policies)
         if not isinstance(self.binary, bool | np.bool_):
             raise InvalidArgumentError(f"binary must be True or False, got {self.binary!r}")
         price = number(

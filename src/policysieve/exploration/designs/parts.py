@@ -63,7 +63,7 @@ def checked_shares(
     return numbers, parts
 
 
-def check_weights(weights: Any, policies: PolicyClass, kind: type[Weights]) -> None:
+def check_weights(weights: Any, policies: PolicyClass, kind: Any = Weights) -> None:
     """Raise unless these are weights of that kind on these very policies, and can be played."""
     if not isinstance(weights, kind):
         raise InvalidArgumentError(f"weights must be {kind.__name__}, got {type(weights).__name__}")
