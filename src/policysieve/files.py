@@ -143,8 +143,8 @@ def sole_writer(folder: AnyPath) -> Iterator[None]:
             os.write(lock, f", number {os.getpid()}, since {since}".encode())
         yield
     finally:
+        path.unlink(missing_ok=True)  # while it is locked: who locks it next sees that it is gone
         if lock is not None:
-            path.unlink(missing_ok=True)
             os.close(lock)
         if made:
             with suppress(OSError):  # it is empty only if nothing was written
@@ -194,7 +194,10 @@ def _remove_left_overs(target: Path) -> None:
     if fcntl is None:
         return
     ours = re.compile(re.escape(f".{target.name}.") + "[0-9a-f]{32}[.]partial")
-    for name in filter(ours.fullmatch, os.listdir(target.parent)):
+    names: list[str] = []
+    with suppress(PermissionError):  # a folder may be for writing only
+        names = os.listdir(target.parent)
+    for name in filter(ours.fullmatch, names):
         with suppress(OSError):  # its writer lives, or it is gone already
             handle = os.open(target.with_name(name), os.O_RDWR)
             try:
