@@ -52,7 +52,7 @@ def seen():
 
 
 save(0)
-rng, whole, left = random.Random(0), [], 0
+rng, whole = random.Random(0), []
 for _ in range(kills):
     child = os.fork()
     if not child:
@@ -60,13 +60,14 @@ for _ in range(kills):
         while True:
             which = 1 - which
             save(which)
-    time.sleep(0.05 * rng.random())
+    time.sleep(0.02 * rng.random())
+    while len(os.listdir(folder)) == len(saved):  # so that it is in the middle of a file
+        pass
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
-    left += len(list(folder.iterdir())) - len(saved)
     whole.append(seen())
 save(1)
-print(json.dumps({"whole": whole, "left": left, "names": sorted(os.listdir(folder))}))
+print(json.dumps({"whole": whole, "names": sorted(os.listdir(folder))}))
 """
 
 

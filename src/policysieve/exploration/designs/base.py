@@ -84,7 +84,7 @@ class Exploration(ABC):
         rng = _own_generator() if rng is None else rng
         x = self.policies.check_contexts(contexts)
         uniforms = as_rng(rng, stream=_STREAM).random((len(x), self.draws_per_round))
-        actions, propensities = self.choose(x, uniforms)
+        actions, propensities = self._choose(self._answers(x), uniforms)
         return Decisions.of(x.copy(), actions, propensities)
 
     def choose(self, contexts: Any, uniforms: Array) -> tuple[npt.NDArray[np.int32], Array]:
