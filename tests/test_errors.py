@@ -18,6 +18,7 @@ def test_one_tree(name):
         (errors.InvalidArgumentError("x"), ValueError),
         (errors.DecisionsError("x"), ValueError),
         (errors.FileFormatError("x"), ValueError),
+        (errors.InUseError("x"), BlockingIOError),
         (errors.DatasetUnavailableError("x"), OSError),
         (errors.UnknownValueError("x"), LookupError),
         (errors.PolicyFailureError(3, "raised"), RuntimeError),

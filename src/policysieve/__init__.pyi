@@ -9,6 +9,7 @@ from policysieve.errors import BusyError as BusyError
 from policysieve.errors import DatasetUnavailableError as DatasetUnavailableError
 from policysieve.errors import DecisionsError as DecisionsError
 from policysieve.errors import FileFormatError as FileFormatError
+from policysieve.errors import InUseError as InUseError
 from policysieve.errors import InvalidArgumentError as InvalidArgumentError
 from policysieve.errors import MissingExtraError as MissingExtraError
 from policysieve.errors import PolicyFailureError as PolicyFailureError

@@ -12,6 +12,7 @@ __all__ = [
     "DatasetUnavailableError",
     "DecisionsError",
     "FileFormatError",
+    "InUseError",
     "InvalidArgumentError",
     "MissingExtraError",
     "PolicyFailureError",
@@ -61,6 +62,10 @@ class PolicyFailureError(PolicySieveError, RuntimeError):
 
 class FileFormatError(PolicySieveError, ValueError):
     """A file is truncated, of an unknown format, or does not hold what it should."""
+
+
+class InUseError(PolicySieveError, BlockingIOError):
+    """Another process writes to the same folder; the message says which, and since when."""
 
 
 class DatasetUnavailableError(PolicySieveError, OSError):

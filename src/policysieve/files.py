@@ -1,13 +1,25 @@
-"""Paths, files that are whole or not there, and archives of arrays."""
+"""Paths, files that are whole or not there, folders with one writer, and archives of arrays."""
 
+import errno
 import os
+import re
+import stat
+import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, TypeGuard
+from typing import IO, TYPE_CHECKING, Any, TypeGuard
 from uuid import uuid4
 
-from policysieve.errors import InvalidArgumentError
+from policysieve.errors import FileFormatError, InUseError, InvalidArgumentError
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+try:
+    import fcntl
+except ImportError:  # on Windows nothing is locked, and left-overs of killed writers stay
+    fcntl = None  # type: ignore[assignment]
 
 __all__ = [
     "AnyPath",
@@ -15,12 +27,17 @@ __all__ = [
     "are_paths",
     "as_paths",
     "read_archive",
+    "read_array",
+    "sole_writer",
     "whole_or_nothing",
     "write_whole",
 ]
 
 AnyPath = str | os.PathLike[str]
 Paths = AnyPath | Sequence[AnyPath]
+
+_LOCK = ".policysieve.lock"
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 def are_paths(value: object) -> TypeGuard[Paths]:
@@ -42,20 +59,51 @@ def as_paths(paths: Paths) -> list[Path]:
 
 
 @contextmanager
-def whole_or_nothing(path: AnyPath) -> Iterator[Path]:
-    """A new name in the same folder to write to, which becomes `path` when all went well.
+def whole_or_nothing(path: AnyPath, *, new: bool = False) -> Iterator[Path]:
+    """An empty file in the same folder to write to, which becomes `path` when all went well.
 
-    If anything goes wrong, what was written is removed, and `path` is what it was before.
+    What was written is on the disk before it gets its name: `path` is what it was before, or all
+    of the new, whatever becomes of the process or the machine. If anything goes wrong, what was
+    written is removed; what a killed process left is removed by whoever writes to `path` next.
+    A file that is replaced passes on its mode, and who has it open goes on reading it. Of a link
+    the file that it leads to is replaced.
+
+    Parameters
+    ----------
+    path : path
+    new : bool
+        Raise `InvalidArgumentError` if there is such a file in the end: another process may have
+        written it meanwhile.
     """
-    target = Path(path)
+    target = Path(os.path.realpath(path))
     if not target.parent.is_dir():
         raise FileNotFoundError(f"no folder {target.parent} to write {target.name} into")
-    partial = target.with_name(f"{target.name}.{uuid4().hex}.partial")
-    try:
-        yield partial
-        os.replace(partial, target)
-    finally:
-        partial.unlink(missing_ok=True)
+    if os.path.lexists(target) and not target.is_file():
+        raise InvalidArgumentError(
+            f"{os.fspath(path)} must be an ordinary file to be replaced, not a folder or a device"
+        )
+    _remove_left_overs(target)
+    mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else None
+    with _partial(target) as partial:
+        try:
+            if mode is not None:
+                partial.chmod(mode | stat.S_IWUSR)  # before there is anything to read in it
+            yield partial
+            _sync(partial, os.O_RDWR)
+            if mode is not None:
+                partial.chmod(mode)
+            if new:
+                _take_name(partial, target)
+            else:
+                os.replace(partial, target)
+        except OSError as error:
+            if error.errno not in _NO_ROOM or error.filename is not None:
+                raise
+            text = f"{error.strerror}, so the file is as it was before"
+            raise OSError(error.errno, text, os.fspath(target)) from error
+    if os.name == "posix":
+        with suppress(OSError):  # not every file system can do that with folders
+            _sync(target.parent, os.O_RDONLY)
 
 
 def write_whole(path: AnyPath, data: bytes) -> None:
@@ -64,13 +112,158 @@ def write_whole(path: AnyPath, data: bytes) -> None:
         partial.write_bytes(data)
 
 
-def read_archive(path: AnyPath, *names: str) -> list[Any]:
-    """Arrays of a ``.npz`` file by name; `KeyError` if one is missing, `TypeError` for ``.npy``."""
+@contextmanager
+def sole_writer(folder: AnyPath) -> Iterator[None]:
+    """Let no other process be the sole writer of a folder, which is made if it is not there.
+
+    The lock goes with its process, however that ends. Where there are no such locks, as on Windows
+    and on some network drives, nobody is kept out.
+
+    Raises
+    ------
+    InUseError
+        If another one is; the message says which process, and since when.
+    """
+    place = Path(folder)
+    made = not place.exists()
+    place.mkdir(parents=True, exist_ok=True)
+    path = place / _LOCK
+    try:
+        lock = _locked(path, wait=False)
+    except BlockingIOError:
+        holder = path.read_text(encoding="utf-8") if path.exists() else ""
+        raise InUseError(
+            f"{place} is being written to by another process{holder}; wait until that has ended, "
+            "or name another folder"
+        ) from None
+    try:
+        if lock is not None:
+            os.truncate(lock, 0)
+            since = time.strftime("%Y-%m-%d %H:%M:%S")
+            os.write(lock, f", number {os.getpid()}, since {since}".encode())
+        yield
+    finally:
+        path.unlink(missing_ok=True)  # while it is locked: who locks it next sees that it is gone
+        if lock is not None:
+            os.close(lock)
+        if made:
+            with suppress(OSError):  # it is empty only if nothing was written
+                place.rmdir()
+
+
+@contextmanager
+def _partial(target: Path) -> Iterator[Path]:
+    """A new empty file beside the target, locked for as long as its writer lives, then removed."""
+    path = target.with_name(f".{target.name}.{uuid4().hex}.partial")
+    lock = _locked(path, wait=True)
+    path.touch()
+    try:
+        yield path
+    finally:
+        path.unlink(missing_ok=True)
+        if lock is not None:
+            os.close(lock)
+
+
+def _locked(path: Path, *, wait: bool) -> int | None:
+    """Make a file if it is not there, and lock it: closing what is returned gives it free.
+
+    Without `wait`, BlockingIOError if another has it. None where there are no locks.
+    """
+    if fcntl is None:
+        return None
+    while True:
+        handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+            mine = os.fstat(handle)
+            with suppress(FileNotFoundError):
+                if os.path.samestat(mine, os.stat(path)):
+                    return handle
+        except BlockingIOError:
+            os.close(handle)
+            raise
+        except OSError:  # a file system without locks
+            os.close(handle)
+            return None
+        os.close(handle)  # removed by another between our two steps
+
+
+def _remove_left_overs(target: Path) -> None:
+    """Remove what dead writers of the target have left: files that nobody has locked."""
+    if fcntl is None:
+        return
+    ours = re.compile(re.escape(f".{target.name}.") + "[0-9a-f]{32}[.]partial")
+    names: list[str] = []
+    with suppress(PermissionError):  # a folder may be for writing only
+        names = os.listdir(target.parent)
+    for name in filter(ours.fullmatch, names):
+        with suppress(OSError):  # its writer lives, or it is gone already
+            handle = os.open(target.with_name(name), os.O_RDWR)
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                target.with_name(name).unlink()
+            finally:
+                os.close(handle)
+
+
+def _sync(path: Path, how: int) -> None:
+    """Wait until a file or folder is on the disk."""
+    handle = os.open(path, how)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _take_name(partial: Path, target: Path) -> None:
+    """Give a file its name if nobody has taken it."""
+    try:
+        os.link(partial, target)
+    except OSError:
+        if target.exists():
+            raise InvalidArgumentError(
+                f"{target} must be a new file, and another process has written it meanwhile; name "
+                "another file"
+            ) from None
+        os.replace(partial, target)  # a file system without hard links
+
+
+def read_array(path: AnyPath) -> "npt.NDArray[Any]":
+    """The array of a ``.npy`` file, memory-mapped, or `FileFormatError` if it is not whole."""
     import numpy as np
 
-    with open(path, "rb") as raw:
-        archive = np.load(raw, allow_pickle=False)
+    name = os.fspath(path)
+    try:
+        array = np.load(path, mmap_mode="r", allow_pickle=False)
+    except Exception as error:  # whatever the bytes make numpy's parser do
+        raise FileFormatError(
+            f"{name} is not a readable .npy array ({error}); it may be truncated"
+        ) from error
+    if not isinstance(array, np.memmap):
+        array.close()
+        raise FileFormatError(f"{name} is an archive, not one .npy array")
+    size = os.path.getsize(path)
+    if array.offset + array.nbytes != size:
+        raise FileFormatError(
+            f"{name} has {size:,} bytes, but its header says {array.offset + array.nbytes:,}; it "
+            "is damaged"
+        )
+    return array
+
+
+def read_archive(file: AnyPath | IO[bytes], *names: str) -> "list[npt.NDArray[Any]]":
+    """Arrays of a ``.npz`` file by name, or ValueError that says what is wrong with it."""
+    import numpy as np
+
+    try:
+        archive = np.load(file, allow_pickle=False)
         if isinstance(archive, np.ndarray):
-            raise TypeError("it is one .npy array")
+            raise ValueError("it is one .npy array")
         with archive:
+            for name in names:
+                if name not in archive:
+                    raise ValueError(f"it has no array named {name}")
             return [archive[name] for name in names]
+    except Exception as error:  # whatever the bytes make numpy's and zipfile's parsers do
+        raise ValueError(str(error)) from error

@@ -509,6 +509,6 @@ def test_what_is_refused(case, tmp_path):
     assert "mixing" in make_design(folder, "--mixing", 2).output
     table, new = folder / "table.npy", tmp_path / "contexts.npy"
     array = invoke("decide", table, "--policies", table, "--contexts", new, "--out", out)
-    assert "table.npy is not a readable exploration (it is one .npy array)" in array.output
+    assert "table.npy is not a readable exploration: it does not end with" in array.output
     assert "written by policysieve design and by Exploration.save" in array.output
     assert "--sparsity unknown" in make_design(folder, "--sparsity", 0.6).output

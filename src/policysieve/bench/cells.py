@@ -68,17 +68,18 @@ def check_names(argument: str, names: Sequence[str], known: Collection[str]) -> 
 
 
 def kept_cell(folder: Path | None, name: str, settings: dict[str, Any]) -> dict[str, Any] | None:
-    """What was found by a finished cell of the same settings and code, or None."""
+    """What was found by a finished cell of the same settings and code, or None.
+
+    A file that was damaged or edited is none.
+    """
     if folder is None:
         return None
     try:
-        saved = json.loads(_path(folder, name).read_text())
-    except (OSError, ValueError):
+        saved = json.loads(_path(folder, name).read_bytes())
+    except (OSError, ValueError, RecursionError):
         return None
-    if saved.get("settings") != settings or saved.get("code") != _code():
-        return None
-    found: dict[str, Any] = saved["found"]
-    return found
+    found: dict[str, Any] = saved.get("found", {}) if isinstance(saved, dict) else {}
+    return found if saved == _content(settings, found) else None
 
 
 def keep_cell(
@@ -86,10 +87,9 @@ def keep_cell(
 ) -> None:
     """Write what a cell found, if there is a folder."""
     if folder is not None:
-        text = json.dumps({"settings": settings, "code": _code(), "found": found})
         place = _path(folder, name)
         place.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(place, text.encode())
+        write_whole(place, json.dumps(_content(settings, found)).encode())
 
 
 def run_cells(
@@ -156,6 +156,12 @@ def _leave_interrupts() -> None:
 
 def _code() -> str:
     return code_version(measuring_only=True)
+
+
+def _content(settings: dict[str, Any], found: dict[str, Any]) -> dict[str, Any]:
+    """What a file holds, with a checksum of what was found, as JSON has it."""
+    checksum = hashlib.sha256(json.dumps(found).encode()).hexdigest()
+    return {"settings": settings, "code": _code(), "found": found, "sha256": checksum}
 
 
 def _path(folder: Path, name: str) -> Path:

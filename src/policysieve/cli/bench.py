@@ -12,6 +12,7 @@ import click
 
 from policysieve.cli.options import Command, count_option, grouped, json_option, report_option
 from policysieve.cli.output import command_line, print_json, print_table, print_text, write_json
+from policysieve.files import sole_writer
 from policysieve.progress import progress_bar
 
 __all__ = ["bench"]
@@ -28,12 +29,15 @@ class _Output:
     out: Path | None
     report: Path | None
 
+    def __post_init__(self) -> None:
+        if self.out is not None:  # until the command has ended: it resumes what the folder holds
+            click.get_current_context().with_resource(sole_writer(self.out))
+
     def give(self, kind: str, result: dict[str, Any]) -> None:
         """Write what was asked for, and print the result as JSON or in tables."""
         from policysieve.bench.pages import bench_page, bench_tables
 
         if self.out is not None:
-            self.out.mkdir(parents=True, exist_ok=True)
             write_json(result, self.out / f"{kind}.json")
         if self.out is not None or self.report is not None:
             page = bench_page(kind, result, command=command_line())

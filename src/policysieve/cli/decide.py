@@ -132,7 +132,7 @@ def _write(decisions: Iterator["Rounds"], out: Path) -> tuple[int, float]:
     if first is None:
         raise InvalidArgumentError("--contexts must hold at least one, there is none")
     format.not_held(first.layout)
-    format.save(out, counted(chain([first], decisions)), first.layout)
+    format.save(out, counted(chain([first], decisions)), first.layout, new=True)
     return count, smallest
 
 
@@ -197,18 +197,12 @@ def _arrays(paths: Sequence[str]) -> Iterator[Any]:
 
 
 def _array(path: str) -> Any:
-    import numpy as np
-
     from policysieve.errors import FileFormatError
+    from policysieve.files import read_array
 
     if not Path(path).is_file():
         raise FileNotFoundError(f"no contexts at {path}")
-    try:
-        array = np.load(path, mmap_mode="r", allow_pickle=False)
-        if not array.ndim:
-            raise ValueError("it has no rows")
-    except (ValueError, EOFError, OSError, AttributeError) as error:
-        raise FileFormatError(
-            f"{path} is not a readable .npy array with a row for each context ({error})"
-        ) from error
+    array = read_array(path)
+    if not array.ndim:
+        raise FileFormatError(f"{path} must have a row for each context, it has no rows")
     return array

@@ -82,8 +82,8 @@ def _weights(path: str) -> np.ndarray:
     if not Path(path).is_file():
         raise FileNotFoundError(f"no weights at {path}")
     try:
-        return np.asarray(read_archive(path, "weights")[0])
-    except KeyError as error:
-        raise FileFormatError(f"{path} has no array named weights") from error
-    except (ValueError, OSError, EOFError, TypeError) as error:
-        raise FileFormatError(f"{path} is not a readable .npz archive ({error})") from error
+        return read_archive(path, "weights")[0]
+    except ValueError as error:
+        raise FileFormatError(
+            f"{path} is not a readable .npz archive with an array named weights ({error})"
+        ) from error

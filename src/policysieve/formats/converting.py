@@ -128,7 +128,7 @@ def convert(
     with ExitStack() as stack:
         report = None
         if skip_bad:
-            partial = stack.enter_context(whole_or_nothing(aside))
+            partial = stack.enter_context(whole_or_nothing(aside, new=not overwrite))
             file = stack.enter_context(partial.open("w", encoding="utf-8"))
 
             def report(bad: BadRow) -> None:
@@ -149,7 +149,7 @@ def convert(
             if not tally.rounds:
                 raise nothing_read(_names(source), first_bad)
 
-        format.save(out, written(), opened.layout, known)
+        format.save(out, written(), opened.layout, known, new=not overwrite)
     return Conversion(
         target_format=format.name,
         rounds=tally.rounds,

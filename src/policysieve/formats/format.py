@@ -73,9 +73,14 @@ class Format:
         batches: Iterable[Rounds],
         layout: Layout,
         n_actions: int = 0,
+        *,
+        new: bool = False,
     ) -> None:
-        """Write a file, compressed if its name ends in ``.gz``; all of it, or nothing changes."""
-        with whole_or_nothing(path) as partial:
+        """Write a file, compressed if its name ends in ``.gz``; all of it, or nothing changes.
+
+        With `new` a file that is there in the end is an error, not replaced.
+        """
+        with whole_or_nothing(path, new=new) as partial:
             self.write(partial, batches, layout, n_actions, Path(path).suffix == ".gz")
 
 

@@ -164,7 +164,7 @@ def _write(
     try:
         for rounds in batches:
             table = as_table(rounds)
-            writer = writer or pq.ParquetWriter(path, table.schema)
+            writer = writer or pq.ParquetWriter(path, table.schema, write_page_checksum=True)
             writer.write_table(table)
     finally:
         if writer is not None:

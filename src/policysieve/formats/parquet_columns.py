@@ -71,11 +71,11 @@ def opened(path: Path) -> "Iterator[pa.parquet.ParquetFile]":
     import pyarrow.parquet as pq
 
     try:
-        with pq.ParquetFile(path) as file:
+        with pq.ParquetFile(path, page_checksum_verification=True) as file:
             yield file
     except FileFormatError:
         raise
-    except (pa.ArrowException, OSError, KeyError, ValueError) as error:
+    except (pa.ArrowException, OSError, KeyError, TypeError, ValueError) as error:
         raise FileFormatError(
             f"{path} is not a readable log ({error}); it may be truncated"
         ) from error

@@ -22,7 +22,7 @@ __all__ = [
     "ImplicitPolicies",
     "MarginalPolicy",
     "Policy",
-    "check_finite",
+    "checked_arrays",
 ]
 
 Array = npt.NDArray[np.float64]
@@ -71,6 +71,11 @@ class ClassWeights(ABC):
     def wait(self, rounds: int) -> None:
         """Let so many rounds pass without an event."""
 
+    @property
+    @abstractmethod
+    def rounds(self) -> float:
+        """How many rounds were waited for, up to rounding."""
+
     @abstractmethod
     def totals(self, contexts: npt.NDArray[Any]) -> Array:
         """Sum over the rounds so far of Q(x, a; p_s), shape (n, n_actions); rows sum to them."""
@@ -81,7 +86,7 @@ class ClassWeights(ABC):
 
     @abstractmethod
     def restore(self, arrays: dict[str, npt.NDArray[Any]]) -> None:
-        """Become the weights whose `arrays` these are, or raise ValueError."""
+        """Become the weights whose `arrays` these are, or raise `InvalidArgumentError`."""
 
     def total(self, context: npt.NDArray[Any], action: int) -> float:
         """The same at one context, an array of length one, for one action."""
@@ -204,12 +209,19 @@ class MarginalPolicy:
         return f"MarginalPolicy({self.policies!r}, {self._rounds:,} rounds)"
 
 
-def check_finite(arrays: dict[str, npt.NDArray[Any]], shapes: dict[str, tuple[int, ...]]) -> None:
-    """Raise ValueError unless each named array is there, of its shape, and of finite floats."""
+def checked_arrays(
+    arrays: dict[str, npt.NDArray[Any]], shapes: dict[str, tuple[int, ...]]
+) -> list[Array]:
+    """The named arrays and no others, each of its shape and of finite floats, or raise."""
+    if arrays.keys() != shapes.keys():
+        raise InvalidArgumentError(
+            f"weights must have the arrays {sorted(shapes)}, got {sorted(arrays)}"
+        )
     for name, shape in shapes.items():
         array = arrays[name]
         if array.shape != shape or array.dtype != np.float64 or not np.isfinite(array).all():
-            raise ValueError(f"{name} must be finite numbers of shape {shape}")
+            raise InvalidArgumentError(f"{name} must be finite floats of shape {shape}")
+    return [np.ascontiguousarray(arrays[name]) for name in shapes]
 
 
 AnyPolicies = Policies | ImplicitPolicies

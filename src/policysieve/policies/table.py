@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from policysieve.checks import refuse_rows, repeated_items
-from policysieve.errors import FileFormatError, InvalidArgumentError
-from policysieve.files import whole_or_nothing
+from policysieve.errors import InvalidArgumentError
+from policysieve.files import read_array, whole_or_nothing
 from policysieve.policies.answers import Slates
 from policysieve.policies.base import Policies, action_dtype
 
@@ -76,25 +76,26 @@ class PolicyTable(Policies):
     def load(cls, path: str | os.PathLike[str], n_actions: int) -> Self:
         """Open a table saved as ``.npy`` without reading it into memory.
 
-        The file stays memory-mapped if it has the compact dtype, as `save` writes it.
+        The file stays memory-mapped if it has the compact dtype, as `save` writes it. A later
+        `save` to the same path does not change it; whatever else writes into the file does.
+
+        Raises
+        ------
+        FileFormatError
+            If the file is not one whole ``.npy`` array.
+        InvalidArgumentError
+            If what it holds are not actions below `n_actions`.
         """
         if not Path(path).is_file():
             raise FileNotFoundError(f"no policy table at {os.fspath(path)}")
-        try:
-            table = np.load(path, mmap_mode="r", allow_pickle=False)
-        except (ValueError, EOFError, OSError) as error:
-            raise FileFormatError(
-                f"{os.fspath(path)} is not a readable .npy array ({error}); it may be truncated"
-            ) from error
-        if not isinstance(table, np.ndarray):
-            table.close()
-            raise FileFormatError(f"{os.fspath(path)} is an archive, not one .npy array")
-        return cls(table, n_actions)
+        return cls(read_array(path), n_actions)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the table as ``.npy`` in its compact dtype; all of it, or nothing is changed."""
+        header = np.lib.format.header_data_from_array_1_0(self.table)
         with whole_or_nothing(path) as partial, open(partial, "wb") as file:
-            np.save(file, self.table)
+            np.lib.format.write_array_header_1_0(file, header)
+            file.write(self.table.data)  # numpy.save would not say why a disk takes no more
 
     def check_contexts(self, contexts: Any) -> npt.NDArray[Any]:
         """Return the contexts as row numbers of the table, or raise."""

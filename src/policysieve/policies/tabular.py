@@ -8,13 +8,14 @@ import numpy as np
 import numpy.typing as npt
 
 from policysieve.checks import integer
+from policysieve.errors import InvalidArgumentError
 from policysieve.policies.base import action_dtype
 from policysieve.policies.implicit import (
     Array,
     ClassWeights,
     ImplicitPolicies,
     Policy,
-    check_finite,
+    checked_arrays,
 )
 from policysieve.policies.table import row_numbers
 
@@ -138,6 +139,11 @@ class TabularWeights(ClassWeights):
         """Let rounds pass; sums are brought up to date where an event comes."""
         self._now += rounds
 
+    @property
+    def rounds(self) -> float:
+        """How many rounds were waited for."""
+        return self._now
+
     def totals(self, contexts: npt.NDArray[Any]) -> Array:
         """Sum over the rounds so far of the marginals."""
         from policysieve.kernels.weights import tabular_totals
@@ -158,15 +164,24 @@ class TabularWeights(ClassWeights):
         }
 
     def restore(self, arrays: dict[str, npt.NDArray[Any]]) -> None:
-        """Become the weights whose `arrays` these are, or raise ValueError."""
-        slots, used = arrays["slots"], len(arrays["last"])
+        """Become the weights whose `arrays` these are, or raise `InvalidArgumentError`."""
+        floats = dict(arrays)
+        slots = floats.pop("slots", np.empty(0))
+        if slots.shape != self._slots.shape or slots.dtype != np.int32 or slots.min() < -1:
+            raise InvalidArgumentError(f"slots must be int32 of shape {self._slots.shape}")
+        used = int(slots.max()) + 1
+        if not np.array_equal(np.sort(slots[slots >= 0]), np.arange(used)):
+            raise InvalidArgumentError("slots must be different ones, numbered from 0")
         shape = (used, self._n_actions)
-        taken = np.sort(slots[slots >= 0]) if slots.dtype == np.int32 else np.empty(0)
-        if slots.shape != self._slots.shape or not np.array_equal(taken, np.arange(used)):
-            raise ValueError("slots of contexts are not those of this class")
-        check_finite(arrays, {"log_w": shape, "cum": shape, "last": (used,), "now": (1,)})
-        self._slots, self._used, self._now = slots, used, float(arrays["now"][0])
-        self._log_w, self._cum, self._last = arrays["log_w"], arrays["cum"], arrays["last"]
+        log_w, cum, last, (now,) = checked_arrays(
+            floats, {"log_w": shape, "cum": shape, "last": (used,), "now": (1,)}
+        )
+        if not 0 <= last.min(initial=now) <= last.max(initial=0.0) <= now or cum.min(initial=0) < 0:
+            raise InvalidArgumentError("last and cum must not be negative, nor last beyond now")
+        if not np.allclose(cum.sum(axis=1), last, rtol=1e-6, atol=1e-6):
+            raise InvalidArgumentError("cum must sum to last, the rounds that it was summed over")
+        self._slots, self._used, self._now = np.ascontiguousarray(slots), used, float(now)
+        self._log_w, self._cum, self._last = log_w, cum, last
 
     def _open(self, contexts: npt.NDArray[Any]) -> None:
         """Give contexts a slot; until now they were uniform."""

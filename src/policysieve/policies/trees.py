@@ -14,7 +14,7 @@ from policysieve.policies.implicit import (
     ClassWeights,
     ImplicitPolicies,
     Policy,
-    check_finite,
+    checked_arrays,
 )
 from policysieve.policies.tree_cells import TreeCells, tree_cells
 
@@ -261,6 +261,14 @@ class TreeWeights(ClassWeights):
         """Let rounds pass."""
         self._pending += rounds
 
+    @property
+    def rounds(self) -> float:
+        """How many rounds were waited for: what is shown over all of them, at any context."""
+        lowest = np.zeros(self._policies.n_features, dtype=np.int16)
+        cells = self._cells_at(lowest, self._room())
+        shown = self._summed[cells].sum() + self._waited[cells].sum()
+        return float(shown + self._pending * self._chance[cells].sum())
+
     def totals(self, contexts: npt.NDArray[Any]) -> Array:
         """Sum over the rounds so far of the marginals."""
         from policysieve.kernels.trees import tree_totals
@@ -283,12 +291,19 @@ class TreeWeights(ClassWeights):
         }
 
     def restore(self, arrays: dict[str, npt.NDArray[Any]]) -> None:
-        """Become the weights whose `arrays` these are, or raise ValueError."""
-        check_finite(arrays, {name: mine.shape for name, mine in self.arrays().items()})
-        self._leaf, self._soft = arrays["leaf"], arrays["soft"]
-        self._summed, self._waited = arrays["summed"], arrays["waited"]
-        self._pending = float(arrays["pending"][0])
+        """Become the weights whose `arrays` these are, or raise `InvalidArgumentError`."""
+        leaf, soft, summed, waited, pending = checked_arrays(
+            arrays, {name: mine.shape for name, mine in self.arrays().items()}
+        )
+        if soft.min() <= 0 or not np.allclose(soft.sum(axis=1), 1, rtol=0, atol=1e-6):
+            raise InvalidArgumentError("soft must be positive and sum to one in each cell")
+        if min(summed.min(), waited.min(), pending.min()) < 0:
+            raise InvalidArgumentError("summed, waited and pending must not be negative")
+        self._leaf, self._soft, self._summed, self._waited = leaf, soft, summed, waited
+        self._pending = float(pending[0])
         self._solve()
+        if not (self._chance <= 1 + 1e-6).all():  # NaN compares false
+            raise InvalidArgumentError("leaf must be logarithms of means of the cells' weights")
 
     def _at_each(self, contexts: npt.NDArray[Any], fill: Any) -> Array:
         """Fill one row for each different row of bins."""

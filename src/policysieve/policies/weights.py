@@ -19,14 +19,15 @@ from policysieve.policies.implicit import (
     ImplicitPolicies,
     MarginalPolicy,
     Policy,
-    check_finite,
+    checked_arrays,
 )
 from policysieve.policies.randomized import RandomizedPolicy
 
-__all__ = ["ListedWeights", "UnlistedWeights", "Weights"]
+__all__ = ["ListedWeights", "UnlistedWeights", "Weights", "checked_marginals"]
 
 Array = npt.NDArray[np.float64]
 
+_SUM_SLACK = 1e-6  # how far weights may be from summing to one
 _FAINTEST = -600.0  # logarithm of a weight, relative to the largest
 
 
@@ -66,12 +67,16 @@ class Weights(ABC):
         """The policy with the largest weight."""
 
     @abstractmethod
+    def check(self) -> None:
+        """Raise `InvalidArgumentError` unless they are weights that can be played."""
+
+    @abstractmethod
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
         """What `marginals` depends on, for a file."""
 
     @abstractmethod
     def restored(self, arrays: dict[str, npt.NDArray[Any]]) -> Self:
-        """The weights whose `arrays` these are, or ValueError."""
+        """The weights whose `arrays` these are, or `InvalidArgumentError`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,14 +137,23 @@ class ListedWeights(Weights):
         """The policy with the largest weight."""
         return int(self.log_weights.argmax())
 
+    def check(self) -> None:
+        """Raise unless there is a share for every policy, and they sum to one."""
+        for array in (self.log_weights, self.shares):
+            if np.shape(array) != (self.policies.n_policies,) or array.dtype != np.float64:
+                raise InvalidArgumentError(
+                    f"weights must be {self.policies.n_policies} floats, one for each policy, got "
+                    f"shape {np.shape(array)}"
+                )
+        checked_marginals(self.shares[None, :])
+
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
         """The log-weights."""
         return {"log_weights": self.log_weights}
 
     def restored(self, arrays: dict[str, npt.NDArray[Any]]) -> Self:
         """The weights with these log-weights."""
-        check_finite(arrays, {"log_weights": self.log_weights.shape})
-        log_weights = arrays["log_weights"]
+        (log_weights,) = checked_arrays(arrays, {"log_weights": self.log_weights.shape})
         return replace(self, log_weights=log_weights, shares=_shares(log_weights))
 
     def _summed(self) -> Array | None:
@@ -167,10 +181,16 @@ class UnlistedWeights(Weights):
         """The weights p1."""
         return cls(policies, policies.start_weights())
 
+    @property
+    def rounds(self) -> float:
+        """How many rounds the class's own weights have waited for."""
+        return self._state.rounds
+
     def marginals(self, answers: Answers) -> Array:
         """Q(x, a) at the contexts of the answers."""
         assert isinstance(answers, ContextAnswers)
-        return np.maximum(self._state.marginals(answers.contexts), np.exp(_FAINTEST))
+        found = checked_marginals(self._state.marginals(answers.contexts))
+        return np.maximum(found, np.exp(_FAINTEST))
 
     def totals(self, answers: ContextAnswers) -> Array:
         """Sum of Q(x, a) over the rounds that the class's own weights have waited for."""
@@ -206,6 +226,13 @@ class UnlistedWeights(Weights):
         answers, columns = self._seen
         return self.policies.best(answers.contexts, *columns.arrays)
 
+    def check(self) -> None:
+        """Raise unless there are weights of the class; what they say is checked when asked."""
+        if not isinstance(self._state, ClassWeights):
+            raise InvalidArgumentError(
+                f"weights must be made of ClassWeights, got {type(self._state).__name__}"
+            )
+
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
         """Those of the class's own weights."""
         return self._state.arrays()
@@ -221,6 +248,14 @@ class UnlistedWeights(Weights):
         state = deepcopy(self._state)
         state.wait(self._rounds - self._waited)
         return state
+
+
+def checked_marginals(marginals: Array) -> Array:
+    """Rows that are not negative and sum to one, or raise: nothing could be drawn from others."""
+    good = (marginals >= 0).all() and (abs(marginals.sum(axis=1) - 1) <= _SUM_SLACK).all()
+    if not good:  # NaN compares false
+        raise InvalidArgumentError("weights must be those of probabilities, which sum to one")
+    return marginals
 
 
 def _shares(log_weights: Array) -> Array:

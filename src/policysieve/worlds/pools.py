@@ -1,9 +1,7 @@
 """Pools of classifiers of different kinds and qualities, to choose among."""
 
-import numbers
 import warnings
 from collections.abc import Callable, Iterable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,7 +9,6 @@ import numpy.typing as npt
 
 from policysieve.checks import as_rng, integer
 from policysieve.errors import InvalidArgumentError, MissingExtraError
-from policysieve.worlds.cache import kept_pool
 
 __all__ = ["SubsetModel", "make_pool"]
 
@@ -64,10 +61,9 @@ def make_pool(
 ) -> list[SubsetModel]:
     """Train n classifiers that differ in kind, training rows and features.
 
-    For a whole-number seed the pool is kept in the cache folder (``POLICYSIEVE_CACHE``), and the
-    same call loads it from there, with exactly the same predictions. Pools are kept as pickles,
-    which run code when they are loaded: only the cache folder is ever read, so let nobody else
-    write to it.
+    The same call trains the same classifiers, with exactly the same predictions. They are not kept
+    in a file, which would be a pickle, and pickles run code when they are loaded: keep what they
+    say, as a `PolicyTable`.
 
     Parameters
     ----------
@@ -78,7 +74,7 @@ def make_pool(
         How many classifiers.
     seed : seed or numpy Generator
     track : callable
-        Wraps the loop over classifiers that have to be trained, for instance to show progress.
+        Wraps the loop over classifiers, for instance to show progress.
 
     Returns
     -------
@@ -94,31 +90,8 @@ def make_pool(
     if labels.ndim == 2:
         kinds = [kind for kind in kinds if kind[0] in _KNOW_PROBABILITIES]
         train_one = _ranker
-
-    def train() -> list[SubsetModel]:
-        return [
-            train_one(features, labels, kinds[index % len(kinds)], rng) for index in track(range(n))
-        ]
-
-    if not isinstance(seed, numbers.Integral):
-        return train()
-    return kept_pool(_key(features, labels, n, int(seed)), train)
-
-
-def _key(
-    features: npt.NDArray[np.float64], labels: npt.NDArray[Any], n: int, seed: int
-) -> list[bytes]:
-    """All that a pool depends on, with the text of this file as the version of its recipe."""
-    import scipy
-    import sklearn
-
-    versions = (sklearn.__version__, scipy.__version__, np.__version__)
-    arrays = (features.shape, labels.shape, labels.dtype.str)
     return [
-        Path(__file__).read_bytes(),
-        repr((versions, arrays, n, seed)).encode(),
-        features.tobytes(),
-        labels.tobytes(),
+        train_one(features, labels, kinds[index % len(kinds)], rng) for index in track(range(n))
     ]
 
 

@@ -1,7 +1,10 @@
+from io import BytesIO
+
 import numpy as np
 import pytest
 
 import policysieve as ps
+from policysieve.exploration.designs.saving import sealed
 from tests.exploration.test_low_variance import play, random_case
 from tests.oracles import low_variance as oracle
 
@@ -182,7 +185,8 @@ def test_bad_files(case, tmp_path):
         path.write_bytes(broken)
         with pytest.raises(ps.FileFormatError, match="not a readable exploration"):
             ps.Exploration.load(path, policies)
-    with open(path, "wb") as file:
-        np.savez(file, header='{"version": 9}', support=[0], shares=[1.0])
+    file = BytesIO()
+    np.savez(file, header='{"version": 9}', support=[0], shares=[1.0])
+    path.write_bytes(sealed(file.getvalue()))
     with pytest.raises(ps.FileFormatError, match="version 9"):
         ps.Exploration.load(path, policies)

@@ -4,6 +4,7 @@ import dataclasses
 import json
 import subprocess
 import sys
+from io import BytesIO
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from policysieve.exploration.designs import (
     OptimizedExploration,
     UniformExploration,
 )
+from policysieve.exploration.designs.saving import sealed
 from policysieve.policies.weights import UnlistedWeights
 
 POLICIES = ps.PolicyTable(np.random.default_rng(0).integers(0, 4, (6, 5)), n_actions=4)
@@ -57,6 +59,12 @@ def every_kind():
     state.wait(2)
     weights = UnlistedWeights(TABULAR, state)
     yield MarginalExploration(TABULAR, PROBLEM, weights=weights, rounds=5, mixing=0.3)
+
+
+def write_sealed(path, content):
+    file = BytesIO()
+    np.savez(file, **content)
+    path.write_bytes(sealed(file.getvalue()))
 
 
 KINDS = list(every_kind())
@@ -192,7 +200,7 @@ def test_tampered_files(tmp_path, change, message):
     with np.load(path) as archive:
         content = dict(archive)
     header = {**json.loads(str(content["header"])), **change}
-    np.savez(path, **{**content, "header": json.dumps(header)})
+    write_sealed(path, {**content, "header": json.dumps(header)})
     with pytest.raises(ps.FileFormatError, match=message):
         ps.Exploration.load(path, POLICIES)
 
@@ -204,7 +212,7 @@ def test_tampered_weights(tmp_path, name, bad):
     with np.load(path) as archive:
         content = dict(archive)
     content[f"weights.{name}"].flat[0] = bad
-    np.savez(path, **content)
+    write_sealed(path, content)
     with pytest.raises(ps.FileFormatError, match="breaks a rule"):
         ps.Exploration.load(path, TABULAR)
 

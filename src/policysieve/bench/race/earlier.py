@@ -37,21 +37,23 @@ def with_earlier_rows(
     if folder is None or not (folder / FILE).exists():
         return rows, None
     try:
-        earlier = json.loads((folder / FILE).read_text(encoding="utf-8"))
+        earlier = json.loads((folder / FILE).read_bytes())
+        code, used = earlier.get("code", "unknown"), dict(earlier["settings"])
+        missing = {
+            kind: [
+                {**row, "code": row.get("code", code)}
+                for row in earlier[kind]
+                if not any(_cell(row) == _cell(new) for new in rows[kind])
+            ]
+            for kind in KINDS
+        }
     except ValueError:
         return rows, "was not JSON, so none of its rows could be kept"
-    code = earlier.get("code", "unknown")
-    missing = {
-        kind: [
-            {**row, "code": row.get("code", code)}
-            for row in earlier[kind]
-            if not any(_cell(row) == _cell(new) for new in rows[kind])
-        ]
-        for kind in KINDS
-    }
+    except (AttributeError, KeyError, TypeError, RecursionError):
+        return rows, "was not the result of a race, so none of its rows could be kept"
     count = sum(map(len, missing.values()))
-    if count and earlier["settings"] != settings:
-        then = ", ".join(f"{key} {value}" for key, value in earlier["settings"].items())
+    if count and used != settings:
+        then = ", ".join(f"{key} {value}" for key, value in used.items())
         return rows, f"{count} of its rows were dropped, because they have other settings: {then}"
     return {kind: rows[kind] + missing[kind] for kind in KINDS}, None
 

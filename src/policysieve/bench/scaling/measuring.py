@@ -13,6 +13,7 @@ from policysieve.bench.rounds import DELTA, picking, proving, rounds_needed
 from policysieve.bench.scaling.growth import COUNTS, GROWTHS, SEEDS, Growth, median_rounds
 from policysieve.bench.scaling.sweeps import LEARNERS, RATES, SWEEPS, Point, Rate, Sweep
 from policysieve.bench.scaling.worlds import arms_among_many
+from policysieve.errors import FileFormatError
 from policysieve.exploration.learners import LowVarianceExploration
 from policysieve.theory import rate_variance, variance_bound
 
@@ -115,11 +116,11 @@ def measure_scaling(
     cells += [
         Cell(f"variance-{n}", {"seeds": seeds, **_DESIGN}, _variance, (n, seeds)) for n in sizes
     ]
+    before = _measured_before(folder, settings)
     found = run_cells(cells, folder=folder, progress=progress)
     lines: dict[_Place, list[_Measurement]] = {}
     for one in wanted:
         lines.setdefault((one.sweep.name, one.kind, one.learner), []).append(one)
-    before = _measured_before(folder, settings)
     rows = [row for row in before["sweeps"] if _place(row) not in lines]
     rows += [
         _by(settings.seeds_of(kind)) | _line(line, [found[one.cell] for one in line])
@@ -142,14 +143,22 @@ def _by(seeds: int) -> dict[str, Any]:
 
 
 def _measured_before(folder: Path | None, settings: ScalingSettings) -> dict[str, Any]:
-    """What the folder's file holds of the same size."""
+    """What the folder's file holds of the same size, or `FileFormatError` if it is damaged."""
     nothing: dict[str, Any] = {"sweeps": [], "growth": [], "variance": []}
     if folder is None or not (folder / _FILE).exists():
         return nothing
-    kept = json.loads((folder / _FILE).read_text())
-    if kept["settings"]["full"] != settings.full:
-        return nothing
-    rows = [row for row in kept["sweeps"] if row["sweep"] in SWEEPS]
+    try:
+        kept = json.loads((folder / _FILE).read_bytes())
+        if kept["settings"]["full"] != settings.full:
+            return nothing
+        rows = [row for row in kept["sweeps"] if row["sweep"] in SWEEPS]
+        for row in rows:
+            _order(row)
+    except (KeyError, TypeError, ValueError, RecursionError) as error:
+        raise FileFormatError(
+            f"{folder / _FILE} is not a result of bench scaling ({error}), so its rows cannot be "
+            "kept; remove it, or name another folder"
+        ) from error
     return {**nothing, **kept, "sweeps": rows}
 
 

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from policysieve.checks import as_rng
+from policysieve.checks import as_numbers, as_rng
 from policysieve.errors import InvalidArgumentError
 from policysieve.exploration.decisions import Decisions
 from policysieve.policies import Answers, PolicyClass
@@ -52,6 +52,12 @@ class Exploration(ABC):
         Exploration.kinds[cls.__name__] = cls
 
     def __post_init__(self) -> None:
+        for name, kind in (("policies", PolicyClass), ("problem", Problem)):
+            value = getattr(self, name)
+            if not isinstance(value, kind):
+                raise InvalidArgumentError(
+                    f"{name} must be a {kind.__name__}, got {type(value).__name__}"
+                )
         self.policies.check_fits(self.problem)
 
     @property
@@ -78,7 +84,7 @@ class Exploration(ABC):
         rng = _own_generator() if rng is None else rng
         x = self.policies.check_contexts(contexts)
         uniforms = as_rng(rng, stream=_STREAM).random((len(x), self.draws_per_round))
-        actions, propensities = self.choose(x, uniforms)
+        actions, propensities = self._choose(self._answers(x), uniforms)
         return Decisions.of(x.copy(), actions, propensities)
 
     def choose(self, contexts: Any, uniforms: Array) -> tuple[npt.NDArray[np.int32], Array]:
@@ -95,12 +101,17 @@ class Exploration(ABC):
         actions, propensities : arrays of shape (n, slate_size)
         """
         answers = self._answers(contexts)
-        if np.shape(uniforms) != (len(answers), self.draws_per_round):
+        draws = as_numbers("uniforms", uniforms)
+        if draws.shape != (len(answers), self.draws_per_round):
             raise InvalidArgumentError(
                 f"uniforms must have shape {(len(answers), self.draws_per_round)}, one row for "
-                f"each context, got {np.shape(uniforms)}"
+                f"each context, got {draws.shape}"
             )
-        return self._choose(answers, uniforms)
+        if not ((draws >= 0) & (draws < 1)).all():
+            raise InvalidArgumentError(
+                "uniforms must lie in [0, 1), as numpy.random.Generator.random draws them"
+            )
+        return self._choose(answers, draws)
 
     def propensities(self, contexts: Any) -> Array:
         """W(x, j) of every item at the contexts, shape (n, n_actions); rows sum to slate_size."""
@@ -146,6 +157,14 @@ class Exploration(ABC):
         answers: Answers = self.policies.answers(contexts)
         return answers
 
+    def _check_floor(self) -> None:
+        """Raise unless every item's importance weight is a finite number."""
+        if not np.finfo(np.float64).tiny <= self.floor <= 1:
+            raise InvalidArgumentError(
+                f"the smallest propensity must be a number that can be divided by, got "
+                f"{self.floor:g}; explore more"
+            )
+
     @abstractmethod
     def _choose(self, answers: Answers, uniforms: Array) -> tuple[npt.NDArray[np.int32], Array]:
         """`choose` for checked arguments."""
@@ -178,7 +197,10 @@ def _own_generator() -> np.random.Generator:
 
 def frozen_array(name: str, values: Any, dtype: Any, length: int | None = None) -> npt.NDArray[Any]:
     """A read-only array of one dimension, with finite entries, or raise."""
-    array = np.asarray(values)
+    try:
+        array = np.asarray(values)
+    except ValueError as error:
+        raise InvalidArgumentError(f"{name} must be an array of numbers ({error})") from error
     whole = np.dtype(dtype).kind == "i"
     if array.ndim != 1 or (len(array) and array.dtype.kind not in ("iu" if whole else "iuf")):
         raise InvalidArgumentError(
@@ -187,8 +209,13 @@ def frozen_array(name: str, values: Any, dtype: Any, length: int | None = None) 
         )
     if length is not None and len(array) != length:
         raise InvalidArgumentError(f"{name} must have {length} entries, got {len(array)}")
+    if whole and len(array) and array.dtype != dtype:
+        largest = np.iinfo(dtype).max
+        if array.min() < -largest or array.max() > largest:
+            raise InvalidArgumentError(f"{name} must be numbers up to {largest}, got larger ones")
+    with np.errstate(over="ignore"):
+        array = array.astype(dtype, copy=array.flags.writeable or array.base is not None)
     if not np.isfinite(array).all():
         raise InvalidArgumentError(f"{name} must be finite, got NaN or infinity")
-    array = array.astype(dtype, copy=array.flags.writeable or array.base is not None)
     array.flags.writeable = False
     return array

@@ -39,6 +39,7 @@ class MixedExploration(Exploration):
         super().__post_init__()
         set_ = object.__setattr__
         set_(self, "mixing", number("mixing", self.mixing, above=0, below=1, closed=True))
+        self._check_floor()
         bound = number(
             "variance_bound", self.variance_bound, above=0, below=float("inf"), closed=True
         )

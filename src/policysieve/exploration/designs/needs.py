@@ -50,7 +50,10 @@ class NeedExploration(Exploration):
         if need.min() <= 0:
             raise InvalidArgumentError(f"need must be positive, got {need.min():g} at least")
         mixing = number("mixing", self.mixing, above=0, below=1, closed=True)
+        if need.max() > np.finfo(np.float64).max / max(len(need), self.problem.n_actions):
+            raise InvalidArgumentError(f"need must have a finite sum, got {need.max():g} at most")
         self.__dict__.update(survivors=survivors, need=need, votes=votes, mixing=mixing)
+        self._check_floor()
 
     @property
     def draws_per_round(self) -> int:

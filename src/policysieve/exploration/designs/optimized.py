@@ -10,7 +10,7 @@ import numpy.typing as npt
 from policysieve.checks import number
 from policysieve.errors import InvalidArgumentError
 from policysieve.exploration.designs.base import Array, Exploration
-from policysieve.exploration.designs.parts import ContextMemory
+from policysieve.exploration.designs.parts import ContextMemory, check_weights
 from policysieve.kernels.by_optimization import closed_forms, real_valued_forms
 from policysieve.kernels.slates import draw_actions, look_up
 from policysieve.policies import Answers
@@ -69,13 +69,18 @@ class OptimizedExploration(Exploration):
                 f"slate_size must be 1 for exploration by optimization, got "
                 f"{self.problem.slate_size}"
             )
-        number(
+        check_weights(self.weights, self.policies)
+        if not isinstance(self.binary, bool | np.bool_):
+            raise InvalidArgumentError(f"binary must be True or False, got {self.binary!r}")
+        price = number(
             "information_weight",
             self.information_weight,
             above=LEAST_PRICE * self.problem.n_actions * (1 - 1e-12),
             below=float("inf"),
             hint="the closed form needs a little more than the number of actions",
         )
+        self.__dict__.update(information_weight=price, binary=bool(self.binary))
+        self._check_floor()
 
     @property
     def draws_per_round(self) -> int:

@@ -10,8 +10,16 @@ from policysieve.errors import InvalidArgumentError
 from policysieve.exploration.designs.base import Array, frozen_array
 from policysieve.kernels.slates import alias_table, uniform_subsets
 from policysieve.policies import PolicyClass
+from policysieve.policies.weights import Weights
 
-__all__ = ["ContextMemory", "alias_of", "checked_numbers", "checked_shares", "uniform_slates"]
+__all__ = [
+    "ContextMemory",
+    "alias_of",
+    "check_weights",
+    "checked_numbers",
+    "checked_shares",
+    "uniform_slates",
+]
 
 _BYTES = 1 << 26  # for all remembered contexts of one exploration together
 _SUM_SLACK = 1e-6  # how far shares may be from summing to one
@@ -53,6 +61,18 @@ def checked_shares(
             f"{parts.sum():g} in all"
         )
     return numbers, parts
+
+
+def check_weights(weights: Any, policies: PolicyClass, kind: Any = Weights) -> None:
+    """Raise unless these are weights of that kind on these very policies, and can be played."""
+    if not isinstance(weights, kind):
+        raise InvalidArgumentError(f"weights must be {kind.__name__}, got {type(weights).__name__}")
+    if weights.policies is not policies:
+        raise InvalidArgumentError(
+            "weights must be those of the exploration's own policies, got weights of "
+            f"{weights.policies!r}"
+        )
+    weights.check()
 
 
 def alias_of(shares: Array) -> tuple[Array, npt.NDArray[np.int32]]:

@@ -1,30 +1,28 @@
 """An exploration as a file: what is needed to play it again with the same policies."""
 
+import hashlib
 import json
 import os
-import zlib
 from dataclasses import asdict, dataclass, fields
+from io import BytesIO
 from pathlib import Path
 from typing import Any, Self
-from zipfile import BadZipFile
 
 import numpy as np
 import numpy.typing as npt
 
 from policysieve.errors import FileFormatError, InvalidArgumentError
 from policysieve.exploration.designs.base import Exploration
-from policysieve.files import read_archive, whole_or_nothing
+from policysieve.files import read_archive, write_whole
 from policysieve.policies import PolicyClass
 from policysieve.policies.weights import Weights
 from policysieve.problem import Problem
 
-__all__ = ["ExplorationFile"]
+__all__ = ["ExplorationFile", "sealed"]
 
-_VERSION = 3
-_UNREADABLE = (  # what a damaged archive or header raises; RuntimeError if it looks encrypted
-    *(KeyError, TypeError, ValueError, OSError, EOFError, RuntimeError),
-    *(BadZipFile, zlib.error),
-)
+_VERSION = 4
+_CHECKSUM = 64  # bytes: SHA-256 in hexadecimal digits
+_WEIGHTS = "weights."
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -64,7 +62,7 @@ class ExplorationFile:
                 arrays[field.name] = value
             elif isinstance(value, Weights):
                 found = value.arrays().items()
-                arrays |= {f"{field.name}.{name}": array for name, array in found}
+                arrays |= {_WEIGHTS + name: array for name, array in found}
             elif field.name not in ("policies", "problem"):
                 numbers[field.name] = value
         return cls(
@@ -85,42 +83,51 @@ class ExplorationFile:
             "numbers": self.numbers,
             "arrays": sorted(self.arrays),
         }
-        with whole_or_nothing(Path(path)) as partial, open(partial, "wb") as file:
-            content: dict[str, Any] = {"header": json.dumps(header), **self.arrays}
-            np.savez_compressed(file, **content)
+        file = BytesIO()
+        content: dict[str, Any] = {"header": json.dumps(header), **self.arrays}
+        np.savez_compressed(file, **content)
+        write_whole(path, sealed(file.getvalue()))
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Self:
         """Read a file, or raise `FileFormatError` if it is not an exploration of this version."""
+        name = os.fspath(path)
         if not Path(path).is_file():
-            raise FileNotFoundError(f"no exploration at {os.fspath(path)}")
+            raise FileNotFoundError(f"no exploration at {name}")
+        data = Path(path).read_bytes()
+        if hashlib.sha256(data[:-_CHECKSUM]).hexdigest().encode() != data[-_CHECKSUM:]:
+            raise FileFormatError(
+                f"{name} is not a readable exploration: it does not end with the checksum of its "
+                "content, so it was damaged, or written by another release; such files are "
+                "written by policysieve design and by Exploration.save"
+            )
         try:
-            header = json.loads(str(read_archive(path, "header")[0]))
+            (text,) = read_archive(BytesIO(data), "header")
+            header = json.loads(str(text))
             if header["version"] != _VERSION:
                 raise FileFormatError(
-                    f"{os.fspath(path)} is of version {header['version']}, this release reads "
-                    f"version {_VERSION}; make it anew"
+                    f"{name} is of version {header['version']}, this release reads version "
+                    f"{_VERSION}; make it anew"
                 )
             if header["kind"] not in Exploration.kinds:
                 raise FileFormatError(
-                    f"{os.fspath(path)} holds a {header['kind']!r}, which this release does not "
-                    "know"
+                    f"{name} holds a {header['kind']!r}, which this release does not know"
                 )
             names = header["arrays"]
             return cls(
                 kind=header["kind"],
                 problem=Problem(**header["problem"]),
-                fingerprint=header["fingerprint"],
-                numbers=header["numbers"],
-                arrays=dict(zip(names, read_archive(path, *names), strict=True)),
-                source=os.fspath(path),
+                fingerprint=str(header["fingerprint"]),
+                numbers=dict(header["numbers"]),
+                arrays=dict(zip(names, read_archive(BytesIO(data), *names), strict=True)),
+                source=name,
             )
         except FileFormatError:
             raise
-        except _UNREADABLE as error:
+        except (KeyError, TypeError, ValueError, RecursionError) as error:
             raise FileFormatError(
-                f"{os.fspath(path)} is not a readable exploration ({error}); such files are "
-                "written by policysieve design and by Exploration.save"
+                f"{name} is not a readable exploration ({error}); such files are written by "
+                "policysieve design and by Exploration.save"
             ) from error
 
     def exploration(self, policies: PolicyClass) -> Exploration:
@@ -133,11 +140,12 @@ class ExplorationFile:
                 f"got {found}; make a new one for other policies"
             )
         kind = Exploration.kinds[self.kind]
-        content: dict[str, Any] = {**self.numbers}
-        content |= {name: array for name, array in self.arrays.items() if "." not in name}
-        weights = {
-            name.partition(".")[2]: array for name, array in self.arrays.items() if "." in name
-        }
+        content, weights = dict(self.numbers), {}
+        for name, array in self.arrays.items():
+            if name.startswith(_WEIGHTS):
+                weights[name.removeprefix(_WEIGHTS)] = array
+            else:
+                content[name] = array
         try:
             if weights:
                 content["weights"] = policies.prior().restored(weights)
@@ -146,3 +154,12 @@ class ExplorationFile:
             raise FileFormatError(
                 f"{self.source} breaks a rule of explorations: {error}"
             ) from error
+
+
+def sealed(archive: bytes) -> bytes:
+    """The bytes of a ``.npz`` file with a checksum of all of them at its end.
+
+    It stands where a zip file has its comment, whose length is the last two bytes of one without.
+    """
+    content = archive[:-2] + _CHECKSUM.to_bytes(2, "little")
+    return content + hashlib.sha256(content).hexdigest().encode()

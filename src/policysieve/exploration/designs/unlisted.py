@@ -7,15 +7,17 @@ import numpy as np
 import numpy.typing as npt
 
 from policysieve.checks import integer
+from policysieve.errors import InvalidArgumentError
 from policysieve.exploration.designs.base import Array
 from policysieve.exploration.designs.mixture import MixedExploration
-from policysieve.exploration.designs.parts import uniform_slates
+from policysieve.exploration.designs.parts import check_weights, uniform_slates
 from policysieve.kernels.slates import draw_actions, look_up
-from policysieve.policies.weights import UnlistedWeights
+from policysieve.policies.weights import UnlistedWeights, checked_marginals
 
 __all__ = ["MarginalExploration"]
 
 _BLOCK = 1 << 21  # probabilities held at once
+_SLACK = 1e-6  # relative, of sums over rounds
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +44,14 @@ class MarginalExploration(MixedExploration):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        integer("rounds", self.rounds, low=1)
+        check_weights(self.weights, self.policies, UnlistedWeights)
+        rounds = integer("rounds", self.rounds, low=1)
+        waited = self.weights.rounds
+        if not abs(waited - rounds) <= _SLACK * rounds:
+            raise InvalidArgumentError(
+                f"rounds must be those that the weights have waited for, {waited:g}, got {rounds}"
+            )
+        self.__dict__.update(rounds=rounds)
 
     def _choose(self, answers: Any, uniforms: Array) -> tuple[npt.NDArray[np.int32], Array]:
         n, k = len(answers), self.problem.n_actions
@@ -60,7 +69,7 @@ class MarginalExploration(MixedExploration):
         return actions, self._mixed(shown)
 
     def _marginals(self, answers: Any) -> Array:
-        return self.weights.totals(answers) / self.rounds
+        return checked_marginals(self.weights.totals(answers) / self.rounds)
 
     def __repr__(self) -> str:
         return (
