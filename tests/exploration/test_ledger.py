@@ -50,6 +50,12 @@ def test_what_is_kept_is_let_go_of():
         (part,), frontier = settle(ledger, issue(ledger, 3), frontier=frontier)
         assert list(part.kept) == [3 * k, 3 * k + 1, 3 * k + 2]
         ledger.forget(frontier.learnt)
+        assert ledger._starts == ledger._batches == []
+    waiting = issue(ledger, 1)
+    for _ in range(500):
+        _, frontier = settle(ledger, waiting, frontier=frontier)
+        waiting = issue(ledger, 1)
+        ledger.forget(frontier.learnt)
     assert len(ledger._starts) == len(ledger._batches) == 1
     assert len(ledger._batches[0][1]) < 200
 

@@ -139,7 +139,7 @@ class Evidence:
         propensities : callable
             From a slice of the rounds to the propensities of all actions, shape (n, n_actions).
         """
-        then, start = copy(self), 0
+        then, start, own = copy(self), 0, False
         size = max(1, _DENSE // self.policies.n_actions)
         while start < len(rounds):
             end = min(len(rounds), start + size, start + then.next_look - then.rounds)
@@ -149,7 +149,8 @@ class Evidence:
             )
             then.rounds += end - start
             if then.rounds == then.next_look:
-                then._look()
+                then._look(own)
+                own = True  # a standing that nobody else has seen
             start = end
         self.__dict__.update(then.__dict__)
 
@@ -212,18 +213,21 @@ class Evidence:
         then.standing, then._incumbent = self._now()
         return then
 
-    def _now(self) -> tuple[Standing, Incumbent | None]:
+    def _now(self, own: bool = False) -> tuple[Standing, Incumbent | None]:
         """How things stand after all rounds, as a look would find them."""
         new = self.rounds - self.standing.rounds
-        standing = self.standing.after(self._past, new)
+        standing = self.standing.after(self._past, new, own)
         incumbent = self._incumbent
         if incumbent is not None:
             incumbent = incumbent.after(self._past, new, standing)
         return standing, incumbent
 
-    def _look(self) -> None:
-        """Fix what later rounds are judged with, and let go of what is not needed any more."""
-        self.standing, self._incumbent = self._now()
+    def _look(self, own: bool) -> None:
+        """Fix what later rounds are judged with, and let go of what is not needed any more.
+
+        If it is our own, the standing before is used up.
+        """
+        self.standing, self._incumbent = self._now(own)
         self._past = self._past.kept_for(self.standing.survivors)
         if self._incumbent is None:
             self._retrospect = self._retrospect.after(self._past, self.standing, self.policies)

@@ -79,7 +79,8 @@ class Past:
     def __init__(self, policies: Policies, n_bins: int) -> None:
         m = policies.slate_size
         self._looked_up, self._n_actions = policies.looked_up, policies.n_actions
-        self._kept = np.arange(policies.n_policies)  # policies whose slates are kept
+        everyone = np.empty(0, np.intp) if self._looked_up else np.arange(policies.n_policies)
+        self._kept = everyone  # policies whose slates are kept
         self._answers: Slates | None = None
         self._rounds = Columns(
             np.empty((0, m), np.int32), np.empty((0, m)), np.empty(0), np.empty(0)
@@ -191,6 +192,10 @@ class Past:
         later = w[offsets[since] :]
         later = later[later > 0]
         return max(float(len(later) / (1 / later).sum()), _LEAST) if len(later) else None
+
+    def column(self, policy: int) -> int:
+        """Where the slates of a survivor are."""
+        return policy if self._looked_up else int(self._kept.searchsorted(policy))
 
     def arrays(self, policies: Numbers, since: int = 0) -> PastArrays:
         """What kernels take of the later rounds, for some of the survivors."""

@@ -136,11 +136,10 @@ def _log_wealth(
         return log_mean_exp(log_factors(problem, past, leader, rivals, epsilons, len(past)))
     m = problem.slate_size
     wealth = np.zeros((len(rivals), len(FIXED_STAKES) + len(STAKE_SHARES), len(epsilons)))
-    arrays = past.arrays(np.append(rivals, leader))
     add_value_factors(
-        *arrays._replace(columns=arrays.columns[:-1]),
+        *past.arrays(rivals),
         past.scales(),
-        arrays.columns[-1],
+        past.column(leader),
         sparsity_of(problem),
         problem.reward_cap,
         FIXED_STAKES / m,

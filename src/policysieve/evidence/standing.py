@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -92,7 +91,7 @@ class Standing:
         everyone = np.arange(n_policies)
         unseen = Model(
             voters=everyone,
-            votes=np.full(n_policies, 1 / n_policies),
+            votes=_frozen(np.full(n_policies, 1 / n_policies)),
             edges=BIN_EDGES,
             rates=_PRIOR,
             scale=problem.slate_size / problem.n_actions,
@@ -122,7 +121,7 @@ class Standing:
         """Of the bets against each survivor, shape (n_survivors, n_stakes)."""
         return self.totals[:, :_N_STAKES]
 
-    @cached_property
+    @property
     def estimates(self) -> Array:
         """Doubly robust estimates of the survivors; 0 before the first round."""
         return np.asarray(self.totals[:, _N_STAKES] / (self.weights[0] or 1.0))
@@ -130,19 +129,25 @@ class Standing:
     @property
     def gaps(self) -> Array:
         """Distance of each survivor's estimate to the leader's."""
-        return np.asarray(self.estimates[self.survivors.searchsorted(self.leader)] - self.estimates)
+        gaps = self.estimates
+        np.subtract(gaps[self.survivors.searchsorted(self.leader)], gaps, out=gaps)
+        return gaps
 
-    @cached_property
+    @property
     def errors(self) -> Array:
         """Standard error of each survivor's estimate; what was seldom shown is not known well."""
         cap = self.problem.reward_cap
         if not self.rounds:
             return np.full(len(self.survivors), cap)
         (weight, squared_weight), sums = self.weights, self.totals[:, _N_STAKES:]
-        variance = sums[:, 1] - squared_weight * self.estimates**2
-        return np.asarray(
-            np.sqrt(np.maximum(variance, _LEAST_VARIANCE * cap**2 * sums[:, 6])) / weight
-        )
+        variance = self.estimates  # in place: of a large class there are no spare copies
+        variance **= 2
+        variance *= -squared_weight
+        variance += sums[:, 1]
+        np.maximum(variance, _LEAST_VARIANCE * cap**2 * sums[:, 6], out=variance)
+        np.sqrt(variance, out=variance)
+        variance /= weight
+        return variance
 
     @property
     def values(self) -> Array:
@@ -167,33 +172,47 @@ class Standing:
         everyone[self.survivors], everyone[self.gone.arrays[0]] = survivors, gone
         return everyone
 
+    def of_one(self, policy: int) -> tuple[float, Array, int]:
+        """The estimate of a policy, its seven sums, and the rounds behind them."""
+        place = int(self.survivors.searchsorted(policy))
+        if place < len(self.survivors) and self.survivors[place] == policy:
+            sums, weight, counted = self.totals[place, _N_STAKES:], self.weights[0], self.rounds
+        else:
+            out = int(np.flatnonzero(self.gone.arrays[0] == policy)[0])
+            _, all_sums, weights, rounds = self.gone.arrays
+            sums, weight, counted = all_sums[out], weights[out, 0], int(rounds[out])
+        return float(sums[0] / weight) if counted else np.nan, sums, counted
+
     def rivals(self, policies: Policies) -> Iterator[Numbers]:
         """Survivors other than the leader under any number.
 
         In parts, first those of the largest estimates, in this order, then the rest.
         """
-        places = np.flatnonzero(self.survivors != self.leader)
-        first, few = -self.estimates[places], sum(_HARDEST)
-        if len(places) > few:
-            hardest = np.zeros(len(places), dtype=np.bool_)
-            hardest[np.argpartition(first, few)[:few]] = True
-            rest, places, first = places[~hardest], places[hardest], first[hardest]
-        else:
-            rest = places[:0]
-        places = places[np.argsort(first, kind="stable")]
-        blocks = [rest[start : start + _BLOCK] for start in range(0, len(rest), _BLOCK)]
-        for part in (places[: _HARDEST[0]], places[_HARDEST[0] :], *blocks):
-            others = self.survivors[part]
-            others = others[~policies.same_as(self.leader, others)]
-            if len(others):
-                yield others
+        survivors, estimates = self.survivors, self.estimates
+        rest = survivors != self.leader
+        estimates[~rest] = -np.inf
+        few = min(sum(_HARDEST), len(survivors) - 1)
+        hardest = np.sort(np.argpartition(estimates, -few - 1)[len(survivors) - few :])
+        hardest = hardest[np.argsort(-estimates[hardest], kind="stable")]
+        rest[hardest] = False
+        parts = [survivors[hardest[: _HARDEST[0]]], survivors[hardest[_HARDEST[0] :]]]
+        del estimates
+        for start in range(0, len(survivors), _BLOCK):
+            some = slice(start, start + _BLOCK)
+            parts.append(survivors[some][rest[some]])
+        for others in parts:
+            rivals = others[~policies.same_as(self.leader, others)]
+            if len(rivals):
+                yield rivals
 
     def all_rivals(self, policies: Policies) -> Numbers:
         """The same as one array."""
         return np.concatenate([np.empty(0, np.intp), *self.rivals(policies)])
 
-    def after(self, past: Past, new: int) -> "Standing":
+    def after(self, past: Past, new: int, own: bool = False) -> "Standing":
         """How they stand after the last `new` rounds of the past.
+
+        If it is the caller's `own`, this one is used up: of a large class there is no third then.
 
         A survivor is eliminated once the wealth of bets against it passes 1/delta_e. It is compared
         with the leader of this standing, which was fixed before the rounds. For the best policy the
@@ -205,7 +224,7 @@ class Standing:
         problem, survivors, gone = self.problem, self.survivors, self.gone
         weight = past.cost(len(past) - new) ** -0.5
         weights = (self.weights[0] + new * weight, self.weights[1] + new * weight**2)
-        rounds, totals = self.rounds + new, self.totals.copy()
+        rounds, totals = self.rounds + new, self.totals if own else self.totals.copy()
         add_rounds(totals, problem, past, self.leader, survivors, np.zeros(1), new, weight)
         leaves = _reaches(totals, delta_shares.log_elimination(problem.delta))
         leaves &= survivors != self.leader
@@ -232,13 +251,21 @@ class Standing:
 
         The scale of stakes is what propensities were in the last rounds.
         """
-        close = _CLOSE * self.problem.reward_cap
-        votes = np.exp(-self.gaps / np.maximum(close, self.errors))
+        votes, errors = self.gaps, self.errors
+        votes /= -np.maximum(errors, _CLOSE * self.problem.reward_cap, out=errors)
+        np.exp(votes, out=votes)
+        votes /= votes.sum()
         rewards, weights = past.tally
         rates = (rewards + _PRIOR_WEIGHT * _PRIOR) / (weights + _PRIOR_WEIGHT)
         rates = np.maximum.accumulate(np.minimum(rates, 1.0))
         scale = past.typical_propensity(len(past) - new) or self.model.scale
-        return Model(self.survivors, votes / votes.sum(), BIN_EDGES, rates, scale)
+        return Model(self.survivors, _frozen(votes), BIN_EDGES, rates, scale)
+
+
+def _frozen(votes: Array) -> Array:
+    """Read-only, so that explorations need no copy."""
+    votes.flags.writeable = False
+    return votes
 
 
 def _reaches(totals: Array, threshold: float) -> npt.NDArray[np.bool_]:
@@ -275,11 +302,10 @@ def add_rounds(
     and the seven sums if there are more columns; `weight` is that of the rounds.
     """
     if new and len(policies):
-        arrays = past.arrays(np.append(policies, leader), len(past) - new)
         add_terms(
-            *arrays._replace(columns=arrays.columns[:-1]),
+            *past.arrays(policies, len(past) - new),
             past.scales(len(past) - new),
-            arrays.columns[-1],
+            past.column(leader),
             sparsity_of(problem),
             FIXED_STAKES / problem.slate_size,
             STAKE_SHARES / problem.slate_size,

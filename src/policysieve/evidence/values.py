@@ -41,33 +41,38 @@ def policy_intervals(standing: Standing, past: Past) -> ValueIntervals:
     """
     order = np.argsort(-standing.estimates, kind="stable")
     bet_on = standing.survivors[order[:_BET_ON]]
-    limits = _limits(standing, past, np.arange(standing.n_policies), bet_on)
+    limits = _limits(standing, past, standing.sums, standing.counted, bet_on, bet_on)
     return ValueIntervals(standing.values, *limits)
 
 
 def policy_interval(standing: Standing, past: Past, policy: int) -> tuple[float, float, float]:
     """Estimate and limits of one policy; by betting, too, if it is a survivor."""
-    which = np.array([policy])
-    bet_on = which[np.isin(which, standing.survivors)]
-    lower, upper = _limits(standing, past, which, bet_on)
-    return float(standing.values[policy]), float(lower[0]), float(upper[0])
+    value, sums, counted = standing.of_one(policy)
+    bet_on = standing.survivors[standing.survivors == policy]
+    here = np.zeros(len(bet_on), np.intp)
+    lower, upper = _limits(standing, past, sums[:, None], np.array([counted]), bet_on, here)
+    return value, float(lower[0]), float(upper[0])
 
 
 def _limits(
-    standing: Standing, past: Past, policies: Numbers, bet_on: Numbers
+    standing: Standing,
+    past: Past,
+    sums: Array,
+    counted: npt.NDArray[np.int64],
+    bet_on: Numbers,
+    places: Numbers,
 ) -> tuple[Array, Array]:
-    """Limits of some policies, in increasing order, and sharper ones of those to bet on."""
-    problem, n_policies = standing.problem, standing.n_policies
+    """Limits from sums of shape (7, n), and sharper ones at the places of policies to bet on."""
+    problem = standing.problem
     if not standing.rounds:
-        return np.zeros(len(policies)), np.full(len(policies), problem.reward_cap)
-    log_term = log(_WAYS * n_policies / problem.delta)
-    weight, sums = standing.counted[policies].astype(np.float64), standing.sums[2:6, policies]
+        return np.zeros(len(counted)), np.full(len(counted), problem.reward_cap)
+    log_term = log(_WAYS * standing.n_policies / problem.delta)
+    weight = counted.astype(np.float64)
     lower, upper = limits_from_sums(
-        problem, (sums[0], sums[1]), (sums[2], sums[3]), weight, log_term
+        problem, (sums[2], sums[3]), (sums[4], sums[5]), weight, log_term
     )
     if len(past) == standing.rounds and len(bet_on):
         below, above = betting_limits(problem, past, bet_on, log_term)
-        places = policies.searchsorted(bet_on)
         lower[places] = np.maximum(lower[places], below)
         upper[places] = np.minimum(upper[places], above)
     return lower, np.maximum(lower, upper)

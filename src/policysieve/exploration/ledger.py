@@ -203,6 +203,8 @@ class Ledger:
     def forget(self, learnt: int) -> None:
         """Let go of what was kept with the first `learnt` rounds; of many, altogether."""
         gone = learnt - self._first
+        if learnt == self.issued:
+            self.__dict__.update(_starts=[], _batches=[])  # explorations of many policies are large
         if gone < _FEW or self._columns is None:
             return
         arrays = self._columns.arrays
@@ -214,10 +216,10 @@ class Ledger:
             return
         rest = Columns(*(array[gone:].copy() for array in arrays))
         starts, batches = self._starts[done:], self._batches[done:]
-        exploration, kept = batches[0]
-        if kept is not None and starts[0] < learnt:
-            kept = kept.take(slice(learnt - starts[0], None))
-        starts[0], batches[0] = max(starts[0], learnt), (exploration, kept)
+        if batches and starts[0] < learnt:
+            exploration, kept = batches[0]
+            kept = kept if kept is None else kept.take(slice(learnt - starts[0], None))
+            starts[0], batches[0] = learnt, (exploration, kept)
         self.__dict__.update(_columns=rest, _first=learnt, _starts=starts, _batches=batches)
 
     def open(self, frontier: Frontier) -> Decisions:

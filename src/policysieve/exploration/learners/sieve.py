@@ -79,5 +79,8 @@ class Sieve(SiftingExplorer):
         The gap to the leader is taken to be a standard error smaller than its estimate.
         """
         standing, epsilon = self.evidence.standing, self.problem.epsilon
-        gap = np.maximum(standing.gaps - standing.errors, 0.0)
-        return np.asarray(epsilon / (epsilon + gap))
+        need = standing.gaps
+        need -= standing.errors
+        np.maximum(need, 0.0, out=need)
+        need += epsilon
+        return np.divide(epsilon, need, out=need)

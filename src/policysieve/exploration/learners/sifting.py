@@ -98,11 +98,14 @@ class SiftingExplorer(Explorer):
     def _explore_next(self) -> NeedExploration:
         """What to play from now on, from everything that the evidence has looked at."""
         standing = self.evidence.standing
+        survivors, need = standing.survivors.astype(np.int32), self._needs()
+        for array in (survivors, need):
+            array.flags.writeable = False  # then it is not copied
         return NeedExploration(
             self.policies,
             self.problem,
-            survivors=standing.survivors.astype(np.int32),
-            need=self._needs(),
+            survivors=survivors,
+            need=need,
             votes=standing.model.votes,
             mixing=self.mixing,
         )
