@@ -145,7 +145,7 @@ def bet_on_events(
     """
     events = (table, rows, actions, gains, n_actions)
     P = table.shape[1]
-    pieces = nb.get_num_threads() if P >= _WIDE and len(rows) >= _MANY else 1
+    pieces = nb.config.NUMBA_NUM_THREADS if P >= _WIDE and len(rows) >= _MANY else 1
     edges = [P * k // pieces for k in range(pieces + 1)]
     start = common.copy()
 
