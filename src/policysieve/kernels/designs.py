@@ -7,9 +7,9 @@ rewarded rounds touch Hedge. A cell of the log barrier is a context and an item 
 there; p (P,) are the weights of the design.
 """
 
-import numba as nb
 import numpy as np
 
+from policysieve.kernels import kernel
 from policysieve.kernels.hits import find_hits
 
 WEIGHT = 0  # unnormalised weight w
@@ -25,7 +25,7 @@ _GROWTH = 64.0  # weights are rescaled before G loses more than two digits
 _EVENTS = 4096  # and often enough for Z, which is kept by increments, not to drift
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def settle(state, clock, rounds):
     """Let time run up to `rounds`, bring all averages up to date and rescale the weights."""
     P = len(state)
@@ -44,7 +44,7 @@ def settle(state, clock, rounds):
     clock[DONE] = rounds
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _gather(slates, actions, gains, G, state, hits, start, c):
     """Find the policies that show each rewarded item, and sum their averages into c.
 
@@ -64,7 +64,7 @@ def _gather(slates, actions, gains, G, state, hits, start, c):
         start[k + 1] = n
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _scatter(G, eta, u, state, hits, start):
     """Bring the hit policies up to date, then grow their weights; return the growth of Z."""
     growth = 0.0
@@ -81,7 +81,7 @@ def _scatter(G, eta, u, state, hits, start):
     return growth
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def hedge_events(table, rows, rounds, actions, gains, floor, scale, eta, state, clock):
     """Run Hedge through events, exactly as if every round had been visited.
 
@@ -109,7 +109,7 @@ def hedge_events(table, rows, rounds, actions, gains, floor, scale, eta, state, 
         clock[DONE] = rounds[i] + 1.0
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def hit_lists(table, rows, items):
     """Return starts (n + 1,) and hits for the cells (rows[c], items[c]); table (., P, m).
 
@@ -128,7 +128,7 @@ def hit_lists(table, rows, items):
     return starts, hits
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def barrier_gradient(starts, hits, gains, floor, follow, p, gradient):
     """gradient[pi] = sum of gains[c] / W_c over the cells c that pi shows, W = floor + follow Q(p).
 
