@@ -11,161 +11,139 @@ import pytest
 
 import policysieve
 
-PACKAGE = Path(policysieve.__file__).parent
-
-HITS = """
-import warnings
-with warnings.catch_warnings(record=True) as said:
-    warnings.simplefilter("always")
-    import numpy as np
-    from policysieve.kernels.designs import hit_lists
-    starts, hits = hit_lists(np.array([[[1], [0], [1]]], np.uint8), np.array([0]), np.array([1]))
-import json
-kept = hit_lists.stats.cache_path
-messages = [str(one.message) for one in said]
-print(json.dumps({"hits": hits.tolist(), "kept": kept, "said": messages}))
-"""
-
-# A kernel in a file of its own, for two types that are of one size in memory.
-MODULE = """
+# One kernel that calls another, for two types that are of one size in memory.
+INNER = """
 from policysieve.kernels import kernel
 
 @kernel
-def following(x):
-    return x[0] + 1
+def inner(x):
+    return x + 1
 """
-FOLLOWING = """
+OUTER = """
+from policysieve.kernels import kernel
+from policysieve.kernels.inner import inner
+
+@kernel
+def following(x):
+    return inner(x[0])
+"""
+RUN = """
 import json, warnings
 import numpy as np
-from place import following
-{between}
 with warnings.catch_warnings(record=True) as said:
     warnings.simplefilter("always")
+    from policysieve.kernels.outer import following
+    {between}
     found = [following(np.array([1], np.int64)), following(np.array([1.0]))]
-hits = sum(following.stats.cache_hits.values())
-print(json.dumps({{"found": found, "hits": hits, "said": [str(one.message) for one in said]}}))
+loaded = sum(following.stats.cache_hits.values())
+print(json.dumps({{"found": found, "loaded": loaded, "said": [str(one.message) for one in said]}}))
 """
+COMPILED = {"found": [2, 2.0], "loaded": 0, "said": []}
+LOADED = {"found": [2, 2.0], "loaded": 2, "said": []}
 
 
-def no_folder(tmp_path):
-    """A path that cannot become a folder, not even for root: it lies behind a file."""
-    tmp_path.joinpath("file").touch()
-    return tmp_path / "file" / "home"
-
-
-def environment(*path, **changed):
-    here = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, path))}
-    here.pop("NUMBA_CACHE_DIR", None)
+def environment(package, **changed):
+    here = {**os.environ, "PYTHONPATH": str(package)}
+    for name in ("NUMBA_CACHE_DIR", "XDG_CACHE_HOME"):
+        here.pop(name, None)
     return {**here, **{name: str(value) for name, value in changed.items()}}
 
 
-def output(code, env):
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=300, env=env
-    )
+def run(env, between="pass"):
+    """What the kernel finds in another process, how much was loaded, and what was said."""
+    command = [sys.executable, "-c", RUN.format(between=between)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, env=env)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
 
+@pytest.fixture(scope="module")
+def package(tmp_path_factory):
+    """A folder with a copy of the package, that has the two kernels and cannot keep their code."""
+    folder = tmp_path_factory.mktemp("package")
+    here = Path(policysieve.__file__).parent
+    copy = folder / "policysieve"
+    shutil.copytree(here, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    (copy / "kernels" / "inner.py").write_text(INNER)
+    (copy / "kernels" / "outer.py").write_text(OUTER)
+    (copy / "kernels" / "__pycache__").touch()  # not even root can make a folder of it
+    return folder
+
+
+@pytest.fixture(scope="module")
+def code(package, tmp_path_factory):
+    """A folder of machine code, as a first process has kept it."""
+    folder = tmp_path_factory.mktemp("kept")
+    assert run(environment(package, NUMBA_CACHE_DIR=folder)) == COMPILED
+    return folder
+
+
 @pytest.fixture
-def package(tmp_path):
-    """A copy of the package whose folder of kernels takes no more files."""
-    copy = tmp_path / "copy" / "policysieve"
-    shutil.copytree(PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__"))
-    (copy / "kernels" / "__pycache__").touch()
-    return copy.parent
+def kept(code, tmp_path):
+    folder = tmp_path / "kept"
+    shutil.copytree(code, folder)
+    return folder
 
 
 def test_nowhere_to_keep_machine_code(package, tmp_path):
-    home = no_folder(tmp_path)
-    here = output(HITS, environment(package, HOME=home, XDG_CACHE_HOME=home))
-    assert here["hits"] == [0, 2]
-    assert here["kept"] is None
+    (tmp_path / "file").touch()
+    here = run(environment(package, HOME=tmp_path / "file" / "home"))
+    assert (here["found"], here["loaded"]) == ([2, 2.0], 0)
     (message,) = here["said"]
     assert "each process compiles it anew" in message
     assert "NUMBA_CACHE_DIR" in message
 
 
-def test_the_package_cannot_be_written(package, tmp_path):
-    env = environment(package, HOME=tmp_path / "home")
-    env.pop("XDG_CACHE_HOME", None)
-    here = output(HITS, env)
-    assert (here["hits"], here["said"]) == ([0, 2], [])
-    assert Path(here["kept"]).is_relative_to(tmp_path / "home")
-
-
-@pytest.fixture(scope="module")
-def source(tmp_path_factory):
-    """The folder of the small kernel, and of its machine code as a first process has kept it."""
-    folder = tmp_path_factory.mktemp("source")
-    folder.joinpath("place.py").write_text(MODULE)
-    env = environment(PACKAGE.parent, folder, NUMBA_CACHE_DIR=folder / "kept")
-    first = output(FOLLOWING.format(between=""), env)
-    assert first == {"found": [2, 2.0], "hits": 0, "said": []}
-    return folder
-
-
-@pytest.fixture
-def place(source, tmp_path):
-    """What runs the small kernel in another process, and a copy of its machine code."""
-    folder = tmp_path / "kept"
-    shutil.copytree(source / "kept", folder)
-    env = environment(PACKAGE.parent, source, NUMBA_CACHE_DIR=folder)
-    return lambda between="": output(FOLLOWING.format(between=between), env), folder
-
-
-def test_machine_code_is_kept(place):
-    run, _ = place
-    assert run() == {"found": [2, 2.0], "hits": 2, "said": []}
+def test_machine_code_is_kept_in_the_users_cache(package, tmp_path):
+    assert run(environment(package, HOME=tmp_path)) == COMPILED
+    assert list(tmp_path.rglob("*.nbc"))
 
 
 @pytest.mark.parametrize("ending", ["nbi", "nbc"])
-def test_damaged_files_are_made_anew(place, ending):
-    run, folder = place
-    for path in folder.rglob(f"*.{ending}"):
+def test_damaged_files_are_made_anew(package, kept, ending):
+    for path in kept.rglob(f"*.{ending}"):
         path.write_bytes(path.read_bytes()[:20])
-    assert run() == {"found": [2, 2.0], "hits": 0, "said": []}
-    assert run()["hits"] == 2
+    damaged = {path: path.read_bytes() for path in kept.rglob(f"*.{ending}")}
+    assert run(environment(package, NUMBA_CACHE_DIR=kept)) == COMPILED
+    assert not [path for path, before in damaged.items() if path.read_bytes() == before]
 
 
-def test_code_under_the_name_of_another_is_not_run(place):
+def test_code_under_the_name_of_another_is_not_run(package, kept):
     """So it is left when two processes keep code for two types at once."""
-    run, folder = place
-    first, second = folder.rglob("*.nbc")
+    first, second = kept.rglob("outer*.nbc")
     code = first.read_bytes()
     first.write_bytes(second.read_bytes())
     second.write_bytes(code)
-    assert run() == {"found": [2, 2.0], "hits": 0, "said": []}
+    assert run(environment(package, NUMBA_CACHE_DIR=kept)) == COMPILED
 
 
-def test_a_folder_that_vanishes(place):
-    run, folder = place
-    vanish = f"import shutil; shutil.rmtree({str(folder)!r})"
-    assert run(between=vanish) == {"found": [2, 2.0], "hits": 0, "said": []}
-    assert run()["hits"] == 2
-    blocked = run(between=f"{vanish}; open({str(folder)!r}, 'w').close()")
-    assert blocked["found"] == [2, 2.0]
-    assert len(blocked["said"]) == 1
+def test_a_folder_that_vanishes_is_made_again(package, kept):
+    env = environment(package, NUMBA_CACHE_DIR=kept)
+    assert run(env, f"import shutil; shutil.rmtree({str(kept)!r})") == COMPILED
+    assert list(kept.rglob("*.nbc"))
 
 
-def test_code_is_compiled_anew_when_a_kernel_that_it_holds_has_changed(tmp_path):
-    copy = tmp_path / "policysieve"
-    shutil.copytree(PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__"))
-    env = environment(tmp_path, NUMBA_CACHE_DIR=tmp_path / "kept")
-    assert output(HITS, env)["hits"] == [0, 2]
-    hits = copy / "kernels" / "hits.py"
-    hits.write_text(hits.read_text().replace("row[i] == item", "row[i] != item"))
-    assert output(HITS, env)["hits"] == [1]
+def test_a_folder_that_cannot_be_made_again_is_said_once(package, kept):
+    vanish = f"import shutil; shutil.rmtree({str(kept)!r}); open({str(kept)!r}, 'w').close()"
+    here = run(environment(package, NUMBA_CACHE_DIR=kept), vanish)
+    assert (here["found"], here["loaded"], len(here["said"])) == ([2, 2.0], 0, 1)
 
 
-def test_two_processes_compile_at_once(source, tmp_path):
-    env = environment(PACKAGE.parent, source, NUMBA_CACHE_DIR=tmp_path)
-    code = FOLLOWING.format(between="print('ready', flush=True); input()")
+def test_code_is_compiled_anew_when_a_kernel_that_it_holds_has_changed(package, kept):
+    inner = package / "policysieve" / "kernels" / "inner.py"
+    inner.write_text(INNER.replace("x + 1", "x + 2"))
+    try:
+        here = run(environment(package, NUMBA_CACHE_DIR=kept))
+    finally:
+        inner.write_text(INNER)
+    assert here == {**COMPILED, "found": [3, 3.0]}
+
+
+def test_two_processes_compile_at_once(package, tmp_path):
+    env = environment(package, NUMBA_CACHE_DIR=tmp_path)
+    command = [sys.executable, "-c", RUN.format(between="print('ready', flush=True); input()")]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-    both = [
-        subprocess.Popen([sys.executable, "-c", code], text=True, env=env, **pipes)
-        for _ in range(2)
-    ]
+    both = [subprocess.Popen(command, text=True, env=env, **pipes) for _ in range(2)]
     for process in both:
         assert process.stdout.readline() == "ready\n"
     for process in both:
@@ -173,4 +151,4 @@ def test_two_processes_compile_at_once(source, tmp_path):
         process.stdin.flush()
     said = [process.communicate(timeout=300)[0] for process in both]
     assert [json.loads(text)["found"] for text in said] == [[2, 2.0]] * 2
-    assert output(FOLLOWING.format(between=""), env)["hits"] == 2
+    assert run(env) == LOADED
