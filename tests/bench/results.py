@@ -99,6 +99,37 @@ def classified(task: str, contestant: str, *mean: float) -> dict[str, Any]:
     }
 
 
+def timed(kind: str, *, batch: int = 100, until_certified: bool = False) -> dict[str, Any]:
+    return {
+        "kind": kind,
+        "n_policies": 1000,
+        "epsilon": 0.05,
+        "batch": batch,
+        "until_certified": until_certified,
+        "rounds": 1500 if until_certified else 20_000,
+        "certified": until_certified,
+        "survivors": 77,
+        "rounds_per_second": 12_345.6,
+        "ratio": 0.125,
+        "share": 0.0625,
+        "longest_ask_seconds": 0.0042,
+        "longest_tell_seconds": 1.5,
+    }
+
+
+def delayed(kind: str, threads: int, *, competing: bool) -> dict[str, Any]:
+    times = {"p50": 0.25, "p99": 1.5 * threads, "max": 20.0}
+    return {"kind": kind, "threads": threads, "competing": competing, "ask": times, "tell": times}
+
+
+def slowed(kind_factor: float) -> dict[str, Any]:
+    sizes = {"policies": [300, 3000], "actions": [10, 100], "contexts": [100, 1000]}
+    return {
+        name: {"sizes": at, "seconds": [1e-6, 1e-6 * kind_factor], "slope": kind_factor / 10}
+        for name, at in {**sizes, "rounds": [2500, 5000]}.items()
+    }
+
+
 COUNTS = {"runs": 300, "missed": 3, "certified": 200, "delta": 0.2, "limit": 80}
 
 PICKING = [
@@ -126,6 +157,63 @@ BENCHES: dict[str, dict[str, Any]] = {
         },
         "certificate": {"seconds": 0.5, "share": 0.25},
         "peak_memory": {"table_megabytes": 16.0, "megabytes_beyond_the_table": 133.0},
+        "sieve": {
+            "rounds": 20_000,
+            "cases": [
+                timed("clusters", until_certified=True),
+                timed("clusters", batch=1),
+                timed("close"),
+            ],
+        },
+        "recommend": {
+            "close": {
+                "n_policies": 1000,
+                "rounds": 60_000,
+                "survivors": 77,
+                "median_seconds": 0.941,
+                "longest_seconds": 2.5,
+                "ratio": 4000.0,
+            }
+        },
+        "latency": {
+            "n_policies": 1000,
+            "rounds": 4000,
+            "cases": [
+                delayed("clusters", 1, competing=False),
+                delayed("close", 8, competing=True),
+            ],
+        },
+        "two_cores": {
+            "cases": [
+                {
+                    "n_policies": 1000,
+                    "rounds": 4000,
+                    "competing": competing,
+                    "seconds": 2.0,
+                    "one_thread_seconds": 3.0,
+                    "ratio": 1.5,
+                }
+                for competing in (False, True)
+            ]
+        },
+        "sieve_growth": {"clusters": slowed(4.0), "close": slowed(8.0)},
+        "sieve_memory": {
+            "n_policies": 1_000_000,
+            "rounds": 300,
+            "table_megabytes": 32.0,
+            "megabytes_beyond_the_table": 700.0,
+            "evidence_megabytes": 50.0,
+            "megabytes_beyond": 650.0,
+        },
+        "first_use": {
+            "python_seconds": 0.011,
+            "import_seconds": 0.052,
+            "empty_cache_seconds": 9.5,
+            "cached_seconds": 0.9,
+            "mapped_seconds": 1.8,
+            "compiled": 15,
+            "compiled_for_mapped": 8,
+        },
     },
     "certificates": {
         "false": [

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import policysieve as ps
-from policysieve.evidence.values import betting_limits, policy_intervals
+from policysieve.evidence.values import betting_limits, policy_interval, policy_intervals
 from tests.evidence.capped import World
 from tests.oracles.capped import least_mean
 from tests.statistics import assert_at_most
@@ -74,17 +74,18 @@ def test_the_largest_estimates_are_bet_on():
         earned = least_mean(standing.sums[2, p], standing.sums[3, p], 400, log_term)
         missed = least_mean(standing.sums[4, p], standing.sums[5, p], 400, log_term)
         lower, upper = np.clip([earned, 1 - missed], 0, 1)
-        some = policy_intervals(standing, evidence._past, np.array([p]))
+        value, *some = policy_interval(standing, evidence._past, p)
         below, above = betting_limits(world.problem, evidence._past, np.array([p]), log_term)
-        assert some.lower[p] == pytest.approx(max(lower, below[0]), abs=1e-12)
-        assert some.upper[p] == pytest.approx(min(upper, above[0]), abs=1e-12)
+        assert some[0] == pytest.approx(max(lower, below[0]), abs=1e-12)
+        assert some[1] == pytest.approx(min(upper, above[0]), abs=1e-12)
         if rank < 32:
-            assert (found.lower[p], found.upper[p]) == (some.lower[p], some.upper[p])
+            assert (found.lower[p], found.upper[p]) == tuple(some)
         else:
             assert found.lower[p] == pytest.approx(lower, abs=1e-12)
             assert found.upper[p] == pytest.approx(upper, abs=1e-12)
-            sharper += some.upper[p] < found.upper[p]
-        assert evidence.interval(p) == (some.values[p], some.lower[p], some.upper[p])
+            sharper += some[1] < found.upper[p]
+        assert evidence.interval(p) == (value, *some)
+        assert value == standing.values[p]
     assert sharper
     assert (found.upper < 1).any()
 

@@ -9,20 +9,32 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from policysieve.kernels import capped
+from policysieve.kernels import capped, listing
 from tests.oracles import capped as oracle
 
-WHOLES = ("add_log_factors", "add_scores", "add_value_factors", "list_items")
+PARTS = (
+    "capped_score",
+    "rival_score",
+    "leader_score",
+    "_set_stakes",
+    "_compare",
+    "_add_sums",
+)
+WHOLES = ("add_terms", "add_value_factors")
+LISTING = ("_bin_of", "list_items")
 STAKES = np.array([float(stake) for stake in oracle.STAKES])
 SPECIAL = [0.0, 1e-16, 1e-6, 1.0]  # propensities
 
 
 @pytest.fixture(params=["compiled", "interpreted"])
 def kernels(request, monkeypatch):
-    found = {name: getattr(capped, name) for name in ("capped_score", *WHOLES)}
+    found = {name: getattr(capped, name) for name in PARTS + WHOLES}
+    found |= {name: getattr(listing, name) for name in LISTING}
     if request.param == "interpreted":
         found = {name: kernel.py_func for name, kernel in found.items()}
-        monkeypatch.setattr(capped, "capped_score", found["capped_score"])
+        for name in PARTS:
+            monkeypatch.setattr(capped, name, found[name])
+        monkeypatch.setattr(listing, "_bin_of", found["_bin_of"])
     return SimpleNamespace(**found)
 
 
@@ -30,14 +42,21 @@ def fractions(array):
     return {j: Fraction(float(x)) for j, x in enumerate(array)}
 
 
-def kernel_score(kernel, leader, rival, w, mean, seen, sparsity, tau):
-    """`capped_score` of two slates, called as the other kernels do."""
+def kernel_score(kernels, leader, rival, w, mean, seen, sparsity, tau):
+    """The score of two slates, or of two single items, worked out as the other kernels do."""
+    if len(leader) == 1:
+        (b,), (a,) = leader, rival
+        at = [(float(w[j]), float(mean[j]), j in seen, float(seen.get(j, 0.0))) for j in (b, a)]
+        if a == b:
+            return 0.0
+        z, f = kernels.rival_score(*at[1], min(float(sparsity), 1.0), float(tau))
+        return z + kernels.leader_score(*at[0], float(tau) - f)
     plus = [j for j in leader if j not in rival]
     minus = [j for j in rival if j not in leader]
     shown, reward = np.zeros(len(w), bool), np.zeros(len(w))
     for j, r in seen.items():
         shown[j], reward[j] = True, r
-    return kernel(
+    return kernels.capped_score(
         np.array(plus, np.int64),
         len(plus),
         np.array(minus, np.int64),
@@ -47,7 +66,6 @@ def kernel_score(kernel, leader, rival, w, mean, seen, sparsity, tau):
         shown,
         reward,
         float(sparsity),
-        len(leader) == 1,
         float(tau),
     )
 
@@ -133,7 +151,7 @@ def test_scores(kernels, case):
             slates = rounds.slate(i, p), rounds.slate(i, q)
             exact = oracle.score(*slates, w, mean, seen, Fraction(rounds.sparsity), tau)
             found = kernel_score(
-                kernels.capped_score,
+                kernels,
                 *slates,
                 rounds.W[i],
                 rounds.M[i],
@@ -158,99 +176,124 @@ def test_the_score_of_single_items_has_two_formulas():
         assert one == oracle.score_of_single(0, 1, w, mean, seen, tau)
 
 
+SCALES = np.repeat([0.02, 1.0, 0.3], [20, 10, 10])  # of 40 rounds
+
+
+def stakes_of(rounds, fixed, shares):
+    """In every round, as exact numbers."""
+    return [
+        [Fraction(float(x)) for x in (*fixed, *np.minimum(shares * scale, fixed[-1]))]
+        for scale in SCALES[: rounds.n]
+    ]
+
+
+@pytest.mark.parametrize("scored", [False, True])
 @pytest.mark.parametrize("case", CASES)
-def test_log_factors(kernels, case):
-    """Fixed stakes, and shares of scales that change on the way, none above the largest."""
-    rounds, epsilons = Rounds(2, **case), np.array([0.0, 0.1, 0.7])
+def test_terms(kernels, monkeypatch, case, scored):
+    """Bets by fixed stakes, and by shares of scales that change on the way; and sums of scores.
+
+    More policies than a tile has, more rounds than are worked out at once.
+    """
+    if kernels.add_terms is not capped.add_terms:  # compiled kernels know them as constants
+        for name, value in {"_TILE": 3, "_ROUNDS": 7, "_TERMS": 1}.items():
+            monkeypatch.setattr(capped, name, value)
+    rounds, epsilons, weight = Rounds(2, **case), np.array([0.0, 0.1, 0.7]), 0.8
+    columns = np.resize(rounds.columns, 300 if kernels.add_terms is capped.add_terms else 5)
     fixed, shares = STAKES[[0, 3, 8]] / rounds.m, np.array([0.1, 0.9]) / rounds.m
-    scales = np.where(np.arange(rounds.n) < rounds.n // 2, 0.02, 1.0)
-    wealth = np.full((len(rounds.columns), 3, 5), 0.5)
-    kernels.add_log_factors(
-        **rounds.arguments(
-            leader=rounds.leader,
-            sparsity=rounds.sparsity,
-            scales=scales,
-            fixed=fixed,
-            shares=shares,
-            epsilons=epsilons,
-            wealth=wealth,
-        )
+    totals = np.full((len(columns), 22 if scored else 15), 0.5)
+    kernels.add_terms(
+        **{
+            **rounds.arguments(),
+            "columns": columns,
+            "scales": SCALES,
+            "leader": rounds.leader,
+            "sparsity": rounds.sparsity,
+            "fixed": fixed,
+            "shares": shares,
+            "epsilons": epsilons,
+            "weight": weight,
+            "totals": totals,
+        }
     )
-    for (s, p), g in product(enumerate(rounds.columns), range(5)):
-        stakes = [
-            Fraction(float(fixed[g] if g < 3 else min(shares[g - 3] * scale, fixed[-1])))
-            for scale in scales
-        ]
-        z = [
-            oracle.score(
-                rounds.slate(i, rounds.leader),
-                rounds.slate(i, p),
-                *rounds.given(i),
-                Fraction(rounds.sparsity),
-                oracle.SLACK / stakes[i],
-            )
-            for i in range(rounds.n)
-        ]
-        for e, epsilon in enumerate(epsilons):
-            exact = oracle.Wealth()
-            for lam, x in zip(stakes, z, strict=True):
-                exact = exact.times(1 + lam * (x + Fraction(float(epsilon))))
-            assert wealth[s, e, g] == pytest.approx(0.5 + exact.log, rel=1e-9, abs=1e-9)
-
-
-@pytest.mark.parametrize("case", CASES)
-def test_sums_of_scores(kernels, case):
-    """An item that cannot be shown counts nothing, whatever is expected of it."""
-    rounds = Rounds(3, **case)
-    sums = np.full((7, len(rounds.columns)), 0.5)
-    kernels.add_scores(**rounds.arguments(sums=sums))
+    stakes = stakes_of(rounds, fixed, shares)
     for s, p in enumerate(rounds.columns):
-        expected = [0.5] * 7
-        for i in range(rounds.n):
-            (w, mean, seen), slate = rounds.given(i), rounds.slate(i, p)
-            scores = (
-                oracle.robust(slate, w, mean, seen),
-                oracle.earned(slate, w, seen),
-                oracle.missed(slate, w, seen),
-            )
-            for k, x in enumerate(scores):
-                expected[2 * k] += float(x)
-                expected[2 * k + 1] += float(x * x)
-            expected[6] += float(oracle.cost(slate, w))
-        np.testing.assert_allclose(sums[:, s], expected, rtol=1e-9)
+        assert (totals[columns == p] == totals[s]).all()
+        for g in range(5):
+            z = [
+                oracle.score(
+                    rounds.slate(i, rounds.leader),
+                    rounds.slate(i, p),
+                    *rounds.given(i),
+                    Fraction(rounds.sparsity),
+                    oracle.SLACK / stakes[i][g],
+                )
+                for i in range(rounds.n)
+            ]
+            for e, epsilon in enumerate(epsilons):
+                exact = oracle.Wealth()
+                for lams, x in zip(stakes, z, strict=True):
+                    exact = exact.times(1 + lams[g] * (x + Fraction(float(epsilon))))
+                assert totals[s, 5 * e + g] == pytest.approx(0.5 + exact.log, rel=1e-9, abs=1e-9)
+        if scored:
+            np.testing.assert_allclose(totals[s, 15:], sums_of(rounds, p, weight), rtol=1e-9)
 
 
-@pytest.mark.parametrize("above", [False, True])
+def sums_of(rounds, p, weight):
+    """Half, and the seven sums; an item that cannot be shown counts nothing."""
+    expected = [0.5] * 7
+    for i in range(rounds.n):
+        (w, mean, seen), slate = rounds.given(i), rounds.slate(i, p)
+        scores = (
+            weight * float(oracle.robust(slate, w, mean, seen)),
+            float(oracle.earned(slate, w, seen)),
+            float(oracle.missed(slate, w, seen)),
+        )
+        for k, x in enumerate(scores):
+            expected[2 * k] += x
+            expected[2 * k + 1] += x * x
+        expected[6] += weight**2 * float(oracle.cost(slate, w)) / rounds.m
+    return expected
+
+
+@pytest.mark.parametrize("kind", ["below", "above", "against"])
 @pytest.mark.parametrize("case", CASES)
-def test_factors_of_values(kernels, case, above):
-    """Of rounds in two parts whose number is no multiple of anything."""
+def test_factors_of_values(kernels, case, kind):
+    """Of products that get out of hand on the way, with propensities of 1e-16."""
     rounds = Rounds(4, **case)
-    stakes, cap = STAKES[[1, 5, 8]] / rounds.m, min(rounds.sparsity, rounds.m)
+    fixed, cap = STAKES[[1, 5, 8]] / rounds.m, min(rounds.sparsity, rounds.m)
+    shares = np.array([0.3] if kind == "against" else []) / rounds.m
     grid = np.random.default_rng(0).uniform(0, cap, (len(rounds.columns), 3))
     grid[:, 0], grid[:, 2] = 0, cap
-    wealth = np.full((*grid.shape, 3), 0.5)
+    stakes = stakes_of(rounds, fixed, shares)
+    wealth = np.full((len(grid), len(stakes[0]), 3), 0.5)
     kernels.add_value_factors(
         **rounds.arguments(
+            scales=SCALES,
+            leader=rounds.leader,
             sparsity=rounds.sparsity,
             cap=cap,
-            stakes=stakes,
-            above=above,
+            fixed=fixed,
+            shares=shares,
+            kind=getattr(capped, kind.upper()),
             grid=grid,
             log_wealth=wealth,
         )
     )
-    for (s, p), (g, lam) in product(enumerate(rounds.columns), enumerate(stakes)):
-        bet, z = Fraction(float(lam)), []
-        tau = oracle.SLACK / bet - (0 if above else Fraction(cap))
+    for (s, p), g in product(enumerate(rounds.columns), range(len(stakes[0]))):
+        z = []
         for i in range(rounds.n):
-            slates = ((), rounds.slate(i, p)) if above else (rounds.slate(i, p), ())
-            z.append(oracle.score(*slates, *rounds.given(i), Fraction(rounds.sparsity), tau))
+            own = rounds.slate(i, p)
+            leader = {"below": own, "above": (), "against": rounds.slate(i, rounds.leader)}[kind]
+            rival = () if kind == "below" else own
+            tau = oracle.SLACK / stakes[i][g] - (Fraction(cap) if kind == "below" else 0)
+            given_here = *rounds.given(i), Fraction(rounds.sparsity)
+            z.append(oracle.score(leader, rival, *given_here, tau))
         for v in range(3):
-            at = Fraction(float(grid[s, v])) * (1 if above else -1)
+            at = Fraction(float(grid[s, v])) * (-1 if kind == "below" else 1)
             exact = oracle.Wealth()
-            for x in z:
-                exact = exact.times(1 + bet * (x + at))
-            assert wealth[s, v, g] == pytest.approx(0.5 + exact.log, rel=1e-9, abs=1e-9)
+            for lams, x in zip(stakes, z, strict=True):
+                exact = exact.times(1 + lams[g] * (x + at))
+            assert wealth[s, g, v] == pytest.approx(0.5 + exact.log, rel=1e-9, abs=1e-9)
 
 
 @pytest.mark.parametrize("m", [1, 3])
@@ -367,9 +410,7 @@ def test_scores_are_unbiased_and_never_lose_more_than_they_may(K, m, sparsity, m
                 assert z >= -tau
                 expected += chance * z
                 floats = {j: float(r) for j, r in seen.items()}
-                kernel = kernel_score(
-                    capped.capped_score, b, a, w, mean, floats, world.sparsity, tau
-                )
+                kernel = kernel_score(capped, b, a, w, mean, floats, world.sparsity, tau)
                 assert kernel >= -float(tau) * (1 + 1e-12)
                 found += float(chance) * kernel
             true = sum(rewards[j] for j in b) - sum(rewards[j] for j in a)
@@ -422,7 +463,7 @@ def test_no_stake_can_lose_it_all(data):
     scale = max(1.0, sum(rewards) / sparsity)
     seen = {j: r / scale for j, r in zip(shown, rewards, strict=False)}
     lam = data.draw(st.sampled_from(STAKES.tolist()), label="lam") / m
-    z = kernel_score(capped.capped_score, leader, rival, w, mean, seen, sparsity, 0.99 / lam)
+    z = kernel_score(capped, leader, rival, w, mean, seen, sparsity, 0.99 / lam)
     assert 1 + lam * z >= 0.01 - 1e-9
     exact = oracle.score(
         leader,

@@ -11,7 +11,7 @@ from tests.oracles import sieve as oracle
 from tests.statistics import assert_binomial
 
 SHAPES = [(2, 1), (9, 1), (60, 1), (9, 4), (60, 3), (5, 5)]
-PARTS = ("_inclusion", "_followed", "_systematic", "_by_alias")
+PARTS = ("_inclusion", "_systematic", "_by_alias")
 WHOLES = ("sieve_slates", "sieve_propensities")
 
 
@@ -56,8 +56,9 @@ class Case:
     def inclusion(self, kernels, x):
         """The items of A(x) in the order of the kernel, and their pi."""
         seen, allowed = np.full(self.K, -1), np.empty(self.K, np.int64)
-        pi = np.zeros(self.K)
-        size = kernels._inclusion(self.table[x], self.survivors, self.need, 0, seen, allowed, pi)
+        pi, q = np.zeros(self.K), np.zeros(self.K)
+        design = self.survivors, self.need, self.votes
+        size = kernels._inclusion(self.table[x], *design, 0, seen, allowed, pi, q)
         return {int(item): pi[item] for item in allowed[:size]}
 
     def slates(self, kernels, rows, u):
@@ -104,6 +105,7 @@ def test_inclusion_by_hand(kernels, slates, need, expected):
     case = Case(5, len(slates[0]), seed=0)
     case.table, case.need = np.array([slates], np.uint8), np.array(need)
     case.survivors = np.arange(len(slates), dtype=np.int32)
+    case.votes = np.full(len(slates), 1 / len(slates))
     assert case.inclusion(kernels, 0) == pytest.approx(expected)
 
 

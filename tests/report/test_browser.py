@@ -26,7 +26,7 @@ pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="chromium is not instal
 WIDTHS = {"phone": 390, "desk": 1200}
 PAPER = {"light": "rgb(253, 253, 251)", "dark": "rgb(20, 24, 28)"}
 FIGURES = {"run": 3, "selection": 1, "experiment": 3, "health": 1, "table": 0}
-FIGURES |= {"speed": 1, "certificates": 1, "samples": 3, "scaling": 5, "classify": 1}
+FIGURES |= {"speed": 2, "certificates": 1, "samples": 3, "scaling": 5, "classify": 1}
 
 # Looks into every frame from outside, so that pages keep their own rules about scripts.
 PROBE = """

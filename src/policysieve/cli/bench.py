@@ -101,9 +101,12 @@ def bench() -> None:
 
 
 @bench.command()
-@_output_options("speed.json and the plot")
+@_output_options("speed.json and the plots")
 def speed(output: _Output) -> None:
-    """Learners and certificates against naive twins, memory bandwidth and the class size."""
+    """Learners and certificates against naive twins, memory bandwidth and the class size.
+
+    Takes about seven minutes on two cores.
+    """
     from policysieve.bench.speed.measuring import measure_speed
 
     output.give("speed", measure_speed(output.say_step))

@@ -16,7 +16,9 @@ Array = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.intp]
 
 TOLERANCE = 1e-3  # of a bound, relative
-_HARDEST = (4, 32)  # rivals that are looked at before the others
+_HARDEST = (4, 32)  # rivals that are looked at before the others, and
+_HARD = 4  # those of the least wealth, on which a bound is searched for
+_POINTS = 33  # values of epsilon that are tried at once
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -89,19 +91,17 @@ class Proof:
         The hardest first, as far as that is known.
     log_threshold : float
     log_wealth : callable
-        From some rivals and an epsilon to their log-wealth, which grows with epsilon.
+        From some rivals and epsilons to their log-wealth, shape (n_rivals, n_epsilons), which grows
+        with epsilon.
     """
 
     rivals: Numbers
     log_threshold: float
-    log_wealth: Callable[[Numbers, float], Array]
+    log_wealth: Callable[[Numbers, Array], Array]
 
     def holds(self, epsilon: float) -> bool:
         """Whether all rivals reach the threshold; few are looked at if the hardest do not."""
-        return all(
-            bool((self.log_wealth(part, epsilon) >= self.log_threshold).all())
-            for part in self._parts()
-        )
+        return all(self._reach(part, np.array([epsilon])).all() for part in self._parts())
 
     def smallest_epsilon(self, low: float, high: float) -> float:
         """The smallest epsilon in (low, high] at which all reach it; `high` if there is none below.
@@ -110,30 +110,32 @@ class Proof:
         """
         if not len(self.rivals):
             return low
-        hard = self.rivals[: _HARDEST[0]]
+        hard = self.rivals[:_HARD]
         while True:
-            low = self._bisected(hard, low, high)
+            low = self._zoomed(hard, low, high)
             if low >= high:
                 return high
             others = self.rivals[~np.isin(self.rivals, hard)]
-            failed = others[~(self.log_wealth(others, low) >= self.log_threshold)]
-            if not len(failed):
+            log_wealth = self.log_wealth(others, np.array([low]))[:, 0]
+            order = np.argsort(log_wealth)[:_HARD]
+            hard = others[order[log_wealth[order] < self.log_threshold]]
+            if not len(hard):
                 return low
-            hard = failed[: _HARDEST[1]]
 
-    def _bisected(self, rivals: Numbers, low: float, high: float) -> float:
-        def passes(epsilon: float) -> bool:
-            return bool((self.log_wealth(rivals, epsilon) >= self.log_threshold).all())
+    def _zoomed(self, rivals: Numbers, low: float, high: float) -> float:
+        """The smallest epsilon for some rivals, from above; `high` if there is none below."""
+        grid = np.linspace(low, high, _POINTS)
+        while True:
+            passed = self._reach(rivals, grid[:-1]).all(axis=0)
+            first = int(passed.argmax()) if passed.any() else len(grid) - 1
+            if first == 0:
+                return low
+            if grid[first] - grid[first - 1] <= TOLERANCE * grid[first]:
+                return float(grid[first])
+            grid = np.linspace(grid[first - 1], grid[first], _POINTS)
 
-        if passes(low):
-            return low
-        while high - low > TOLERANCE * high:
-            middle = (low + high) / 2
-            if passes(middle):
-                high = middle
-            else:
-                low = middle
-        return high
+    def _reach(self, rivals: Numbers, epsilons: Array) -> npt.NDArray[np.bool_]:
+        return np.asarray(self.log_wealth(rivals, epsilons) >= self.log_threshold)
 
     def _parts(self) -> Iterator[Numbers]:
         edges = [0, *_HARDEST, len(self.rivals)]

@@ -2,22 +2,22 @@
 
 from collections.abc import Callable
 from copy import copy
-from dataclasses import dataclass
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from policysieve.checks import as_rewards, integer
 from policysieve.errors import InvalidArgumentError
-from policysieve.evidence.betting import log_mean_exp
-from policysieve.evidence.certificate import Certificate, Proof, delta_shares
+from policysieve.evidence.certificate import Certificate, Proof
 from policysieve.evidence.estimates import ValueIntervals
 from policysieve.evidence.events import check_comparable, check_log_fits
+from policysieve.evidence.incumbents import Incumbent
 from policysieve.evidence.past import Past
-from policysieve.evidence.standing import BIN_EDGES, Standing, log_factors
-from policysieve.evidence.values import policy_intervals
+from policysieve.evidence.retrospect import Retrospect, proof_in_retrospect
+from policysieve.evidence.standing import BIN_EDGES, Standing
+from policysieve.evidence.values import policy_interval, policy_intervals
 from policysieve.log import AnyLog, Log
 from policysieve.policies import Policies, Slates
 from policysieve.problem import Problem
@@ -79,7 +79,8 @@ class Evidence:
         self.next_look = _FIRST_LOOK
         self.standing = Standing.first(problem, policies.n_policies)
         self._past = Past(policies, len(BIN_EDGES) + 1)
-        self._incumbent: _Incumbent | None = None
+        self._retrospect = Retrospect.first(problem, policies.n_policies)
+        self._incumbent: Incumbent | None = None
         self.at_look = copy(self)
 
     @property
@@ -89,8 +90,8 @@ class Evidence:
 
     @property
     def nbytes(self) -> int:
-        """Memory that the rounds take which are kept."""
-        return self._past.nbytes
+        """Memory that is kept from look to look: for rounds, and for each policy."""
+        return self._past.nbytes + self.standing.nbytes + self._retrospect.nbytes
 
     def add(self, log: AnyLog, exploration: Decider | None = None) -> None:
         """Take in the next rounds, in the order of their decisions; all or nothing.
@@ -155,30 +156,40 @@ class Evidence:
     def certificate(self, *, pending: int = 0) -> Certificate:
         """What is proved now; `pending` rounds were left out because they have no answer yet."""
         standing, incumbent = self._now()
-        q, leader = self.problem, standing.leader
-        proof = self._proof(standing, incumbent)
-        certified = q.epsilon >= q.reward_cap or proof.holds(q.epsilon)
-        low, high = (0.0, min(q.epsilon, q.reward_cap)) if certified else (q.epsilon, q.reward_cap)
+        q, past, policies = self.problem, self._past, self.policies
         if incumbent is None:
-            find_bound: Callable[[], float] = partial(proof.smallest_epsilon, low, high)
+            judged = self._retrospect.after(past, standing, policies)
+            certified, threshold = judged.holds, judged.log_threshold
         else:
-            find_bound = partial(incumbent.smallest_epsilon, proof.rivals, q.reward_cap)
+            proof = incumbent.proof(policies)
+            certified, threshold = proof.holds(q.epsilon), proof.log_threshold
+        certified = certified or q.epsilon >= q.reward_cap
+        low, high = (0.0, min(q.epsilon, q.reward_cap)) if certified else (q.epsilon, q.reward_cap)
+
+        def find_bound() -> float:
+            if incumbent is not None:
+                return incumbent.smallest_epsilon(policies)
+            return proof_in_retrospect(past, standing, policies).smallest_epsilon(low, high)
+
         eliminated = np.ones(self.policies.n_policies, dtype=np.bool_)
         eliminated[standing.survivors] = False
         return Certificate(
-            leader=leader,
+            leader=standing.leader,
             certified=certified,
             eliminated=eliminated,
             rounds=self.rounds,
             pending=pending,
-            log_threshold=proof.log_threshold,
+            log_threshold=threshold,
             method="capped",
             find_bound=find_bound,
         )
 
     def proof(self) -> Proof:
         """The bets behind the certificate: those on the leader against each rival."""
-        return self._proof(*self._now())
+        standing, incumbent = self._now()
+        if incumbent is not None:
+            return incumbent.proof(self.policies)
+        return proof_in_retrospect(self._past, standing, self.policies)
 
     def intervals(self) -> ValueIntervals:
         """Estimates of all policies, with limits that hold simultaneously and at any time.
@@ -193,12 +204,15 @@ class Evidence:
         Those that `intervals` has for the survivors of the largest estimates.
         """
         policy = integer("policy", policy, low=0, high=self.policies.n_policies - 1)
-        standing = self._now()[0]
-        which = np.array([policy]) if policy in standing.survivors else np.empty(0, np.intp)
-        found = policy_intervals(standing, self._past, which)
-        return float(found.values[policy]), float(found.lower[policy]), float(found.upper[policy])
+        return policy_interval(self._now()[0], self._past, policy)
 
-    def _now(self) -> tuple[Standing, "_Incumbent | None"]:
+    def now(self) -> Self:
+        """The same with all rounds looked at, for several questions."""
+        then = copy(self)
+        then.standing, then._incumbent = self._now()
+        return then
+
+    def _now(self) -> tuple[Standing, Incumbent | None]:
         """How things stand after all rounds, as a look would find them."""
         new = self.rounds - self.standing.rounds
         standing = self.standing.after(self._past, new)
@@ -207,20 +221,17 @@ class Evidence:
             incumbent = incumbent.after(self._past, new, standing)
         return standing, incumbent
 
-    def _proof(self, standing: Standing, incumbent: "_Incumbent | None") -> Proof:
-        rivals = standing.rivals(self.policies)
-        if incumbent is None:
-            return _in_retrospect(self.policies.n_policies, standing, self._past, rivals)
-        return incumbent.proof(rivals)
-
     def _look(self) -> None:
         """Fix what later rounds are judged with, and let go of what is not needed any more."""
         self.standing, self._incumbent = self._now()
         self._past = self._past.kept_for(self.standing.survivors)
-        if self._incumbent is None and self._past.nbytes > self.memory_limit:
-            self._incumbent = _Incumbent.first(self.policies.n_policies, self.standing, self._past)
+        if self._incumbent is None:
+            self._retrospect = self._retrospect.after(self._past, self.standing, self.policies)
+            if self._past.nbytes > self.memory_limit:
+                self._incumbent = Incumbent.first(self.standing, self._past)
         if self._incumbent is not None:
             self._past = self._past.forgotten()
+            self._retrospect = Retrospect.first(self.problem, self.policies.n_policies)
         self.next_look = int(_LOOK * self.rounds) + 1
         self.__dict__.pop("at_look", None)  # a look does not keep the looks before it
         self.at_look = copy(self)
@@ -242,83 +253,3 @@ def _by_exploration(
             "actions with each round"
         )
     return found
-
-
-def _in_retrospect(n_policies: int, standing: Standing, past: Past, rivals: Numbers) -> Proof:
-    """Bets on the leader at hand in all rounds, as if it had always led."""
-    problem = standing.problem
-
-    def log_wealth(some: Numbers, epsilon: float) -> Array:
-        found = log_factors(problem, past, standing.leader, some, np.array([epsilon]), len(past))
-        return log_mean_exp(found[:, 0])
-
-    threshold = delta_shares.log_retrospect(problem.delta, n_policies)
-    return Proof(rivals, threshold, log_wealth)
-
-
-@dataclass(frozen=True, eq=False)
-class _Incumbent:
-    """Bets on a leader since it leads, continued from those of the elimination. A value.
-
-    Attributes
-    ----------
-    standing : Standing
-        Whose leader it is, after the rounds behind the wealth.
-    log_threshold : float
-    number : int
-        Of the leader among those that led since the past was forgotten; the first, 0, is the one
-        whose bets had begun in retrospect.
-    epsilons : float array
-        From the problem's on, each twice the one before.
-    log_wealth : float array of shape (n_survivors, n_epsilons, n_stakes)
-    """
-
-    standing: Standing
-    log_threshold: float
-    number: int
-    epsilons: Array
-    log_wealth: Array
-
-    @classmethod
-    def first(cls, n_policies: int, standing: Standing, past: Past) -> "_Incumbent":
-        """The leader when the past is forgotten, with its wealth in retrospect."""
-        problem = standing.problem
-        epsilons, cap = [problem.epsilon], problem.reward_cap
-        while 2 * epsilons[-1] < cap:
-            epsilons.append(2 * epsilons[-1])
-        grid = np.array(epsilons)
-        wealth = log_factors(problem, past, standing.leader, standing.survivors, grid, len(past))
-        threshold = delta_shares.log_retrospect(problem.delta, n_policies)
-        return cls(standing, threshold, 0, grid, wealth)
-
-    def after(self, past: Past, new: int, standing: Standing) -> "_Incumbent":
-        """After the last `new` rounds of the past, which `standing` has seen as well."""
-        problem, before = standing.problem, self.standing
-        if standing.leader != before.leader:
-            number = self.number + 1
-            wealth = np.empty((len(standing.survivors), *self.log_wealth.shape[1:]))
-            wealth[:] = log_mean_exp(standing.log_wealth)[:, None, None]
-            threshold = delta_shares.log_incumbent(problem.delta, number)
-            return _Incumbent(standing, threshold, number, self.epsilons, wealth)
-        wealth = self.log_wealth + log_factors(
-            problem, past, before.leader, before.survivors, self.epsilons, new
-        )
-        stays = np.isin(before.survivors, standing.survivors)
-        return _Incumbent(standing, self.log_threshold, self.number, self.epsilons, wealth[stays])
-
-    def proof(self, rivals: Numbers) -> Proof:
-        """At the epsilons for which there are bets."""
-
-        def log_wealth(some: Numbers, epsilon: float) -> Array:
-            places = np.searchsorted(self.standing.survivors, some)
-            place = int(np.searchsorted(self.epsilons, epsilon))
-            return log_mean_exp(self.log_wealth[places, place])
-
-        return Proof(rivals, self.log_threshold, log_wealth)
-
-    def smallest_epsilon(self, rivals: Numbers, cap: float) -> float:
-        """Among those for which there are bets, else the cap; 0 if nobody else is left."""
-        if not len(rivals):
-            return 0.0
-        proof = self.proof(rivals)
-        return next((float(e) for e in self.epsilons if proof.holds(e)), cap)

@@ -211,10 +211,12 @@ class FloorEvidence:
         return bounds(self.record, leader, delta_each)
 
 
-def _log_wealth(record: Record, leader: int, rivals: npt.NDArray[np.intp], epsilon: float) -> Array:
-    """Ln E of some rivals at one epsilon, from the events of a record."""
+def _log_wealth(
+    record: Record, leader: int, rivals: npt.NDArray[np.intp], epsilons: Array
+) -> Array:
+    """Ln E of some rivals for each epsilon, from the events of a record."""
     problem, n_policies = record.problem, record.policies.n_policies
     most = len(rivals) > n_policies // 8  # then copies of their slates cost more than all
-    bets = Betting(problem, leader, np.array([epsilon]), n_policies, None if most else rivals)
-    wealth = bets.after(record).log_wealth()[:, 0]
+    bets = Betting(problem, leader, epsilons, n_policies, None if most else rivals)
+    wealth = bets.after(record).log_wealth()
     return wealth[rivals] if most else wealth

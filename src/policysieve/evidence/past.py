@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from policysieve.columns import Columns
-from policysieve.kernels.capped import list_items
+from policysieve.kernels.listing import list_items
 from policysieve.log import Log
 from policysieve.policies import Policies, Slates
 from policysieve.policies.base import action_dtype

@@ -1,20 +1,30 @@
 """How the candidates stand: estimates, who is still in the race, and what is expected of items."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
+from policysieve.columns import Columns
 from policysieve.evidence.betting import log_mean_exp
 from policysieve.evidence.certificate import delta_shares
 from policysieve.evidence.past import Model, Past
-from policysieve.kernels.capped import add_log_factors, add_scores
+from policysieve.kernels.capped import add_terms
 from policysieve.policies import Policies
 from policysieve.problem import Problem
 
-__all__ = ["BIN_EDGES", "Standing", "log_factors", "sparsity_of"]
+__all__ = [
+    "BIN_EDGES",
+    "FIXED_STAKES",
+    "STAKE_SHARES",
+    "Standing",
+    "add_rounds",
+    "log_factors",
+    "sparsity_of",
+]
 
 Array = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.intp]
@@ -25,9 +35,13 @@ _PRIOR_WEIGHT = 5.0  # worth so many items that were seen
 _CLOSE = 0.02  # gaps, as a share of what a round can earn, that do not count in votes
 _LEAST_VARIANCE = 0.05  # of an item's score, times its propensity, as a share of the square of that
 
-_FIXED = np.array([0.003, 0.01, 0.03, 0.1, 0.3, 0.75])  # stakes, divided by the slate size,
-_SHARES = np.array([0.1, 0.3, 0.9])  # and of a typical propensity
-_N_STAKES = len(_FIXED) + len(_SHARES)
+FIXED_STAKES = np.array([0.003, 0.01, 0.03, 0.1, 0.3, 0.75])  # divided by the slate size,
+STAKE_SHARES = np.array([0.1, 0.3, 0.9])  # and of a typical propensity
+_N_STAKES = len(FIXED_STAKES) + len(STAKE_SHARES)
+_N_SUMS = 7
+
+_HARDEST = (4, 32)  # rivals that are looked at before the others,
+_BLOCK = 1 << 13  # and so many of these at once
 
 
 def sparsity_of(problem: Problem) -> float:
@@ -42,32 +56,33 @@ class Standing:
     Attributes
     ----------
     problem : Problem
+    n_policies : int
     rounds : int
         Rounds behind it.
     survivors : integer array of shape (n_survivors,)
         Policies that were not eliminated.
-    log_wealth : float array of shape (n_survivors, n_stakes)
-        Of bets on the leaders of the moment against each survivor.
-    sums : float array of shape (7, n_policies)
-        Of each policy's scores and of their squares: the doubly robust ones, weighted by how much
-        their period told, what it earned, and what it missed; and of 1/W, the mean over its items,
-        weighted as squares are.
-    weights : float array of shape (2, n_policies)
-        Sums of the weights of the doubly robust scores, and of their squares.
-    counted : integer array of shape (n_policies,)
-        Rounds behind the sums: all, or those until a policy was eliminated.
+    totals : float array of shape (n_survivors, n_stakes + 7)
+        Log-wealth of bets on the leaders of the moment against each survivor. Then sums of its
+        scores and of their squares: the doubly robust ones, weighted by how much their period told,
+        what it earned, and what it missed; and of 1/W, the mean over its items, weighted as squares
+        are.
+    weights : pair of floats
+        Sums of the weights of the survivors' doubly robust scores, and of their squares.
+    gone : Columns
+        Of each eliminated policy its number, its seven sums, the two weights, and the rounds until
+        then.
     leader : int
         The survivor with the largest estimate, of equals the one with the lowest number.
     model : Model
     """
 
     problem: Problem
+    n_policies: int
     rounds: int
     survivors: Numbers
-    log_wealth: Array
-    sums: Array
-    weights: Array
-    counted: npt.NDArray[np.int64]
+    totals: Array
+    weights: tuple[float, float]
+    gone: Columns
     leader: int
     model: Model
 
@@ -82,48 +97,100 @@ class Standing:
             rates=_PRIOR,
             scale=problem.slate_size / problem.n_actions,
         )
+        nobody = (np.empty(0, np.intp), np.empty((0, _N_SUMS)), np.empty((0, 2)))
         return cls(
             problem,
+            n_policies,
             rounds=0,
             survivors=everyone,
-            log_wealth=np.zeros((n_policies, _N_STAKES)),
-            sums=np.zeros((7, n_policies)),
-            weights=np.zeros((2, n_policies)),
-            counted=np.zeros(n_policies, np.int64),
+            totals=np.zeros((n_policies, _N_STAKES + _N_SUMS)),
+            weights=(0.0, 0.0),
+            gone=Columns(*nobody, np.empty(0, np.int64)),
             leader=0,
             model=unseen,
         )
 
+    @property
+    def nbytes(self) -> int:
+        """Memory that it takes."""
+        model = self.model.votes.nbytes
+        arrays = (self.totals, self.survivors, *self.gone.arrays)
+        return model + sum(array.nbytes for array in arrays)
+
+    @property
+    def log_wealth(self) -> Array:
+        """Of the bets against each survivor, shape (n_survivors, n_stakes)."""
+        return self.totals[:, :_N_STAKES]
+
     @cached_property
-    def values(self) -> Array:
-        """Doubly robust estimates, shape (n_policies,); NaN before the first round."""
-        if not self.rounds:
-            return np.full(len(self.counted), np.nan)
-        return np.asarray(self.sums[0] / self.weights[0])
+    def estimates(self) -> Array:
+        """Doubly robust estimates of the survivors; 0 before the first round."""
+        return np.asarray(self.totals[:, _N_STAKES] / (self.weights[0] or 1.0))
 
     @property
     def gaps(self) -> Array:
         """Distance of each survivor's estimate to the leader's."""
-        if not self.rounds:
-            return np.zeros(len(self.survivors))
-        values = self.values
-        return np.asarray(values[self.leader] - values[self.survivors])
+        return np.asarray(self.estimates[self.survivors.searchsorted(self.leader)] - self.estimates)
 
     @cached_property
     def errors(self) -> Array:
         """Standard error of each survivor's estimate; what was seldom shown is not known well."""
+        cap = self.problem.reward_cap
         if not self.rounds:
-            return np.full(len(self.survivors), self.problem.reward_cap)
-        weight, squared_weight = self.weights[:, self.survivors]
-        variance = self.sums[1, self.survivors] - squared_weight * self.values[self.survivors] ** 2
-        least = _LEAST_VARIANCE * self.problem.reward_cap**2 * self.sums[6, self.survivors]
-        return np.asarray(np.sqrt(np.maximum(variance, least)) / weight)
+            return np.full(len(self.survivors), cap)
+        (weight, squared_weight), sums = self.weights, self.totals[:, _N_STAKES:]
+        variance = sums[:, 1] - squared_weight * self.estimates**2
+        return np.asarray(
+            np.sqrt(np.maximum(variance, _LEAST_VARIANCE * cap**2 * sums[:, 6])) / weight
+        )
 
-    def rivals(self, policies: Policies) -> Numbers:
-        """Survivors other than the leader under any number, the largest estimates first."""
-        others = self.survivors[self.survivors != self.leader]
-        others = others[~policies.same_as(self.leader, others)]
-        return np.asarray(others[np.argsort(-self.values[others], kind="stable")])
+    @property
+    def values(self) -> Array:
+        """Doubly robust estimates, shape (n_policies,); NaN before the first round."""
+        if not self.rounds:
+            return np.full(self.n_policies, np.nan)
+        _, sums, weights, _ = self.gone.arrays
+        return self._of_all(self.estimates, sums[:, 0] / weights[:, 0])
+
+    @property
+    def counted(self) -> npt.NDArray[np.int64]:
+        """Rounds behind each policy's sums: all, or those until it was eliminated."""
+        return self._of_all(np.full(len(self.survivors), self.rounds), self.gone.arrays[3])
+
+    @property
+    def sums(self) -> Array:
+        """The seven sums of each policy, shape (7, n_policies)."""
+        return self._of_all(self.totals[:, _N_STAKES:], self.gone.arrays[1]).T
+
+    def _of_all(self, survivors: npt.NDArray[Any], gone: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        everyone = np.empty((self.n_policies, *survivors.shape[1:]), survivors.dtype)
+        everyone[self.survivors], everyone[self.gone.arrays[0]] = survivors, gone
+        return everyone
+
+    def rivals(self, policies: Policies) -> Iterator[Numbers]:
+        """Survivors other than the leader under any number.
+
+        In parts, first those of the largest estimates, in this order, then the rest.
+        """
+        places = np.flatnonzero(self.survivors != self.leader)
+        first, few = -self.estimates[places], sum(_HARDEST)
+        if len(places) > few:
+            hardest = np.zeros(len(places), dtype=np.bool_)
+            hardest[np.argpartition(first, few)[:few]] = True
+            rest, places, first = places[~hardest], places[hardest], first[hardest]
+        else:
+            rest = places[:0]
+        places = places[np.argsort(first, kind="stable")]
+        blocks = [rest[start : start + _BLOCK] for start in range(0, len(rest), _BLOCK)]
+        for part in (places[: _HARDEST[0]], places[_HARDEST[0] :], *blocks):
+            others = self.survivors[part]
+            others = others[~policies.same_as(self.leader, others)]
+            if len(others):
+                yield others
+
+    def all_rivals(self, policies: Policies) -> Numbers:
+        """The same as one array."""
+        return np.concatenate([np.empty(0, np.intp), *self.rivals(policies)])
 
     def after(self, past: Past, new: int) -> "Standing":
         """How they stand after the last `new` rounds of the past.
@@ -135,31 +202,27 @@ class Standing:
         """
         if not new:
             return self
-        problem, survivors = self.problem, self.survivors
-        scores = np.zeros((7, len(survivors)))
-        add_scores(*past.arrays(survivors, len(past) - new), scores)
+        problem, survivors, gone = self.problem, self.survivors, self.gone
         weight = past.cost(len(past) - new) ** -0.5
-        scores[:2] *= [[weight], [weight**2]]
-        scores[6] *= weight**2 / problem.slate_size
-        sums, weights, counted = self.sums.copy(), self.weights.copy(), self.counted.copy()
-        sums[:, survivors] += scores
-        weights[:, survivors] += [[new * weight], [new * weight**2]]
-        counted[survivors] += new
-        wealth = self.log_wealth + log_factors(
-            problem, past, self.leader, survivors, np.zeros(1), new
-        ).reshape(self.log_wealth.shape)
-        stays = log_mean_exp(wealth) < delta_shares.log_elimination(problem.delta)
-        stays |= survivors == self.leader
-        survivors = survivors[stays]
+        weights = (self.weights[0] + new * weight, self.weights[1] + new * weight**2)
+        rounds, totals = self.rounds + new, self.totals.copy()
+        add_rounds(totals, problem, past, self.leader, survivors, np.zeros(1), new, weight)
+        leaves = _reaches(totals, delta_shares.log_elimination(problem.delta))
+        leaves &= survivors != self.leader
+        if leaves.any():
+            out = survivors[leaves]
+            every = np.full(len(out), rounds), np.tile(weights, (len(out), 1))
+            gone = gone.plus(out, totals[leaves, _N_STAKES:], every[1], every[0])
+            survivors, totals = survivors[~leaves], _left(totals, ~leaves)
         found = Standing(
             problem,
-            rounds=self.rounds + new,
+            self.n_policies,
+            rounds=rounds,
             survivors=survivors,
-            log_wealth=wealth[stays],
-            sums=sums,
+            totals=totals,
             weights=weights,
-            counted=counted,
-            leader=int(survivors[sums[0, survivors].argmax()]),
+            gone=gone,
+            leader=int(survivors[totals[:, _N_STAKES].argmax()]),
             model=self.model,
         )
         return replace(found, model=found._next_model(past, new))
@@ -178,6 +241,54 @@ class Standing:
         return Model(self.survivors, votes / votes.sum(), BIN_EDGES, rates, scale)
 
 
+def _reaches(totals: Array, threshold: float) -> npt.NDArray[np.bool_]:
+    """Whether the mean wealth over the stakes is so large, which the largest of them must be."""
+    log_wealth = totals[:, :_N_STAKES]
+    reaches = np.asarray(log_wealth.max(axis=1) >= threshold)
+    reaches[reaches] = log_mean_exp(log_wealth[reaches]) >= threshold
+    return reaches
+
+
+def _left(totals: Array, stays: npt.NDArray[np.bool_]) -> Array:
+    """The rows that stay, moved together within the array: of a large class there is no second."""
+    end = 0
+    for start in range(0, len(totals), _BLOCK):
+        part = totals[start : start + _BLOCK][stays[start : start + _BLOCK]]
+        totals[end : end + len(part)] = part
+        end += len(part)
+    return totals[:end] if 2 * end > len(totals) else totals[:end].copy()
+
+
+def add_rounds(
+    totals: Array,
+    problem: Problem,
+    past: Past,
+    leader: int,
+    policies: Numbers,
+    epsilons: Array,
+    new: int,
+    weight: float = 1.0,
+) -> None:
+    """Add what the last `new` rounds say to totals of shape (len(policies), n).
+
+    These are the log-wealth of bets on a leader against the policies, for each epsilon and stake,
+    and the seven sums if there are more columns; `weight` is that of the rounds.
+    """
+    if new and len(policies):
+        arrays = past.arrays(np.append(policies, leader), len(past) - new)
+        add_terms(
+            *arrays._replace(columns=arrays.columns[:-1]),
+            past.scales(len(past) - new),
+            arrays.columns[-1],
+            sparsity_of(problem),
+            FIXED_STAKES / problem.slate_size,
+            STAKE_SHARES / problem.slate_size,
+            epsilons,
+            weight,
+            totals,
+        )
+
+
 def log_factors(
     problem: Problem, past: Past, leader: int, rivals: Numbers, epsilons: Array, new: int
 ) -> Array:
@@ -187,18 +298,6 @@ def log_factors(
     -------
     float array of shape (n_rivals, n_epsilons, n_stakes)
     """
-    m = problem.slate_size
-    wealth = np.zeros((len(rivals), len(epsilons), _N_STAKES))
-    if new and len(rivals):
-        arrays = past.arrays(np.append(rivals, leader), len(past) - new)
-        add_log_factors(
-            *arrays._replace(columns=arrays.columns[:-1]),
-            past.scales(len(past) - new),
-            arrays.columns[-1],
-            sparsity_of(problem),
-            _FIXED / m,
-            _SHARES / m,
-            epsilons,
-            wealth,
-        )
-    return wealth
+    wealth = np.zeros((len(rivals), len(epsilons) * _N_STAKES))
+    add_rounds(wealth, problem, past, leader, rivals, epsilons, new)
+    return wealth.reshape(len(rivals), len(epsilons), _N_STAKES)

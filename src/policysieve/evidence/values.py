@@ -10,56 +10,67 @@ from policysieve.evidence.classical import value_limits
 from policysieve.evidence.estimates import ValueIntervals
 from policysieve.evidence.past import Past
 from policysieve.evidence.standing import Standing, sparsity_of
-from policysieve.kernels.capped import add_value_factors
+from policysieve.kernels.capped import ABOVE, BELOW, add_value_factors
 from policysieve.problem import Problem
 
-__all__ = ["betting_limits", "limits_from_sums", "policy_intervals"]
+__all__ = ["betting_limits", "limits_from_sums", "policy_interval", "policy_intervals"]
 
 Array = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.intp]
 
 _STAKES = np.array([0.001, 0.003, 0.01, 0.025, 0.06, 0.12, 0.25, 0.5, 0.75])
+_NO_SHARES = np.empty(0)  # of propensities: all stakes are fixed
 _BET_ON = 32  # policies of the largest estimates whose limits are found by betting
 _POINTS, _ZOOMS = 12, 3  # values that are tried at once, and how often between two of them
 _WAYS = 4  # two sides and two kinds of limits
 
 
-def policy_intervals(
-    standing: Standing, past: Past, which: Numbers | None = None
-) -> ValueIntervals:
+def policy_intervals(standing: Standing, past: Past) -> ValueIntervals:
     """Estimates of all policies, with limits that hold for all at once and at any time.
 
     Of every policy from the sums of what it earned and of what it missed: neither is negative, so
     each is bounded from below without a range, and the lower limit of one is the upper limit of the
-    other. Of some survivors also by betting, which is sharper. Each of the four limits has its part
-    of delta (docs/maths.md, "Values of single policies").
+    other. Of the survivors of the largest estimates also by betting, which is sharper. Each of the
+    four limits has its part of delta (docs/maths.md, "Values of single policies").
 
     Parameters
     ----------
     standing : Standing
     past : Past
         The rounds behind it; nothing is bet on if they were forgotten.
-    which : integer array, optional
-        Survivors whose limits are found by betting; by default those of the largest estimates.
     """
-    problem, n_policies = standing.problem, len(standing.counted)
-    cap = problem.reward_cap
+    order = np.argsort(-standing.estimates, kind="stable")
+    bet_on = standing.survivors[order[:_BET_ON]]
+    limits = _limits(standing, past, np.arange(standing.n_policies), bet_on)
+    return ValueIntervals(standing.values, *limits)
+
+
+def policy_interval(standing: Standing, past: Past, policy: int) -> tuple[float, float, float]:
+    """Estimate and limits of one policy; by betting, too, if it is a survivor."""
+    which = np.array([policy])
+    bet_on = which[np.isin(which, standing.survivors)]
+    lower, upper = _limits(standing, past, which, bet_on)
+    return float(standing.values[policy]), float(lower[0]), float(upper[0])
+
+
+def _limits(
+    standing: Standing, past: Past, policies: Numbers, bet_on: Numbers
+) -> tuple[Array, Array]:
+    """Limits of some policies, in increasing order, and sharper ones of those to bet on."""
+    problem, n_policies = standing.problem, standing.n_policies
     if not standing.rounds:
-        zeros = np.zeros(n_policies)
-        return ValueIntervals(standing.values, zeros, zeros + cap)
+        return np.zeros(len(policies)), np.full(len(policies), problem.reward_cap)
     log_term = log(_WAYS * n_policies / problem.delta)
-    weight, sums = standing.counted.astype(np.float64), standing.sums[2:6]
+    weight, sums = standing.counted[policies].astype(np.float64), standing.sums[2:6, policies]
     lower, upper = limits_from_sums(
         problem, (sums[0], sums[1]), (sums[2], sums[3]), weight, log_term
     )
-    if len(past) == standing.rounds:
-        if which is None:
-            order = np.argsort(-standing.values[standing.survivors], kind="stable")
-            which = standing.survivors[order[:_BET_ON]]
-        below, above = betting_limits(problem, past, which, log_term)
-        lower[which] = np.maximum(lower[which], below)
-        upper[which] = np.minimum(upper[which], above)
-    return ValueIntervals(standing.values, lower, np.maximum(lower, upper))
+    if len(past) == standing.rounds and len(bet_on):
+        below, above = betting_limits(problem, past, bet_on, log_term)
+        places = policies.searchsorted(bet_on)
+        lower[places] = np.maximum(lower[places], below)
+        upper[places] = np.minimum(upper[places], above)
+    return lower, np.maximum(lower, upper)
 
 
 def limits_from_sums(
@@ -104,17 +115,20 @@ def betting_limits(
         for _ in range(_ZOOMS):
             steps = np.linspace(0.0, 1.0, _POINTS)
             grid = low[:, None] + (high - low)[:, None] * steps
-            wealth = np.zeros((*grid.shape, len(stakes)))
+            wealth = np.zeros((len(which), len(stakes), _POINTS))
             add_value_factors(
                 *past.arrays(which),
+                past.scales(),
+                0,
                 sparsity_of(problem),
                 cap,
                 stakes,
-                above,
+                _NO_SHARES,
+                ABOVE if above else BELOW,
                 grid,
                 wealth,
             )
-            passed = log_mean_exp(wealth) >= log_term  # up to some v, or from some v on
+            passed = log_mean_exp(wealth.swapaxes(1, 2)) >= log_term  # up to, or from some v on
             count = passed.sum(axis=1)
             rows = np.arange(len(which))
             if above:

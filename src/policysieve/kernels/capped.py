@@ -5,25 +5,34 @@ of epsilon. table (., C, m) holds slates, rows[i] the row of round i's context i
 column of rival k. The list of round i is offsets[i] .. offsets[i+1]: items, their propensities w
 and the model's rewards mean; it names every item that a rival or the leader shows there. shown and
 rewards (n, m') are what was played. D+ are the items of the leader that a rival does not show, D-
-those of the rival that the leader does not show, mu = min(s, |D-|), tau = .99/lam.
+those of the rival that the leader does not show, mu = min(s, |D-|), tau = .99/lam. Stakes are fixed
+ones, in increasing order, and shares of the scale (n,) of a round, which was known before its
+context; none is above the last fixed one.
+
+Arrays are filled entry by entry: expressions of whole arrays take seconds to compile.
 """
 
 import numba as nb
 import numpy as np
 
 SLACK = 0.99  # of what could lose everything in one round; the rest is room for rounding
-_RUN = 16  # rounds whose factors are multiplied before a logarithm is taken
+BELOW, ABOVE, AGAINST = range(3)  # what values are bet on: limits of a policy's own, or a distance
+_FAR = 1e200  # from one, or its inverse: then the logarithm of a product is taken
+_TILE = 256  # policies whose totals stay in the nearest cache
+_ROUNDS = 8  # whose terms are worked out at once, at least,
+_TERMS = 1 << 15  # and as many as stay in the next cache
+_LANES = 16  # terms that are added at once
 
 
-@nb.njit(cache=True, nogil=True)
-def capped_score(plus, n_plus, minus, n_minus, w, mean, seen, reward, sparsity, alone, tau):
-    """Z of a leader against a rival, at least -tau, with mean at most that of the rewards.
+@nb.njit(cache=True, nogil=True, error_model="numpy")
+def capped_score(plus, n_plus, minus, n_minus, w, mean, seen, reward, sparsity, tau):
+    """Z of a leader's slate against a rival's, at least -tau, with mean at most the rewards'.
 
     Z = sum over D+ of h_j - sum over D- of h_j, h_j = f_j + 1[j shown] (r_j - f_j)/w_j. On D- f is
     the model's mean, raised to 1 - c w_j for the largest c with mu c + sum f <= tau: that is convex
     in c, so c is found from above in at most |D-| steps. On D+ f is the mean, scaled down to what
-    is left; of a slate of one (alone), D+ and D- are never shown together. An item that cannot be
-    shown (w = 0) has f = 1 on D- and f = 0 on D+: the worst is assumed.
+    is left. An item that cannot be shown (w = 0) has f = 1 on D- and f = 0 on D+: the worst is
+    assumed.
     """
     mu = min(sparsity, float(n_minus))
     c = 0.0
@@ -44,7 +53,7 @@ def capped_score(plus, n_plus, minus, n_minus, w, mean, seen, reward, sparsity, 
         if total + slope * c <= tau:
             break
         c = max((tau - total) / slope, 0.0)
-    z, most = 0.0, 0.0
+    z, most = 0.0, mu * c
     for k in range(n_minus):
         j = minus[k]
         f = max(mean[j], 1.0 - c * w[j])
@@ -52,8 +61,6 @@ def capped_score(plus, n_plus, minus, n_minus, w, mean, seen, reward, sparsity, 
         most += f
         if seen[j]:
             z -= min((1.0 - mean[j]) / w[j], c) - (1.0 - reward[j]) / w[j]
-    if not alone:
-        most += mu * c
     room, asked = max(tau - most, 0.0), 0.0
     for k in range(n_plus):
         j = plus[k]
@@ -69,8 +76,96 @@ def capped_score(plus, n_plus, minus, n_minus, w, mean, seen, reward, sparsity, 
     return z
 
 
-@nb.njit(cache=True, nogil=True)
-def add_log_factors(
+@nb.njit(cache=True, nogil=True, error_model="numpy")
+def rival_score(w, mean, seen, reward, mu, tau):
+    """-h and f of a rival's single item: f is the mean, raised until -h >= -tau."""
+    if w <= 0.0:
+        return -1.0, 1.0
+    c, f = (1.0 - mean) / w, mean
+    if mean + mu * c > tau:
+        least = (tau - 1.0) / (mu - w)
+        if seen:
+            return least * w - 1.0 - least + (1.0 - reward) / w, 1.0 - least * w
+        return least * w - 1.0, 1.0 - least * w
+    if seen:
+        return -f - c + (1.0 - reward) / w, f
+    return -f, f
+
+
+@nb.njit(cache=True, nogil=True, error_model="numpy")
+def leader_score(w, mean, seen, reward, room):
+    """The score h of a leader's single item: f is the mean, lowered until h >= -room.
+
+    The leader's and a rival's single items are never shown together.
+    """
+    if w <= 0.0:
+        return 0.0
+    asked, f = mean * (1.0 / w - 1.0), mean
+    if asked > room:
+        f *= max(room, 0.0) / asked
+    return f + (reward - f) / w if seen else f
+
+
+@nb.njit(cache=True, nogil=True, error_model="numpy")
+def _set_stakes(fixed, shares, scale, stakes, taus):
+    """The stakes of a round of this scale, and what each may lose."""
+    F = len(fixed)
+    for g in range(F + len(shares)):
+        stakes[g] = fixed[g] if g < F else min(shares[g - F] * scale, fixed[F - 1])
+        taus[g] = SLACK / stakes[g]
+
+
+@nb.njit(cache=True, nogil=True, error_model="numpy")
+def _compare(row, ours, column, leader, theirs, plus, minus):
+    """Fill D+ and D- of a column against the leader's, whose items are marked in ours."""
+    n_plus, n_minus, m = 0, 0, row.shape[1]
+    for k in range(m):
+        j = row[column, k]
+        if not ours[j]:
+            minus[n_minus] = j
+            n_minus += 1
+    if n_minus > 0:
+        for k in range(m):
+            theirs[row[column, k]] = True
+        for k in range(m):
+            j = row[leader, k]
+            if not theirs[j]:
+                plus[n_plus] = j
+                n_plus += 1
+        for k in range(m):
+            theirs[row[column, k]] = False
+    return n_plus, n_minus
+
+
+@nb.njit(cache=True, nogil=True, error_model="numpy")
+def _add_sums(row, column, w, mean, seen, reward, weight, out, at):
+    """Write seven numbers about a policy's slate behind out[at]; weight is that of the period.
+
+    The doubly robust score, sum over its items of mean + 1[shown] (r - mean)/w, times the weight,
+    and its square; what it earned, sum of 1[shown] r/w, and its square; what it missed, sum of
+    1[shown] (1 - r)/w, and its square; and its cost, the mean of 1/w, times the squared weight. An
+    item that cannot be shown counts 0 in all of them.
+    """
+    m = row.shape[1]
+    h, earned, missed, cost = 0.0, 0.0, 0.0, 0.0
+    for k in range(m):
+        j = row[column, k]
+        if w[j] > 0.0:
+            h += mean[j]
+            cost += 1.0 / w[j]
+            if seen[j]:
+                h += (reward[j] - mean[j]) / w[j]
+                earned += reward[j] / w[j]
+                missed += (1.0 - reward[j]) / w[j]
+    h *= weight
+    out[at], out[at + 1] = h, h * h
+    out[at + 2], out[at + 3] = earned, earned * earned
+    out[at + 4], out[at + 5] = missed, missed * missed
+    out[at + 6] = cost * weight * weight / m
+
+
+@nb.njit(cache=True, nogil=True, error_model="numpy")
+def add_terms(
     table,
     rows,
     columns,
@@ -87,133 +182,122 @@ def add_log_factors(
     fixed,
     shares,
     epsilons,
-    wealth,
+    weight,
+    totals,
 ):
-    """Add ln(1 + lam (Z + eps)) of each round to wealth (S, E, G); leader is a column.
+    """Add ln(1 + lam (Z + eps)) of each round to totals (S, E G), and seven sums if it is wider.
 
-    Stakes are fixed ones, in increasing order, and shares of the scale (n,) of a round, which was
-    known before its context; none is above the last fixed one.
-    Of single items a score depends on the rival's action only, so it is worked out once for each
-    distinct one.
+    These are in the order of epsilons, then stakes; leader is a column. The sums are those of
+    `_add_sums`.
+
+    Terms of single items depend on the action only, so they are worked out once for each distinct
+    one, and the rest is additions: some rounds of a tile of policies after the other, so that both
+    stay in caches. No sum depends on the other policies.
     """
-    S, m, E, F = len(columns), table.shape[2], len(epsilons), len(fixed)
-    G = F + len(shares)
-    stakes, scale = np.empty(G), np.nan
-    stakes[:F] = fixed
-    w_at, mean_at, reward = np.zeros(K), np.zeros(K), np.zeros(K)
-    seen, ours = np.zeros(K, np.bool_), np.zeros(K, np.bool_)
-    theirs = np.zeros(K, np.bool_)
+    S, m, n, width = len(columns), table.shape[2], len(rows), totals.shape[1]
+    E, G = len(epsilons), len(fixed) + len(shares)
+    bets, mu = E * G, min(sparsity, 1.0)
+    scored, wide = width > bets, (width + _LANES - 1) // _LANES * _LANES
+    many = min(n, max(_ROUNDS, _TERMS // (K * wide)))
+    terms, known = np.zeros((many, K if m == 1 else 1, wide)), np.zeros((many, K), np.bool_)
+    tile, common = np.zeros((min(S, _TILE), wide)), np.zeros(bets)
+    stakes, taus, agree = np.empty((many, G)), np.empty((many, G)), np.empty((many, bets))
+    w_at, mean_at, reward = np.zeros((many, K)), np.zeros((many, K)), np.zeros((many, K))
+    seen, ours, theirs = np.zeros((many, K), np.bool_), np.zeros(K, np.bool_), np.zeros(K, np.bool_)
     plus, minus = np.empty(m, np.int64), np.empty(m, np.int64)
-    agree, common = np.empty((E, G)), np.zeros((E, G))
-    factors, known = np.empty((K if m == 1 else 1, E, G)), np.full(K, -1)
-    for i in range(len(rows)):
-        if scales[i] != scale:
-            scale = scales[i]
-            stakes[F:] = np.minimum(shares * scale, fixed[F - 1])
+    for start in range(0, n, many):
+        here = min(many, n - start)
+        for c in range(here):
+            i = start + c
+            _set_stakes(fixed, shares, scales[i], stakes[c], taus[c])
             for e in range(E):
                 for g in range(G):
-                    agree[e, g] = np.log1p(stakes[g] * epsilons[e])
-        common += agree
-        for k in range(offsets[i], offsets[i + 1]):
-            w_at[items[k]], mean_at[items[k]] = w[k], mean[k]
-        for k in range(shown.shape[1]):
-            seen[shown[i, k]], reward[shown[i, k]] = True, rewards[i, k]
-        row = table[rows[i]]
-        for k in range(m):
-            ours[row[leader, k]] = True
-        for s in range(S):
-            n_minus, n_plus, slot = 0, 0, 0
-            for k in range(m):
-                j = row[columns[s], k]
-                if not ours[j]:
-                    minus[n_minus] = j
-                    n_minus += 1
-            if n_minus == 0:
-                continue
-            if m == 1:
-                slot = minus[0]
-                plus[0], n_plus = row[leader, 0], 1
-            else:
+                    if c > 0 and scales[i] == scales[i - 1]:
+                        agree[c, e * G + g] = agree[c - 1, e * G + g]
+                    else:
+                        agree[c, e * G + g] = np.log1p(stakes[c, g] * epsilons[e])
+                    common[e * G + g] += agree[c, e * G + g]
+            for k in range(offsets[i], offsets[i + 1]):
+                j = items[k]
+                w_at[c, j], mean_at[c, j], known[c, j] = w[k], mean[k], False
+            for k in range(shown.shape[1]):
+                seen[c, shown[i, k]], reward[c, shown[i, k]] = True, rewards[i, k]
+        for first in range(0, S, _TILE):
+            last = min(S, first + _TILE)
+            for c in range(here):
+                row, w_here, mean_here = table[rows[start + c]], w_at[c], mean_at[c]
+                seen_here, reward_here = seen[c], reward[c]
                 for k in range(m):
-                    theirs[row[columns[s], k]] = True
+                    ours[row[leader, k]] = True
+                for s in range(first, last):
+                    column = columns[s]
+                    a = row[column, 0]
+                    if m == 1 and ours[a] and not scored:
+                        continue
+                    if m > 1 or not known[c, a]:
+                        term = terms[c, a if m == 1 else 0]
+                        n_plus, n_minus = _compare(row, ours, column, leader, theirs, plus, minus)
+                        for g in range(G):
+                            z, tau = 0.0, taus[c, g]
+                            if m > 1 and n_minus > 0:
+                                z = capped_score(
+                                    plus,
+                                    n_plus,
+                                    minus,
+                                    n_minus,
+                                    w_here,
+                                    mean_here,
+                                    seen_here,
+                                    reward_here,
+                                    sparsity,
+                                    tau,
+                                )
+                            elif n_minus > 0:
+                                b = row[leader, 0]
+                                z, f = rival_score(
+                                    w_here[a], mean_here[a], seen_here[a], reward_here[a], mu, tau
+                                )
+                                z += leader_score(
+                                    w_here[b], mean_here[b], seen_here[b], reward_here[b], tau - f
+                                )
+                            for e in range(E):
+                                at = e * G + g
+                                term[at] = 0.0
+                                if n_minus > 0:
+                                    factor = np.log1p(stakes[c, g] * (z + epsilons[e]))
+                                    term[at] = factor - agree[c, at]
+                        if scored:
+                            _add_sums(
+                                row,
+                                column,
+                                w_here,
+                                mean_here,
+                                seen_here,
+                                reward_here,
+                                weight,
+                                term,
+                                bets,
+                            )
+                        known[c, a] = True
+                    total, term = tile[s - first], terms[c, a if m == 1 else 0]
+                    for k in range(wide):
+                        total[k] += term[k]
                 for k in range(m):
-                    j = row[leader, k]
-                    if not theirs[j]:
-                        plus[n_plus] = j
-                        n_plus += 1
-                for k in range(m):
-                    theirs[row[columns[s], k]] = False
-            if m > 1 or known[slot] != i:
-                known[slot] = i
-                for g in range(G):
-                    z = capped_score(
-                        plus,
-                        n_plus,
-                        minus,
-                        n_minus,
-                        w_at,
-                        mean_at,
-                        seen,
-                        reward,
-                        sparsity,
-                        m == 1,
-                        SLACK / stakes[g],
-                    )
-                    for e in range(E):
-                        factor = np.log1p(stakes[g] * (z + epsilons[e]))
-                        factors[slot, e, g] = factor - agree[e, g]
-            for e in range(E):
-                for g in range(G):
-                    wealth[s, e, g] += factors[slot, e, g]
-        for k in range(m):
-            ours[row[leader, k]] = False
-        for k in range(shown.shape[1]):
-            seen[shown[i, k]], reward[shown[i, k]] = False, 0.0
+                    ours[row[leader, k]] = False
+            for s in range(first, last):
+                for k in range(width):
+                    totals[s, k] += tile[s - first, k]
+                for k in range(wide):
+                    tile[s - first, k] = 0.0
+        for c in range(here):
+            for k in range(shown.shape[1]):
+                seen[c, shown[start + c, k]], reward[c, shown[start + c, k]] = False, 0.0
     for s in range(S):
-        wealth[s] += common
+        for k in range(bets):
+            totals[s, k] += common[k]
 
 
-@nb.njit(cache=True, nogil=True)
-def add_scores(table, rows, columns, shown, rewards, offsets, items, w, mean, K, sums):
-    """Add three scores of each policy, their squares, and what they cost, to sums (7, S).
-
-    The doubly robust one, sum over its items of mean + 1[shown] (r - mean)/w; what it earned,
-    sum of 1[shown] r/w; and what it missed, sum of 1[shown] (1 - r)/w. The cost is the sum of 1/w.
-    An item that cannot be shown counts 0 in all of them.
-    """
-    m = table.shape[2]
-    robust, cost, earned, missed = np.zeros(K), np.zeros(K), np.zeros(K), np.zeros(K)
-    for i in range(len(rows)):
-        for k in range(offsets[i], offsets[i + 1]):
-            j = items[k]
-            robust[j], cost[j] = (mean[k], 1.0 / w[k]) if w[k] > 0.0 else (0.0, 0.0)
-            for q in range(shown.shape[1]):
-                if shown[i, q] == j and w[k] > 0.0:
-                    robust[j] = mean[k] + (rewards[i, q] - mean[k]) / w[k]
-                    earned[j], missed[j] = rewards[i, q] / w[k], (1.0 - rewards[i, q]) / w[k]
-        row = table[rows[i]]
-        for s in range(len(columns)):
-            h, c, r, e = 0.0, 0.0, 0.0, 0.0
-            for k in range(m):
-                j = row[columns[s], k]
-                h += robust[j]
-                c += cost[j]
-                r += earned[j]
-                e += missed[j]
-            sums[0, s] += h
-            sums[1, s] += h * h
-            sums[6, s] += c
-            if r != 0.0:
-                sums[2, s] += r
-                sums[3, s] += r * r
-            if e != 0.0:
-                sums[4, s] += e
-                sums[5, s] += e * e
-        for k in range(shown.shape[1]):
-            earned[shown[i, k]], missed[shown[i, k]] = 0.0, 0.0
-
-
-@nb.njit(cache=True, nogil=True)
+@nb.njit(cache=True, nogil=True, error_model="numpy")
 def add_value_factors(
     table,
     rows,
@@ -225,106 +309,103 @@ def add_value_factors(
     w,
     mean,
     K,
+    scales,
+    leader,
     sparsity,
     cap,
-    stakes,
-    above,
+    fixed,
+    shares,
+    kind,
     grid,
     log_wealth,
 ):
-    """Add ln(1 + lam (h - v)), or ln(1 + lam (v - h)) if above, to log_wealth (S, V, G).
+    """Add bets on many values v in grid (S, V) to log_wealth (S, G, V), for a few policies.
 
-    For the values v in grid (S, V), at most cap, with h the capped score of a policy's own items:
-    in the first case they are all in D+, with room for v, in the second all in D-. Logarithms are
-    taken of products of some rounds, which is as exact and much faster.
+    The kinds are ln(1 + lam (h - v)), BELOW, and ln(1 + lam (v - h)), ABOVE, with h the capped
+    score of a policy's own items, v at most cap: in the first case they are all in D+, with room
+    for v, in the second all in D-. And ln(1 + lam (Z + v)), AGAINST the column of a leader.
+    Logarithms are taken of products of many rounds, which is as exact and much faster.
     """
-    S, m, V, G = len(columns), table.shape[2], grid.shape[1], len(stakes)
+    S, m, V, G = len(columns), table.shape[2], grid.shape[1], len(fixed) + len(shares)
+    mu, scale, sign = min(sparsity, 1.0), np.nan, -1.0 if kind == BELOW else 1.0
+    stakes, taus, term = np.empty(G), np.empty(G), np.empty(G)
     w_at, mean_at, reward = np.zeros(K), np.zeros(K), np.zeros(K)
-    seen, own, none = np.zeros(K, np.bool_), np.empty(m, np.int64), np.empty(0, np.int64)
-    product = np.ones((S, V, G))
-    for i in range(len(rows)):
+    seen, ours, theirs = np.zeros(K, np.bool_), np.zeros(K, np.bool_), np.zeros(K, np.bool_)
+    plus, minus, none = np.empty(m, np.int64), np.empty(m, np.int64), np.empty(0, np.int64)
+    product, span, agreed = np.ones((S, G, V)), np.ones(S), np.zeros(S, np.int64)
+    for i in range(len(rows) + 1):
+        if i == len(rows) or scales[i] != scale:
+            for s in range(S):
+                for g in range(G):
+                    for v in range(V):
+                        quiet = agreed[s] * np.log1p(stakes[g] * grid[s, v]) if agreed[s] else 0.0
+                        log_wealth[s, g, v] += quiet + np.log(product[s, g, v])
+                        product[s, g, v] = 1.0
+                agreed[s], span[s] = 0, 1.0
+            if i == len(rows):
+                break
+            scale = scales[i]
+            _set_stakes(fixed, shares, scale, stakes, taus)
         for k in range(offsets[i], offsets[i + 1]):
             w_at[items[k]], mean_at[items[k]] = w[k], mean[k]
         for k in range(shown.shape[1]):
             seen[shown[i, k]], reward[shown[i, k]] = True, rewards[i, k]
-        for s in range(S):
+        row = table[rows[i]]
+        if kind == AGAINST:
             for k in range(m):
-                own[k] = table[rows[i], columns[s], k]
+                ours[row[leader, k]] = True
+        for s in range(S):
+            n_plus, n_minus, column = m, m, columns[s]
+            if kind == AGAINST:
+                n_plus, n_minus = _compare(row, ours, column, leader, theirs, plus, minus)
+                if n_minus == 0:
+                    agreed[s] += 1
+                    continue
+            elif m > 1:
+                for k in range(m):
+                    plus[k] = row[column, k]
+                    minus[k] = row[column, k]
+            a, b = row[column, 0], row[leader, 0]
+            least, most = 1.0, 1.0
             for g in range(G):
-                tau, lam = SLACK / stakes[g], stakes[g]
-                if above:
-                    z = capped_score(
-                        none, 0, own, m, w_at, mean_at, seen, reward, sparsity, True, tau
-                    )
-                    for v in range(V):
-                        product[s, v, g] *= 1.0 + lam * (z + grid[s, v])
+                tau = taus[g] - cap if kind == BELOW else taus[g]
+                if m == 1 and kind == BELOW:
+                    z = leader_score(w_at[a], mean_at[a], seen[a], reward[a], tau)
+                elif m == 1:
+                    z, f = rival_score(w_at[a], mean_at[a], seen[a], reward[a], mu, tau)
+                    if kind == AGAINST:
+                        z += leader_score(w_at[b], mean_at[b], seen[b], reward[b], tau - f)
                 else:
                     z = capped_score(
-                        own, m, none, 0, w_at, mean_at, seen, reward, sparsity, True, tau - cap
+                        none if kind == ABOVE else plus,
+                        0 if kind == ABOVE else n_plus,
+                        none if kind == BELOW else minus,
+                        0 if kind == BELOW else n_minus,
+                        w_at,
+                        mean_at,
+                        seen,
+                        reward,
+                        sparsity,
+                        tau,
                     )
+                term[g] = 1.0 + stakes[g] * z
+                least = min(least, term[g] + min(sign * stakes[g] * cap, 0.0))
+                most = max(most, term[g] + stakes[g] * cap)
+            farthest = max(most, 1.0 / least)
+            if span[s] * farthest > _FAR:
+                for g in range(G):
                     for v in range(V):
-                        product[s, v, g] *= 1.0 + lam * (z - grid[s, v])
+                        log_wealth[s, g, v] += np.log(product[s, g, v])
+                        product[s, g, v] = 1.0
+                span[s] = 1.0
+            span[s] *= farthest
+            values = grid[s]
+            for g in range(G):
+                products, base, slope = product[s, g], term[g], sign * stakes[g]
+                for v in range(V):
+                    products[v] *= base + slope * values[v]
+        if kind == AGAINST:
+            for k in range(m):
+                ours[row[leader, k]] = False
         for k in range(shown.shape[1]):
             seen[shown[i, k]], reward[shown[i, k]] = False, 0.0
-        if i % _RUN == _RUN - 1 or i == len(rows) - 1:
-            for s in range(S):
-                for v in range(V):
-                    for g in range(G):
-                        log_wealth[s, v, g] += np.log(product[s, v, g])
-                        product[s, v, g] = 1.0
-
-
-@nb.njit(cache=True, nogil=True)
-def list_items(
-    table,
-    rows,
-    columns,
-    votes,
-    propensities,
-    shown,
-    shown_w,
-    rewards,
-    edges,
-    rates,
-    offsets,
-    items,
-    w,
-    mean,
-    costs,
-    tally,
-):
-    """Write the lists and costs of n rounds, and add what was shown to the tally (2, B) of B bins.
-
-    The model's mean of an item is rates[bin], 0 without a vote: its bin is that of its share of the
-    votes (S,) among the edges. propensities (n, K) are those of all items, shown_w (n, m') of what
-    was shown. The tally has the sums of r/w and 1/w for each bin, of what any rival shows. The cost
-    of a round is the sum of share/w of all items that can be shown, a voter's mean 1/w.
-    """
-    K, m = propensities.shape[1], table.shape[2]
-    share, listed = np.zeros(K), np.zeros(K, np.bool_)
-    end = 0
-    offsets[0] = 0
-    for i in range(len(rows)):
-        row, start, costs[i] = table[rows[i]], end, 0.0
-        for s in range(len(columns)):
-            for k in range(m):
-                j = row[columns[s], k]
-                if not listed[j]:
-                    listed[j] = True
-                    items[end] = j
-                    end += 1
-                share[j] += votes[s]
-        for k in range(shown.shape[1]):
-            j = shown[i, k]
-            if listed[j]:
-                bin = np.searchsorted(edges, share[j])
-                tally[0, bin] += rewards[i, k] / shown_w[i, k]
-                tally[1, bin] += 1.0 / shown_w[i, k]
-        for k in range(start, end):
-            j = items[k]
-            w[k] = propensities[i, j]
-            mean[k] = rates[np.searchsorted(edges, share[j])] if share[j] > 0.0 else 0.0
-            if w[k] > 0.0:
-                costs[i] += share[j] / w[k]
-            share[j], listed[j] = 0.0, False
-        offsets[i + 1] = end

@@ -11,7 +11,7 @@ import numba as nb
 import numpy as np
 
 
-@nb.njit(cache=True, nogil=True)
+@nb.njit(cache=True, nogil=True, error_model="numpy")
 def draw_subset(u, K, deck, swapped, out):
     """One uniformly random ordered subset of len(u) of the deck's K cards; the deck is restored.
 
@@ -28,7 +28,7 @@ def draw_subset(u, K, deck, swapped, out):
         deck[k], deck[j] = deck[j], deck[k]
 
 
-@nb.njit(cache=True, nogil=True)
+@nb.njit(cache=True, nogil=True, error_model="numpy")
 def uniform_subsets(u, K, out):
     """Turn uniforms u (n, m) into uniformly random ordered m-subsets of range(K), into out (n, m).
 
@@ -44,7 +44,7 @@ def uniform_subsets(u, K, out):
         draw_subset(u[i], K, deck, swapped, out[i])
 
 
-@nb.njit(cache=True, nogil=True)
+@nb.njit(cache=True, nogil=True, error_model="numpy")
 def alias_table(p, accept, alias):
     """Walker's tables for drawing from the weights p in constant time (Vose's construction)."""
     n = len(p)
@@ -75,7 +75,7 @@ def alias_table(p, accept, alias):
         accept[stack[small]] = 1.0
 
 
-@nb.njit(cache=True, nogil=True)
+@nb.njit(cache=True, nogil=True, error_model="numpy")
 def _by_alias(u, accept, alias):
     """Draw from the weights behind Walker's tables by one uniform."""
     place = u * len(accept)
@@ -83,7 +83,7 @@ def _by_alias(u, accept, alias):
     return k if place - k < accept[k] else alias[k]
 
 
-@nb.njit(cache=True, nogil=True)
+@nb.njit(cache=True, nogil=True, error_model="numpy")
 def mixed_subsets(u, gamma, K, table, rows, support, accept, alias, out):
     """With probability gamma a uniform m-subset, else the slate of a policy drawn by alias tables.
 
@@ -104,7 +104,7 @@ def mixed_subsets(u, gamma, K, table, rows, support, accept, alias, out):
             out[i, j] = table[rows[i], support[k], j]
 
 
-@nb.njit(cache=True, nogil=True)
+@nb.njit(cache=True, nogil=True, error_model="numpy")
 def _followed(row, support, shares, q):
     """Fill q with Q(x, .)."""
     q[:] = 0.0
@@ -113,14 +113,14 @@ def _followed(row, support, shares, q):
             q[row[support[k], j]] += shares[k]
 
 
-@nb.njit(cache=True, nogil=True)
+@nb.njit(cache=True, nogil=True, error_model="numpy")
 def marginals(table, rows, support, p, out):
     """Q(x, j) = sum of p over the policies that show j at x, into out (n, K)."""
     for i in range(len(rows)):
         _followed(table[rows[i]], support, p, out[i])
 
 
-@nb.njit(cache=True, nogil=True)
+@nb.njit(cache=True, nogil=True, error_model="numpy")
 def shown_marginals(table, rows, support, p, K, actions, out):
     """Q(x, j) at the shown items actions (n, m) only, into out (n, m)."""
     q = np.empty(K)
@@ -130,7 +130,7 @@ def shown_marginals(table, rows, support, p, K, actions, out):
             out[i, j] = q[actions[i, j]]
 
 
-@nb.njit(cache=True, nogil=True)
+@nb.njit(cache=True, nogil=True, error_model="numpy")
 def look_up(known, rows, actions, out):
     """out[i, k] = known[rows[i], actions[i, k]]."""
     for i in range(len(rows)):
@@ -138,7 +138,7 @@ def look_up(known, rows, actions, out):
             out[i, k] = known[rows[i], actions[i, k]]
 
 
-@nb.njit(cache=True, nogil=True)
+@nb.njit(cache=True, nogil=True, error_model="numpy")
 def draw_actions(q, slots, u, actions):
     """Draw actions[i] from the distribution q[slots[i]] by the uniform u[i]."""
     for i in range(len(slots)):
@@ -151,7 +151,7 @@ def draw_actions(q, slots, u, actions):
                     break
 
 
-@nb.njit(cache=True, nogil=True)
+@nb.njit(cache=True, nogil=True, error_model="numpy")
 def list_slates(u, gamma, K, shown, slates, propensities):
     """Fill slates and propensities (n, m): W = gamma m/K + (1-gamma) m/|A| 1[j in A].
 
@@ -192,14 +192,14 @@ def list_slates(u, gamma, K, shown, slates, propensities):
             propensities[i, j] = min(share, 1.0)
 
 
-@nb.njit(cache=True, nogil=True)
-def _inclusion(row, survivors, need, mark, seen, allowed, pi):
-    """Fill pi[a] for the actions in A(x), listed in allowed; return their number.
+@nb.njit(cache=True, nogil=True, error_model="numpy")
+def _inclusion(row, survivors, need, votes, mark, seen, allowed, pi, q):
+    """Fill pi[a] and q[a] for the actions in A(x), listed in allowed; return their number.
 
     A(x) is the set of actions that any of the survivors (S,) shows, need (S,) are positive weights.
     The need v(x, j) of an item is the largest of the survivors that show it, and its inclusion has
     probability pi(x, j) = m v / sum v: at most one, as the survivor with the largest need shows m
-    items of that need. seen[a] == mark says that a is listed.
+    items of that need. q is Q(x, .), by the votes. seen[a] == mark says that a is listed.
     """
     m = row.shape[1]
     size = 0
@@ -211,8 +211,10 @@ def _inclusion(row, survivors, need, mark, seen, allowed, pi):
                 allowed[size] = a
                 size += 1
                 pi[a] = need[k]
-            elif need[k] > pi[a]:
-                pi[a] = need[k]
+                q[a] = votes[k]
+            else:
+                pi[a] = max(pi[a], need[k])
+                q[a] += votes[k]
     total = 0.0
     for i in range(size):
         total += pi[allowed[i]]
@@ -221,7 +223,7 @@ def _inclusion(row, survivors, need, mark, seen, allowed, pi):
     return size
 
 
-@nb.njit(cache=True, nogil=True)
+@nb.njit(cache=True, nogil=True, error_model="numpy")
 def _systematic(u, allowed, size, pi, out):
     """Draw m items with inclusion probabilities pi, which sum to m, from one uniform u.
 
@@ -237,7 +239,7 @@ def _systematic(u, allowed, size, pi, out):
             picked += 1
 
 
-@nb.njit(cache=True, nogil=True)
+@nb.njit(cache=True, nogil=True, error_model="numpy")
 def sieve_slates(
     u, gamma, K, table, rows, survivors, need, votes, accept, alias, slates, propensities
 ):
@@ -251,8 +253,7 @@ def sieve_slates(
     pi, q = np.zeros(K), np.zeros(K)
     for i in range(n):
         row = table[rows[i]]
-        size = _inclusion(row, survivors, need, i, seen, allowed, pi)
-        _followed(row, survivors, votes, q)
+        size = _inclusion(row, survivors, need, votes, i, seen, allowed, pi, q)
         if u[i, 0] < gamma:
             _systematic(u[i, 2], allowed, size, pi, slates[i])
         else:
@@ -264,7 +265,7 @@ def sieve_slates(
             propensities[i, j] = min(gamma * pi[a] + (1.0 - gamma) * q[a], 1.0)
 
 
-@nb.njit(cache=True, nogil=True)
+@nb.njit(cache=True, nogil=True, error_model="numpy")
 def sieve_propensities(gamma, table, rows, survivors, need, votes, out):
     """W of all items into out (n, K); 0 where no survivor shows them."""
     K = out.shape[1]
@@ -272,8 +273,7 @@ def sieve_propensities(gamma, table, rows, survivors, need, votes, out):
     pi, q = np.zeros(K), np.zeros(K)
     for i in range(len(rows)):
         row = table[rows[i]]
-        size = _inclusion(row, survivors, need, i, seen, allowed, pi)
-        _followed(row, survivors, votes, q)
+        size = _inclusion(row, survivors, need, votes, i, seen, allowed, pi, q)
         out[i] = 0.0
         for k in range(size):
             a = allowed[k]

@@ -57,12 +57,12 @@ class Slates(Answers):
     def __init__(self, table: npt.NDArray[Any], rows: npt.NDArray[np.intp] | None = None) -> None:
         self._lookup = rows is not None
         self._columns = Columns(table if rows is None else rows)
-        self.table = table
+        self.table = _read_only(table)
 
     @property
     def rows(self) -> npt.NDArray[np.intp]:
         """Where in the table each context has its slates, shape (n,)."""
-        return self._columns.arrays[0] if self._lookup else np.arange(len(self.table))
+        return _read_only(self._columns.arrays[0] if self._lookup else np.arange(len(self.table)))
 
     def __len__(self) -> int:
         return len(self._columns.arrays[0])
@@ -79,7 +79,7 @@ class Slates(Answers):
         longer = object.__new__(Slates)
         new = later.rows if self._lookup else later.table[later.rows]
         longer._lookup, longer._columns = self._lookup, self._columns.plus(new)
-        longer.table = self.table if self._lookup else longer._columns.arrays[0]
+        longer.table = self.table if self._lookup else _read_only(longer._columns.arrays[0])
         return longer
 
     @property
@@ -96,7 +96,7 @@ class Slates(Answers):
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
         self._lookup, self._columns, table = state
-        self.table = table if self._lookup else self._columns.arrays[0]
+        self.table = _read_only(table if self._lookup else self._columns.arrays[0])
 
 
 class ContextAnswers(Answers):
@@ -147,3 +147,12 @@ class ContextAnswers(Answers):
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
         (self._columns,) = state
+
+
+def _read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """As kernels know it: they would be compiled anew for a table that is mapped from a file."""
+    if not array.flags.writeable:
+        return array
+    view = array.view()
+    view.flags.writeable = False
+    return view

@@ -43,7 +43,7 @@ def test_without_the_union_as_recounted():
     while not learner.finished:
         game.advance(learner, learner.evidence.next_look)
         proof = learner.evidence.proof()
-        least = proof.log_wealth(proof.rivals, 0.1).min(initial=np.inf)
+        least = proof.log_wealth(proof.rivals, np.array([0.1])).min(initial=np.inf)
         assert (least >= proof.log_threshold) == learner.finished
         if least >= log(1 / (0.45 * DELTA)):
             passed.append(learner.rounds)

@@ -11,6 +11,7 @@ from policysieve.bench.speed import class_size
 from policysieve.bench.speed import measuring as speed
 from policysieve.bench.speed.yardsticks import naive_low_variance
 from policysieve.cli import main
+from tests.bench.results import BENCHES
 from tests.oracles import low_variance as oracle
 
 
@@ -71,7 +72,15 @@ def test_command(monkeypatch, tmp_path):
     monkeypatch.setattr(class_size, "_SIZES", (100, 1_000))
     monkeypatch.setattr(speed, "against_naive", lambda: {"rounds_per_second": 1e6, "ratio": 99.0})
     monkeypatch.setattr(speed, "memory_bandwidth", lambda: {"event_seconds": 1e-4, "share": 0.6})
-    monkeypatch.setattr(speed, "peak_memory", lambda: {"skipped": "not here"})
+    for step in ("peak_memory", "sieve_memory"):
+        monkeypatch.setattr(speed, step, lambda: {"skipped": "not here"})
+    made_up = BENCHES["speed"]  # these are measured in tests of their own
+    monkeypatch.setattr(speed, "sieve", lambda: made_up["sieve"])
+    monkeypatch.setattr(speed, "recommending", lambda: made_up["recommend"])
+    monkeypatch.setattr(speed, "latency", lambda: made_up["latency"])
+    monkeypatch.setattr(speed, "two_cores", lambda: made_up["two_cores"])
+    monkeypatch.setattr(speed, "sieve_growth", lambda: made_up["sieve_growth"])
+    monkeypatch.setattr(speed, "first_use", lambda: made_up["first_use"])
     quick = {"rounds": 2_000, "batch": 500}
     whole, proof = speed.by_optimization, speed.certificate
     monkeypatch.setattr(speed, "by_optimization", lambda: whole(**quick))
@@ -79,11 +88,13 @@ def test_command(monkeypatch, tmp_path):
     printed = CliRunner().invoke(main, ["bench", "speed", "--out", str(tmp_path)])
     assert printed.exit_code == 0, printed.output
     assert "99 times" in printed.output
+    assert "0.12 times Uniform" in printed.output
     saved = json.loads((tmp_path / "speed.json").read_text())
     assert saved["code"] == code_version()
     assert saved["growth"]["n_policies"] == [100, 1000]
     assert (tmp_path / "growth.svg").read_text().startswith("<?xml")
     assert (tmp_path / "growth.png").is_file()
+    assert (tmp_path / "sieve_growth.png").is_file()
     path = tmp_path / "report.html"
     machine = CliRunner().invoke(main, ["bench", "speed", "--json", "--report", str(path)])
     assert "99 times" in path.read_text(encoding="utf-8")

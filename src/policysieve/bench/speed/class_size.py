@@ -1,9 +1,5 @@
-"""What a round costs as the class grows: memory bandwidth, growth and peak memory."""
+"""What a round costs as the class grows: memory bandwidth and growth."""
 
-import json
-import subprocess
-import sys
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,7 +12,7 @@ from policysieve.kernels.hits import find_hits
 from policysieve.policies import PolicyTable, Slates
 from policysieve.problem import Problem
 
-__all__ = ["growth", "memory_bandwidth", "peak_memory"]
+__all__ = ["growth", "memory_bandwidth"]
 
 _CACHE_LINE = 64
 _SIZES = (1_000, 10_000, 100_000, 1_000_000)
@@ -76,58 +72,6 @@ def growth() -> dict[str, Any]:
         "rewarded_slope": float(np.polyfit(logs, np.log10(rewarded), 1)[0]),
         "unrewarded_slope": float(np.polyfit(logs, np.log10(unrewarded), 1)[0]),
     }
-
-
-def peak_memory() -> dict[str, Any]:
-    """Megabytes beyond the table for a million rounds with a million policies, in a new process.
-
-    Read from the kernel's own account, which only Linux keeps.
-    """
-    if not sys.platform.startswith("linux"):
-        return {"skipped": "only measured on Linux"}
-    code = "from policysieve.bench.speed.class_size import _measure_memory; _measure_memory()"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    result: dict[str, Any] = json.loads(done.stdout)
-    return result
-
-
-def _measure_memory(n_policies: int = 1_000_000, rounds: int = 1_000_000) -> None:
-    rng = np.random.default_rng(0)
-    labels = rng.integers(0, 100, 16)
-
-    def play(table: PolicyTable, n: int) -> None:
-        problem = Problem(n_actions=100, epsilon=0.05, delta=0.05)
-        learner = LowVarianceExploration(
-            table, problem, explore_rounds=n - n // 100, estimate_rounds=n // 100, rng=0
-        )
-        while not learner.finished:
-            contexts = rng.integers(0, 16, min(10_000, learner.ask_limit))
-            decisions = learner.ask(contexts)
-            learner.tell(decisions, decisions.actions[:, 0] == labels[contexts])
-        learner.recommend()
-
-    play(PolicyTable(rng.integers(0, 100, (16, 10), dtype=np.uint8), 100), 10_000)
-    table = PolicyTable(rng.integers(0, 100, (16, n_policies), dtype=np.uint8), 100)
-    before = _restart_peak()
-    play(table, rounds)
-    result = {
-        "n_policies": n_policies,
-        "rounds": rounds,
-        "table_megabytes": table.table.nbytes / 1e6,
-        "megabytes_beyond_the_table": (_peak_kilobytes() - before) * 1024 / 1e6,
-    }
-    print(json.dumps(result))
-
-
-def _restart_peak() -> int:
-    """Forget the process's peak memory so far (Linux); return what it holds now, in kilobytes."""
-    Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
-    return _peak_kilobytes()
-
-
-def _peak_kilobytes() -> int:
-    status = Path("/proc/self/status").read_text(encoding="ascii")
-    return next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM"))
 
 
 def _random_events(n_policies: int, n_contexts: int, n_events: int) -> tuple[Any, Events]:

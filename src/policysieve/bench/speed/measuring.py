@@ -1,4 +1,4 @@
-"""How fast: always as a ratio to something measured in the same run."""
+"""How fast: always next to something else that is measured in the same run."""
 
 import time
 from collections.abc import Callable
@@ -8,7 +8,13 @@ from typing import Any
 import numpy as np
 
 from policysieve.bench.cells import SayStep, code_version
-from policysieve.bench.speed.class_size import growth, memory_bandwidth, peak_memory
+from policysieve.bench.speed.class_size import growth, memory_bandwidth
+from policysieve.bench.speed.first_use import first_use
+from policysieve.bench.speed.latency import latency
+from policysieve.bench.speed.memory import peak_memory, sieve_memory
+from policysieve.bench.speed.sieve import recommending, sieve
+from policysieve.bench.speed.sieve_growth import sieve_growth
+from policysieve.bench.speed.two_cores import two_cores
 from policysieve.bench.speed.yardsticks import best_seconds, naive_low_variance
 from policysieve.evidence import FloorEvidence
 from policysieve.exploration import Explorer
@@ -37,6 +43,13 @@ def measure_speed(progress: SayStep = lambda _step: None) -> dict[str, Any]:
         ("exploration_by_optimization", by_optimization),
         ("certificate", certificate),
         ("peak_memory", peak_memory),
+        ("sieve", sieve),
+        ("recommend", recommending),
+        ("latency", latency),
+        ("two_cores", two_cores),
+        ("sieve_growth", sieve_growth),
+        ("sieve_memory", sieve_memory),
+        ("first_use", first_use),
     ]
     results: dict[str, Any] = {"code": code_version()}
     for name, measure in steps:

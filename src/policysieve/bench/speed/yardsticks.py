@@ -1,13 +1,27 @@
-"""What speed is measured with: a stopwatch, and learning as one would first write it."""
+"""What speed is measured with: a stopwatch, other processes, and a naive way to learn."""
 
+import os
+import subprocess
+import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["best_seconds", "naive_low_variance"]
+__all__ = ["best_seconds", "busy_processes", "naive_low_variance", "run_code"]
+
+# Says that it has begun, and ends with the process that started it, however that ends.
+_BUSY = """
+import os
+parent = os.getppid()
+print(flush=True)
+while os.getppid() == parent:
+    for _ in range(100_000):
+        pass
+"""
 
 
 def best_seconds(work: Callable[[], Any], repeats: int = 7) -> float:
@@ -19,6 +33,37 @@ def best_seconds(work: Callable[[], Any], repeats: int = 7) -> float:
         work()
         times.append(time.perf_counter() - started)
     return min(times)
+
+
+def run_code(code: str, *arguments: str, environment: Mapping[str, str] | None = None) -> str:
+    """What Python code prints in a new process, which has more variables in its environment."""
+    done = subprocess.run(
+        [sys.executable, "-c", code, *arguments],
+        env={**os.environ, **(environment or {})},
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    )
+    return done.stdout
+
+
+@contextmanager
+def busy_processes() -> Iterator[None]:
+    """Others compute meanwhile: one busy process for each two cores."""
+    processes: list[subprocess.Popen[str]] = []
+    try:
+        for _ in range(max(1, (os.cpu_count() or 1) // 2)):
+            process = subprocess.Popen(
+                [sys.executable, "-c", _BUSY], stdout=subprocess.PIPE, text=True
+            )
+            processes.append(process)
+            assert process.stdout is not None
+            process.stdout.readline()
+        yield
+    finally:
+        for process in processes:
+            process.kill()
+            process.communicate()
 
 
 def naive_low_variance(

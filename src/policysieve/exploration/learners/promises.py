@@ -81,6 +81,7 @@ def anytime_recommendation(
 
 def certificate_recommendation(evidence: Evidence, *, rounds: int) -> Recommendation:
     """Recommend the surviving policy with the largest estimate, and the certificate about it."""
+    evidence = evidence.now()
     proof = evidence.certificate()
     value, lower, upper = evidence.interval(proof.leader)
     bound = proof.suboptimality_bound
