@@ -2,13 +2,15 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
-PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
+PIP    := $(BIN)/python -m pip --disable-pip-version-check
+# The tested versions, and no others.
+INSTALL := $(PIP) --quiet install --constraint constraints.txt --editable
 
-.PHONY: help demo test lint check docs measured clean
+.PHONY: help demo test lint check docs measured outdated constraints clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-8s %s\n", $$1, $$2}'
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-11s %s\n", $$1, $$2}'
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -16,19 +18,19 @@ $(BIN)/python:
 	@echo "Creating $(VENV) ..."
 	@$(PYTHON) -m venv $(VENV)
 
-# One stamp per set of extras: installed once, again only when pyproject.toml changes.
-$(VENV)/installed-demo: pyproject.toml | $(BIN)/python
+# One stamp per set of extras: installed once, again when what is wanted or the versions change.
+$(VENV)/installed-demo: pyproject.toml constraints.txt | $(BIN)/python
 	@echo "Installing PolicySieve (about a minute the first time) ..."
-	@$(PIP) install --editable ".[sklearn]"
+	@$(INSTALL) ".[sklearn]"
 	@touch $@
 
-$(VENV)/installed-dev: pyproject.toml | $(BIN)/python
+$(VENV)/installed-dev: pyproject.toml constraints.txt | $(BIN)/python
 	@echo "Installing PolicySieve with its development tools (about two minutes the first time) ..."
-	@$(PIP) install --editable ".[dev]"
+	@$(INSTALL) ".[dev]"
 	@touch $@ $(VENV)/installed-demo
 
-$(VENV)/installed-docs: pyproject.toml $(VENV)/installed-dev
-	@$(PIP) install --editable ".[docs]"
+$(VENV)/installed-docs: pyproject.toml constraints.txt $(VENV)/installed-dev
+	@$(INSTALL) ".[docs]"
 	@touch $@
 
 demo: $(VENV)/installed-demo ## choose among hundreds of classifiers from right/wrong feedback
@@ -52,6 +54,18 @@ docs: $(VENV)/installed-docs ## build the documentation site into site/
 measured: $(VENV)/installed-dev ## take what `plan` compares with from benchmarks/samples
 	@$(BIN)/python -m policysieve.bench.race.shipping benchmarks/samples/samples.json
 
+outdated: $(VENV)/installed-docs ## list what has newer releases than constraints.txt
+	@$(PIP) list --outdated --exclude policysieve
+
+constraints: ## write constraints.txt anew, with the newest versions that go together
+	@$(PYTHON) -m venv --clear $(VENV)-newest
+	@$(VENV)-newest/bin/python -m pip --disable-pip-version-check --quiet install ".[dev,docs]"
+	@grep '^#' constraints.txt > $(VENV)-newest/constraints.txt
+	@$(VENV)-newest/bin/python -m pip freeze --exclude policysieve >> $(VENV)-newest/constraints.txt
+	@mv $(VENV)-newest/constraints.txt constraints.txt
+	@rm -rf $(VENV)-newest
+	@echo "Now run: make check docs"
+
 clean: ## remove everything that make created
-	rm -rf $(VENV) site dist demo-output run-output .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(VENV)-newest site dist demo-output run-output .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

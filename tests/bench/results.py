@@ -270,4 +270,77 @@ BENCHES: dict[str, dict[str, Any]] = {
             classified("digits", "supervised", 0.8, 0.9, 0.95),
         ],
     },
+    "faults": {
+        "settings": {"kills": 100, "soak_rounds": 1_000_000},
+        "calls": {"inputs_tried": 20_000, "foreign": [], "changed": []},
+        "kills": [
+            {
+                "writer": "Log.save",
+                "kills": 100,
+                "writes": 300,
+                "broken": 0,
+                "lost": 0,
+                "left_over": 2,
+                "failed": 0,
+            }
+        ],
+        "at_once": [
+            {
+                "writer": "Log.save",
+                "reads": 5_000,
+                "writes": 900,
+                "broken": 0,
+                "failed": 0,
+                "left_over": 0,
+            }
+        ],
+        "full": [
+            {
+                "writer": "Log.save",
+                "tried": 4,
+                "foreign": 0,
+                "silent": 0,
+                "broken": 0,
+                "left_over": 0,
+            },
+            {
+                "writer": "policysieve decide",
+                "tried": 4,
+                "foreign": 0,
+                "silent": 0,
+                "broken": 0,
+                "left_over": 0,
+            },
+        ],
+        "soaks": [
+            {
+                "learner": "Sieve",
+                "rounds": 1_000_000,
+                "batch": 100,
+                "looks": [
+                    {"rounds": 500_000, "held": 200_000_000, "kept": 50_000_000},
+                    {"rounds": 1_000_000, "held": 251_000_000, "kept": 100_000_000},
+                ],
+                "bytes_kept": 100.0,
+                "bytes_beyond": 2.0,
+            }
+        ],
+        "threads": {
+            "threads": 8,
+            "seconds": 60.0,
+            "errors": [],
+            "rounds": 1_000_000,
+            "lost": 0,
+            "doubled": 0,
+            "wrong": 0,
+        },
+        "interrupts": {
+            "calls": 10_000,
+            "interrupted": 4_000,
+            "lost": 0,
+            "doubled": 0,
+            "different": 0,
+        },
+        "clock": {"jumps": 100, "wrong": 0, "expired": 0, "kept": 0},
+    },
 }

@@ -15,6 +15,7 @@ FIGURES = {
     "samples": ["right", "curves", "certified"],
     "scaling": ["right", "certified", "slopes", "proofs", "variance"],
     "classify": ["accuracy"],
+    "faults": ["memory"],
 }
 NOTHING = {
     "samples": {
@@ -136,6 +137,14 @@ def test_scaling():
     assert page.text_of("dd")[:2] == ["2", "of 3 slopes"]
     assert ">999" in page.text_of("td")
     assert "the lower bound that the world is an instance of" in words(page, "figcaption")
+
+
+def test_faults():
+    page = document("faults")
+    assert page.text_of("dd")[:1] == ["2"]
+    assert "Something went wrong: see the table." in words(page, "p")
+    zeros = {**BENCHES["faults"], "kills": [{**BENCHES["faults"]["kills"][0], "left_over": 0}]}
+    assert "Nothing went wrong." in words(document("faults", zeros), "p")
 
 
 def test_classify():

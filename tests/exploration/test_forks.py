@@ -74,3 +74,40 @@ def test_parent_and_children_go_their_own_ways(parts):
     command = [sys.executable, "-W", "ignore", "-c", SCRIPT.format(**parts)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+LARGE = """
+import os
+import numpy as np
+import policysieve as ps
+
+rng = np.random.default_rng(0)
+policies = ps.PolicyTable(rng.integers(0, 20, (4, 100_000), dtype=np.uint8), n_actions=20)
+problem = ps.Problem(n_actions=20, epsilon=0.1, delta=0.1)
+contexts, actions = rng.integers(0, 4, 300), rng.integers(0, 20, 300)
+log = ps.Log(
+    contexts=contexts,
+    actions=actions,
+    propensities=np.full(300, 0.05),
+    rewards=actions == contexts,
+)
+
+def learnt():
+    value = ps.select(log, policies, problem).value
+    return ps.design(log, policies, problem).propensities(np.arange(4)).tobytes(), value
+
+mine = learnt()
+child = os.fork()
+if child == 0:
+    os._exit(0 if learnt() == mine else 3)
+code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+assert code == 0, code
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are not forked here")
+def test_a_child_designs_and_selects_in_a_large_class_as_its_parent_did():
+    """Threads of OpenMP, once started, are missing in a child, which then ends or waits forever."""
+    command = [sys.executable, "-W", "ignore", "-c", LARGE]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr

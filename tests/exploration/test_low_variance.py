@@ -208,20 +208,6 @@ def test_equals_the_naive_algorithm_when_weights_explode():
     np.testing.assert_allclose(hedge.gains, gains, rtol=1e-10)
 
 
-def test_large_classes_are_cut_into_pieces(monkeypatch):
-    policies, rewards = random_case(seed=7, m=2, n_policies=500)
-    problem = ps.Problem(n_actions=6, slate_size=2, epsilon=0.3, delta=0.1)
-    designs = []
-    for wide in (10**9, 1):
-        monkeypatch.setattr("policysieve.kernels.designs._WIDE", wide)
-        learner = ps.LowVarianceExploration(
-            policies, problem, explore_rounds=400, estimate_rounds=1, rng=1
-        )
-        play(learner, rewards, 400, 400, seed=2)
-        designs.append(learner.design)
-    np.testing.assert_allclose(designs[0].shares, designs[1].shares, rtol=1e-12)
-
-
 def test_paper_draws_agree_in_distribution():
     """Counts of every policy in the drawn design, event-driven against round by round."""
     policies, rewards = random_case(seed=11, K=4, n_policies=3, n_contexts=2)

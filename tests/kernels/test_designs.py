@@ -59,7 +59,7 @@ def test_hedge_compiled_equals_interpreted(monkeypatch):
     states = []
     for interpreted in (False, True):
         if interpreted:
-            for name in ("_gather", "_scatter", "settle", "_hedge_events"):
+            for name in ("_gather", "_scatter", "settle", "hedge_events"):
                 monkeypatch.setattr(designs, name, getattr(designs, name).py_func)
             monkeypatch.setattr(designs, "find_hits", find_hits.py_func)
         state, clock = np.zeros((20, 4)), np.array([20.0, 0.0, 0.0])

@@ -4,6 +4,7 @@ from typing import Any, Protocol
 
 from policysieve.bench.certificates import page as certificates
 from policysieve.bench.classify import page as classify
+from policysieve.bench.faults import page as faults
 from policysieve.bench.race import page as race
 from policysieve.bench.scaling import page as scaling
 from policysieve.bench.speed import page as speed
@@ -31,6 +32,7 @@ _KINDS: dict[str, _Shows] = {
     "samples": race,
     "scaling": scaling,
     "classify": classify,
+    "faults": faults,
 }
 
 
@@ -52,7 +54,8 @@ def bench_page(kind: str, result: Result, *, command: str | None = None) -> Page
     Parameters
     ----------
     kind : str
-        Name of the benchmark: "speed", "certificates", "samples", "scaling" or "classify".
+        Name of the benchmark: "speed", "certificates", "samples", "scaling", "classify" or
+        "faults".
     result : dict
         What it returned, or what was read from its JSON file.
     command : str, optional

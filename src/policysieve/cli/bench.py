@@ -99,7 +99,7 @@ def _names(option: str | None) -> tuple[str, ...]:
     return tuple(name.strip() for name in option.split(",")) if option else ()
 
 
-@click.group(short_help="Measure speed, certificates and learners here.")
+@click.group(short_help="Measure speed, certificates, learners and faults.")
 def bench() -> None:
     """Measure on this machine: speed as ratios within one run, the rest by counting."""
 
@@ -235,3 +235,18 @@ def classify(
             progress=progress,
         )
     output.give("classify", result)
+
+
+@bench.command()
+@click.option("--quick", is_flag=True, help="Try everything a few times only.")
+@_output_options("faults.json and the plot")
+def faults(quick: bool, output: _Output) -> None:
+    """Bad input, killed writers, full disks, threads, interrupts, clocks and long runs.
+
+    Counts what went wrong, which should be nothing. Takes about half an hour; with --quick, two
+    minutes.
+    """
+    from policysieve.bench.faults.measuring import FaultSettings, measure_faults
+
+    settings = FaultSettings.quick() if quick else FaultSettings()
+    output.give("faults", measure_faults(settings, output.say_step))

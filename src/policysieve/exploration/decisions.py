@@ -1,8 +1,8 @@
 """What passes between a learner and its user: decisions out, recommendations at the end."""
 
 import math
+import time
 from dataclasses import dataclass, fields
-from time import time
 from typing import Any, Self
 
 import numpy as np
@@ -12,6 +12,13 @@ from policysieve.errors import InvalidArgumentError
 from policysieve.policies import MarginalPolicy, Policy, RandomizedPolicy
 
 __all__ = ["Decisions", "Recommendation"]
+
+_STARTED = time.time() - time.monotonic()  # read once: later the clock of the day may be set anew
+
+
+def _now() -> float:
+    """Seconds since 1970 by a clock that nobody sets while the process runs."""
+    return _STARTED + time.monotonic()
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -31,7 +38,9 @@ class Decisions:
     numbers : integer array of shape (n,)
         Places of the rounds in the order of all decisions of the learner, from 0.
     asked : float array of shape (n,)
-        When they were asked for, in seconds since 1970.
+        When they were asked for, in seconds since 1970, by a clock that is set once, when the
+        process starts: setting the clock of the day later does not change ages. In another process,
+        as after a pickle, ages are as right as the clocks of both were when they started.
     issuer : str
         Mark of the learner that issued them; empty if none did.
     """
@@ -60,7 +69,7 @@ class Decisions:
     ) -> Self:
         """A whole batch, its rounds numbered from `first`, asked for now."""
         times = np.empty(len(actions))
-        times.fill(time() if asked is None else asked)
+        times.fill(_now() if asked is None else asked)
         numbers = np.arange(first, first + len(actions))
         return cls(contexts, actions, propensities, numbers, times, issuer)
 
@@ -70,7 +79,7 @@ class Decisions:
     @property
     def ages(self) -> npt.NDArray[np.float64]:
         """Seconds since they were asked for, shape (n,)."""
-        return np.maximum(time() - self.asked, 0.0)
+        return np.maximum(_now() - self.asked, 0.0)
 
     def __repr__(self) -> str:
         return f"Decisions({len(self)} rounds, slate_size={self.actions.shape[1]})"

@@ -145,7 +145,10 @@ def bet_on_events(
     """
     events = (table, rows, actions, gains, n_actions)
     P = table.shape[1]
-    pieces = nb.get_num_threads() if P >= _WIDE and len(rows) >= _MANY else 1
+    pieces = 1
+    if P >= _WIDE and len(rows) >= _MANY:
+        # Asking numba for its threads would start them, after which the process cannot be forked.
+        pieces = nb.config.NUMBA_NUM_THREADS  # type: ignore[attr-defined]
     edges = [P * k // pieces for k in range(pieces + 1)]
     start = common.copy()
 

@@ -7,15 +7,10 @@ rewarded rounds touch Hedge. A cell of the log barrier is a context and an item 
 there; p (P,) are the weights of the design.
 """
 
-from typing import Any
-
-import numba as nb
 import numpy as np
-import numpy.typing as npt
 
+from policysieve.kernels import kernel
 from policysieve.kernels.hits import find_hits
-
-Array = npt.NDArray[Any]
 
 WEIGHT = 0  # unnormalised weight w
 AVERAGE = 1  # sum over rounds of w/Z, up to date at the policy's own clock
@@ -28,10 +23,9 @@ DONE = 2  # rounds that G counts
 
 _GROWTH = 64.0  # weights are rescaled before G loses more than two digits
 _EVENTS = 4096  # and often enough for Z, which is kept by increments, not to drift
-_WIDE = 100_000  # policies from which on cutting the class into pieces pays
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def settle(state, clock, rounds):
     """Let time run up to `rounds`, bring all averages up to date and rescale the weights."""
     P = len(state)
@@ -50,27 +44,27 @@ def settle(state, clock, rounds):
     clock[DONE] = rounds
 
 
-@nb.njit(cache=True, nogil=True)
-def _gather(table, row, actions, gains, G, state, first, last, hits, start, c):
-    """Find the policies first..last-1 that show each rewarded item, and sum their averages into c.
+@kernel
+def _gather(slates, actions, gains, G, state, hits, start, c):
+    """Find the policies that show each rewarded item, and sum their averages into c.
 
-    Their numbers go to hits[start[k] : start[k + 1]] for item k.
+    Their numbers go to hits[start[k] : start[k + 1]] for item k; slates (P, m).
     """
-    m = table.shape[2]
-    slates = table[row, first:last].reshape((last - first) * m)
-    n = start[0]
+    m = slates.shape[1]
+    row = slates.reshape(slates.size)
+    n = 0
     for k in range(len(actions)):
         c[k] = 0.0
         if gains[k] > 0.0:
             begin = n
-            n = find_hits(slates, actions[k], m, first, hits, begin)
+            n = find_hits(row, actions[k], m, 0, hits, begin)
             for h in range(begin, n):
                 p = hits[h]
                 c[k] += state[p, AVERAGE] + state[p, WEIGHT] * (G - state[p, CLOCK])
         start[k + 1] = n
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _scatter(G, eta, u, state, hits, start):
     """Bring the hit policies up to date, then grow their weights; return the growth of Z."""
     growth = 0.0
@@ -87,9 +81,18 @@ def _scatter(G, eta, u, state, hits, start):
     return growth
 
 
-@nb.njit(cache=True, nogil=True)
-def _hedge_events(table, rows, rounds, actions, gains, floor, scale, eta, state, clock):
-    """`hedge_events` in one piece."""
+@kernel
+def hedge_events(table, rows, rounds, actions, gains, floor, scale, eta, state, clock):
+    """Run Hedge through events, exactly as if every round had been visited.
+
+    Event i happens in round rounds[i] (increasing, from 0) at the context of table[rows[i]] and
+    shows actions[i] with variance gains[i]: g(r) times the importance of the item, 0 where it was
+    not rewarded. u_k = gains[i, k] / (floor + scale * c_k), where c_k sums the averages of the
+    policies that show item k over the rounds before this one; weights grow by exp(eta * u_k).
+
+    In one thread: an event needs the sums of all policies before any of them is updated, so threads
+    would meet twice in each event, and wait there for whatever else the machine does.
+    """
     P, width = table.shape[1], actions.shape[1]
     hits = np.empty(P * width, np.int32)
     start = np.zeros(width + 1, np.int64)
@@ -98,7 +101,7 @@ def _hedge_events(table, rows, rounds, actions, gains, floor, scale, eta, state,
         if clock[TOTAL] > _GROWTH * P or i % _EVENTS == _EVENTS - 1:
             settle(state, clock, clock[DONE])
         G = clock[TIME] + (rounds[i] - clock[DONE]) / clock[TOTAL]
-        _gather(table, rows[i], actions[i], gains[i], G, state, 0, P, hits, start, c)
+        _gather(table[rows[i]], actions[i], gains[i], G, state, hits, start, c)
         u = gains[i] / (floor + scale * c)
         G += 1.0 / clock[TOTAL]  # this round's own weights are those before the update
         clock[TOTAL] += _scatter(G, eta, u, state, hits, start)
@@ -106,74 +109,7 @@ def _hedge_events(table, rows, rounds, actions, gains, floor, scale, eta, state,
         clock[DONE] = rounds[i] + 1.0
 
 
-@nb.njit(cache=True, nogil=True, parallel=True)
-def _hedge_events_wide(
-    table, rows, rounds, actions, gains, floor, scale, eta, state, clock, pieces
-):
-    """`hedge_events` with the class cut in pieces that run in parallel."""
-    P, width = table.shape[1], actions.shape[1]
-    edges = np.empty(pieces + 1, np.int64)
-    for j in range(pieces + 1):
-        edges[j] = P * j // pieces
-    hits = np.empty(P * width, np.int32)
-    start = np.zeros((pieces, width + 1), np.int64)
-    start[:, 0] = edges[:-1] * width
-    c = np.zeros((pieces, width))
-    growth = np.zeros(pieces)
-    for i in range(len(rows)):
-        if clock[TOTAL] > _GROWTH * P or i % _EVENTS == _EVENTS - 1:
-            settle(state, clock, clock[DONE])
-        G = clock[TIME] + (rounds[i] - clock[DONE]) / clock[TOTAL]
-        for j in nb.prange(pieces):
-            _gather(
-                table,
-                rows[i],
-                actions[i],
-                gains[i],
-                G,
-                state,
-                edges[j],
-                edges[j + 1],
-                hits,
-                start[j],
-                c[j],
-            )
-        u = gains[i] / (floor + scale * c.sum(axis=0))
-        G += 1.0 / clock[TOTAL]
-        for j in nb.prange(pieces):
-            growth[j] = _scatter(G, eta, u, state, hits, start[j])
-        clock[TOTAL] += growth.sum()
-        clock[TIME] = G
-        clock[DONE] = rounds[i] + 1.0
-
-
-def hedge_events(
-    table: Array,
-    rows: Array,
-    rounds: Array,
-    actions: Array,
-    gains: Array,
-    floor: float,
-    scale: float,
-    eta: float,
-    state: Array,
-    clock: Array,
-) -> None:
-    """Run Hedge through events, exactly as if every round had been visited.
-
-    Event i happens in round rounds[i] (increasing, from 0) at the context of table[rows[i]] and
-    shows actions[i] with variance gains[i]: g(r) times the importance of the item, 0 where it was
-    not rewarded. u_k = gains[i, k] / (floor + scale * c_k), where c_k sums the averages of the
-    policies that show item k over the rounds before this one; weights grow by exp(eta * u_k).
-    """
-    arguments = (table, rows, rounds, actions, gains, floor, scale, eta, state, clock)
-    if table.shape[1] < _WIDE:
-        _hedge_events(*arguments)
-    else:
-        _hedge_events_wide(*arguments, nb.get_num_threads())
-
-
-@nb.njit(cache=True, nogil=True)
+@kernel
 def hit_lists(table, rows, items):
     """Return starts (n + 1,) and hits for the cells (rows[c], items[c]); table (., P, m).
 
@@ -192,7 +128,7 @@ def hit_lists(table, rows, items):
     return starts, hits
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def barrier_gradient(starts, hits, gains, floor, follow, p, gradient):
     """gradient[pi] = sum of gains[c] / W_c over the cells c that pi shows, W = floor + follow Q(p).
 

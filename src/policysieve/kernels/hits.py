@@ -1,7 +1,8 @@
 """Finding the policies that show a given action, as fast as memory delivers the row."""
 
-import numba as nb
 import numpy as np
+
+from policysieve.kernels import kernel
 
 _ONE = np.uint64(1)
 _FULL = np.uint64(2**64 - 1)
@@ -15,7 +16,7 @@ _SEQUENCE = np.uint64(_DE_BRUIJN)
 _TOP = np.uint64(58)
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def find_hits(row, item, m, first, hits, n):
     """Append to hits[n:] the policies whose slate holds item; return the new n.
 

@@ -67,8 +67,6 @@ def _measure_memory(n_policies: int = 1_000_000, rounds: int = 1_000_000) -> Non
         learner.recommend()
 
     run(PolicyTable(rng.integers(0, 100, (16, 10), dtype=np.uint8), 100), 10_000)
-    small = rng.integers(0, 100, (16, 100_000), dtype=np.uint8)  # compiles the parallel kernel
-    run(PolicyTable(small, 100), 2_000)
     table = PolicyTable(rng.integers(0, 100, (16, n_policies), dtype=np.uint8), 100)
     before = _restart_peak()
     run(table, rounds)

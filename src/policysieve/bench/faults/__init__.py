@@ -1,0 +1,1 @@
+"""What goes wrong outside: killed writers, full disks, interrupts, threads, clocks, bad input."""

@@ -1,0 +1,119 @@
+"""What goes wrong when all else does: every count here should be zero."""
+
+import os
+import sys
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from functools import partial
+from importlib import import_module
+from typing import Any, Self
+
+from policysieve.bench.cells import SayStep, code_version
+from policysieve.bench.faults.apart import apart
+from policysieve.bench.faults.calling import clock_jumps, interrupts, threads
+from policysieve.bench.faults.files import full_disks, killed_writers, writers_at_once
+from policysieve.bench.faults.soaking import soak
+from policysieve.exploration.learners import LEARNERS
+
+__all__ = ["FaultSettings", "measure_faults"]
+
+_THREADS = 8
+_OTHERS = 10  # times fewer rounds for learners other than the Sieve
+
+
+@dataclass(frozen=True, kw_only=True)
+class FaultSettings:
+    """How often each thing is tried.
+
+    Parameters
+    ----------
+    calls : int
+        Made-up arguments.
+    kills : int
+        Of each writer.
+    write_seconds : float
+        For which two processes write each file.
+    soak_rounds : int
+        Of the Sieve, one by one and in batches; a tenth of them for each other learner.
+    thread_seconds : float
+        For which threads ask and tell.
+    interrupts : int
+        Rounds whose calls are interrupted.
+    jumps : int
+        Of the clock.
+    """
+
+    calls: int = 20_000
+    kills: int = 100
+    write_seconds: float = 5.0
+    soak_rounds: int = 1_000_000
+    thread_seconds: float = 60.0
+    interrupts: int = 5_000
+    jumps: int = 100
+
+    @classmethod
+    def quick(cls) -> Self:
+        """About two minutes of it."""
+        return cls(
+            calls=1_000,
+            kills=5,
+            write_seconds=0.5,
+            soak_rounds=20_000,
+            thread_seconds=5.0,
+            interrupts=500,
+            jumps=10,
+        )
+
+
+def measure_faults(
+    settings: FaultSettings | None = None, progress: SayStep = lambda _step: None
+) -> dict[str, Any]:
+    """Measure what faults do; `progress` hears the name of each step.
+
+    Returns
+    -------
+    dict
+        Plain values for JSON: the ``code`` that measured, the ``settings``, one entry for each
+        step, and in ``skipped`` the steps that cannot be measured on this system, with the reason.
+    """
+    chosen = settings or FaultSettings()
+    steps: dict[str, Callable[[], Any]] = {
+        "calls": partial(_calls, chosen.calls),
+        "kills": partial(apart, killed_writers, kills=chosen.kills),
+        "at_once": partial(apart, writers_at_once, seconds=chosen.write_seconds),
+        "full": partial(apart, full_disks),
+        "soaks": partial(_soaks, chosen.soak_rounds),
+        "threads": partial(apart, threads, count=_THREADS, seconds=chosen.thread_seconds),
+        "interrupts": partial(apart, interrupts, calls=chosen.interrupts),
+        "clock": partial(apart, clock_jumps, jumps=chosen.jumps),
+    }
+    skipped = _cannot()
+    results: dict[str, Any] = {"code": code_version(), "settings": asdict(chosen)}
+    for name, measure in steps.items():
+        if name not in skipped:
+            progress(name)
+            results[name] = measure()
+    return {**results, "skipped": skipped}
+
+
+def _cannot() -> dict[str, str]:
+    """Steps that this system has no means for, and why."""
+    cannot: dict[str, str] = {}
+    if not hasattr(os, "fork"):
+        why = "processes are not forked here"
+        cannot |= dict.fromkeys(("kills", "at_once", "full", "interrupts"), why)
+    if not sys.platform.startswith("linux"):
+        cannot["soaks"] = "only measured on Linux"
+    return cannot
+
+
+def _calls(n: int) -> dict[str, Any]:
+    calls = import_module("policysieve.bench.faults.calls")
+    found: dict[str, Any] = calls.fuzz_calls(n, seed=0)
+    return found
+
+
+def _soaks(rounds: int) -> list[dict[str, Any]]:
+    runs = [("Sieve", rounds, 1), ("Sieve", rounds, 100)]
+    runs += [(name, rounds // _OTHERS, 100) for name in LEARNERS if name != "Sieve"]
+    return [apart(soak, learner=name, rounds=n, batch=batch) for name, n, batch in runs]
