@@ -8,7 +8,7 @@ P policies, n rounds.
 import hashlib
 import warnings
 from collections.abc import Callable
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -18,22 +18,17 @@ from numba.core.caching import FunctionCache
 __all__ = ["kernel"]
 
 
-def kernel(function: Callable[..., Any] | None = None, /, **options: Any) -> Any:
+def kernel(function: Callable[..., Any], /) -> Any:
     """Compile a function at its first call, and keep its machine code where there is a place.
 
     numba looks for that place: the folder ``NUMBA_CACHE_DIR``, the package's own, the user's cache.
     Where none can be written, each process compiles anew, and is told so once. A shared temporary
     folder would do, but is no place for code that is run.
 
-    Parameters
-    ----------
-    function : callable
-    **options
-        Of ``numba.njit``, as in ``@kernel(error_model="numpy")``.
+    Other threads run meanwhile. A division by zero is infinite, as numpy has it: a check of each
+    would keep loops from being vectorised.
     """
-    if function is None:
-        return partial(kernel, **options)
-    compiled: Any = nb.njit(nogil=True, **options)(function)
+    compiled: Any = nb.njit(nogil=True, error_model="numpy")(function)
     try:
         compiled._cache = _Kept(function)
     except RuntimeError as error:  # no place

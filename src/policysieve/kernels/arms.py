@@ -5,13 +5,14 @@ counts (P, J) of the rewards of an arm, G shares s of the capital at stake, mean
 that is bet against.
 """
 
-import numba as nb
 import numpy as np
+
+from policysieve.kernels import kernel
 
 _HALVINGS = 25  # of an interval that holds a bound
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def log_wealth(counts, shares, mean, mirrored):
     """Ln of the mean over shares of the product over rounds of 1 - s + s x/mean.
 
@@ -28,7 +29,7 @@ def log_wealth(counts, shares, mean, mirrored):
     return largest + np.log(np.exp(sums - largest).mean())
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def lower_bound(counts, shares, log_threshold, mirrored):
     """The largest mean found whose log-wealth reaches the threshold, or 0: it falls in the mean."""
     low, high = 0.0, 1.0
@@ -41,7 +42,7 @@ def lower_bound(counts, shares, log_threshold, mirrored):
     return low
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def follow_arms(rewards, epsilon, shares, log_below, log_above, counts, means, upper, following):
     """Follow arms through rounds with rewards (n, P) in [0, 1], until one is proved to be best.
 

@@ -12,6 +12,7 @@ import numba as nb
 import numpy as np
 import numpy.typing as npt
 
+from policysieve.kernels import kernel
 from policysieve.kernels.hits import find_hits
 
 Array = npt.NDArray[Any]
@@ -22,7 +23,7 @@ _WIDE = 20_000  # policies, and
 _MANY = 16  # events, from which on threads pay
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _log_factors(z, lam, epsilons, out):
     """out[e, g] = ln(1 + lam[g] (z + epsilons[e]))."""
     for e in range(len(epsilons)):
@@ -30,7 +31,7 @@ def _log_factors(z, lam, epsilons, out):
             out[e, g] = np.log1p(lam[g] * (z + epsilons[e]))
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _bet_on_tile(
     table,
     rows,
@@ -76,7 +77,7 @@ def _bet_on_tile(
             gain[actions[i, k]] = 0.0
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def bet_piece(table, rows, actions, gains, K, leader, lam, epsilons, common, wealth, first, last):
     """`bet_on_events` for the policies first..last-1; common is this piece's own copy.
 

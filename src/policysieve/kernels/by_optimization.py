@@ -9,10 +9,10 @@ that choose a gain on all others. Nothing here loses a small positive w_a or the
 
 import math
 
-import numba as nb
+from policysieve.kernels import kernel
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def closed_form_q(w, G, q):
     """Fill q with the closed form for 0/1 rewards and return kappa, in O(K).
 
@@ -55,7 +55,7 @@ def closed_form_q(w, G, q):
     return kappa * rest
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def closed_form_log_ratio(w_a, kappa, q_a, G):
     """xi(a; a, 1) = ln[(w_a + kappa)(1 - w_a) / (w_a (1 - w_a - kappa))] of a rewarded action.
 
@@ -67,7 +67,7 @@ def closed_form_log_ratio(w_a, kappa, q_a, G):
     return _log1p_ratio(kappa, w_a) + _log1p_ratio(w_a + kappa, G * q_a)
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def real_valued_q(w, G, q):
     """Fill q with 1/G + (1 - n/G) w where w > 0, for rewards in [0, 1]; return G - n."""
     n = 0
@@ -79,20 +79,20 @@ def real_valued_q(w, G, q):
     return G - n
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def real_valued_log_ratio(w_a, excess, r):
     """xi(a; a, r) = -ln(1 - r / (G q_a)) for a reward r in [0, 1], with excess = G - n > 0."""
     return _log1p_ratio(r, (1.0 - r) + excess * w_a)
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def closed_form_log_ratios(w, kappa, q, G, xi):
     """Fill xi with `closed_form_log_ratio` of every action, 0 where w is."""
     for a in range(len(w)):
         xi[a] = closed_form_log_ratio(w[a], kappa, q[a], G) if w[a] > 0.0 else 0.0
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _log1p_ratio(x, y):
     """ln(1 + x / y) for x >= 0 and y > 0, also where x / y would overflow."""
     if x > 1e290 * y:
@@ -100,28 +100,28 @@ def _log1p_ratio(x, y):
     return math.log1p(x / y)
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def closed_forms(w, rows, G, q, kappa):
     """Exploration by optimization for 0/1 rewards at each of the rows."""
     for i in rows:
         kappa[i] = closed_form_q(w[i], G, q[i])
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def closed_form_steps(w_a, kappa, q_a, G, steps):
     """Log-ratios by which a reward at the played actions moves the weights."""
     for i in range(len(w_a)):
         steps[i] = closed_form_log_ratio(w_a[i], kappa[i], q_a[i], G)
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def real_valued_forms(w, rows, G, q, excess):
     """Exploration by optimization for rewards in [0, 1] at each of the rows."""
     for i in rows:
         excess[i] = real_valued_q(w[i], G, q[i])
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def real_valued_steps(w_a, excess, rewards, steps):
     """Log-ratios by which rewards at the played actions move the weights."""
     for i in range(len(w_a)):

@@ -12,8 +12,9 @@ context; none is above the last fixed one.
 Arrays are filled entry by entry: expressions of whole arrays take seconds to compile.
 """
 
-import numba as nb
 import numpy as np
+
+from policysieve.kernels import kernel
 
 SLACK = 0.99  # of what could lose everything in one round; the rest is room for rounding
 BELOW, ABOVE, AGAINST = range(3)  # what values are bet on: limits of a policy's own, or a distance
@@ -24,7 +25,7 @@ _TERMS = 1 << 15  # and as many as stay in the next cache
 _LANES = 16  # terms that are added at once
 
 
-@nb.njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def capped_score(plus, n_plus, minus, n_minus, w, mean, seen, reward, sparsity, tau):
     """Z of a leader's slate against a rival's, at least -tau, with mean at most the rewards'.
 
@@ -76,7 +77,7 @@ def capped_score(plus, n_plus, minus, n_minus, w, mean, seen, reward, sparsity, 
     return z
 
 
-@nb.njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def rival_scores(w, mean, seen, reward, mu, taus, z, f):
     """Write -h and f of a rival's single item, for each tau: f is the mean, raised to -h >= -tau.
 
@@ -95,7 +96,7 @@ def rival_scores(w, mean, seen, reward, mu, taus, z, f):
         z[g] = -f[g] - c + lost if seen else -f[g]
 
 
-@nb.njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def add_leader_scores(w, mean, seen, reward, rooms, z):
     """Add h of a leader's single item for each room: f is the mean, lowered to h >= -room.
 
@@ -109,7 +110,7 @@ def add_leader_scores(w, mean, seen, reward, rooms, z):
         z[g] += f + (reward - f) * inverse if seen else f
 
 
-@nb.njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _set_stakes(fixed, shares, scale, stakes, taus):
     """The stakes of a round of this scale, and what each may lose."""
     F = len(fixed)
@@ -118,7 +119,7 @@ def _set_stakes(fixed, shares, scale, stakes, taus):
         taus[g] = SLACK / stakes[g]
 
 
-@nb.njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _compare(row, ours, column, leader, theirs, plus, minus):
     """Fill D+ and D- of a column against the leader's, whose items are marked in ours."""
     n_plus, n_minus, m = 0, 0, row.shape[1]
@@ -140,7 +141,7 @@ def _compare(row, ours, column, leader, theirs, plus, minus):
     return n_plus, n_minus
 
 
-@nb.njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _single_scores(a, b, w, mean, seen, reward, mu, taus, rooms, z):
     """Write Z of a leader's single item b against a rival's a != b, for each tau."""
     rival_scores(w[a], mean[a], seen[a], reward[a], mu, taus, z, rooms)
@@ -149,7 +150,7 @@ def _single_scores(a, b, w, mean, seen, reward, mu, taus, rooms, z):
     add_leader_scores(w[b], mean[b], seen[b], reward[b], rooms, z)
 
 
-@nb.njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _add_sums(row, column, w, mean, seen, reward, weight, out, at):
     """Write seven numbers about a policy's slate behind out[at]; weight is that of the period.
 
@@ -176,7 +177,7 @@ def _add_sums(row, column, w, mean, seen, reward, weight, out, at):
     out[at + 6] = cost * weight * weight / m
 
 
-@nb.njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def add_terms(
     table,
     rows,
@@ -318,7 +319,7 @@ def add_terms(
             totals[s, k] += common[k]
 
 
-@nb.njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def add_value_factors(
     table,
     rows,

@@ -6,13 +6,13 @@ gains[i, k] over the shown items actions[i, k] that pi would show too. With one 
 the policies that show it are touched.
 """
 
-import numba as nb
 import numpy as np
 
+from policysieve.kernels import kernel
 from policysieve.kernels.hits import find_hits
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def add_gains(table, rows, actions, gains, K, total, square):
     """Add R_i(pi) to total[pi] and its square to square[pi], for each event i and policy pi."""
     P, m = table.shape[1], table.shape[2]
@@ -44,7 +44,7 @@ def add_gains(table, rows, actions, gains, K, total, square):
             gain[actions[i, k]] = 0.0
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def sum_by_cell(rows, actions, gains, K, sums, used):
     """Sum gains and their squares for each cell row * K + action, into sums (cells, 2).
 
@@ -61,7 +61,7 @@ def sum_by_cell(rows, actions, gains, K, sums, used):
     return n
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def add_cells(table, rows, actions, sums, total, square):
     """Add sums[i] to total[pi] and square[pi] of the policies that show actions[i] at rows[i].
 
@@ -75,7 +75,7 @@ def add_cells(table, rows, actions, sums, total, square):
             square[hits[h]] += sums[i, 1]
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def add_differences(table, rows, actions, gains, K, leader, total, square):
     """Add Z_i(pi) = R_i(leader) - R_i(pi) to total[pi] and its square to square[pi].
 

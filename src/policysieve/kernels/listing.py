@@ -4,11 +4,12 @@ Legend: n rounds, S voters, K actions, m items a slate, B bins. table (., C, m) 
 rows[i] the row of round i's context in it, columns[s] the column of voter s.
 """
 
-import numba as nb
 import numpy as np
 
+from policysieve.kernels import kernel
 
-@nb.njit(cache=True, nogil=True, error_model="numpy")
+
+@kernel
 def _bin_of(share, edges):
     """How many of the edges lie below a share of the votes."""
     bin = 0
@@ -17,7 +18,7 @@ def _bin_of(share, edges):
     return bin
 
 
-@nb.njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def list_items(
     table,
     rows,

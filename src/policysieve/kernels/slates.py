@@ -7,11 +7,12 @@ policies of the design that show it. Uniforms u (n, .) are used row by row: noth
 rounds are batched.
 """
 
-import numba as nb
 import numpy as np
 
+from policysieve.kernels import kernel
 
-@nb.njit(cache=True, nogil=True, error_model="numpy")
+
+@kernel
 def draw_subset(u, K, deck, swapped, out):
     """One uniformly random ordered subset of len(u) of the deck's K cards; the deck is restored.
 
@@ -28,7 +29,7 @@ def draw_subset(u, K, deck, swapped, out):
         deck[k], deck[j] = deck[j], deck[k]
 
 
-@nb.njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def uniform_subsets(u, K, out):
     """Turn uniforms u (n, m) into uniformly random ordered m-subsets of range(K), into out (n, m).
 
@@ -44,7 +45,7 @@ def uniform_subsets(u, K, out):
         draw_subset(u[i], K, deck, swapped, out[i])
 
 
-@nb.njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def alias_table(p, accept, alias):
     """Walker's tables for drawing from the weights p in constant time (Vose's construction)."""
     n = len(p)
@@ -75,7 +76,7 @@ def alias_table(p, accept, alias):
         accept[stack[small]] = 1.0
 
 
-@nb.njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _by_alias(u, accept, alias):
     """Draw from the weights behind Walker's tables by one uniform."""
     place = u * len(accept)
@@ -83,7 +84,7 @@ def _by_alias(u, accept, alias):
     return k if place - k < accept[k] else alias[k]
 
 
-@nb.njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def mixed_subsets(u, gamma, K, table, rows, support, accept, alias, out):
     """With probability gamma a uniform m-subset, else the slate of a policy drawn by alias tables.
 
@@ -104,7 +105,7 @@ def mixed_subsets(u, gamma, K, table, rows, support, accept, alias, out):
             out[i, j] = table[rows[i], support[k], j]
 
 
-@nb.njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _followed(row, support, shares, q):
     """Fill q with Q(x, .)."""
     q[:] = 0.0
@@ -113,14 +114,14 @@ def _followed(row, support, shares, q):
             q[row[support[k], j]] += shares[k]
 
 
-@nb.njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def marginals(table, rows, support, p, out):
     """Q(x, j) = sum of p over the policies that show j at x, into out (n, K)."""
     for i in range(len(rows)):
         _followed(table[rows[i]], support, p, out[i])
 
 
-@nb.njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def shown_marginals(table, rows, support, p, K, actions, out):
     """Q(x, j) at the shown items actions (n, m) only, into out (n, m)."""
     q = np.empty(K)
@@ -130,7 +131,7 @@ def shown_marginals(table, rows, support, p, K, actions, out):
             out[i, j] = q[actions[i, j]]
 
 
-@nb.njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def look_up(known, rows, actions, out):
     """out[i, k] = known[rows[i], actions[i, k]]."""
     for i in range(len(rows)):
@@ -138,7 +139,7 @@ def look_up(known, rows, actions, out):
             out[i, k] = known[rows[i], actions[i, k]]
 
 
-@nb.njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def draw_actions(q, slots, u, actions):
     """Draw actions[i] from the distribution q[slots[i]] by the uniform u[i]."""
     for i in range(len(slots)):
@@ -151,7 +152,7 @@ def draw_actions(q, slots, u, actions):
                     break
 
 
-@nb.njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def list_slates(u, gamma, K, shown, slates, propensities):
     """Fill slates and propensities (n, m): W = gamma m/K + (1-gamma) m/|A| 1[j in A].
 
@@ -192,7 +193,7 @@ def list_slates(u, gamma, K, shown, slates, propensities):
             propensities[i, j] = min(share, 1.0)
 
 
-@nb.njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _inclusion(row, survivors, need, votes, mark, seen, allowed, pi, q):
     """Fill pi[a] and q[a] for the actions in A(x), listed in allowed; return their number.
 
@@ -223,7 +224,7 @@ def _inclusion(row, survivors, need, votes, mark, seen, allowed, pi, q):
     return size
 
 
-@nb.njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _systematic(u, allowed, size, pi, out):
     """Draw m items with inclusion probabilities pi, which sum to m, from one uniform u.
 
@@ -239,7 +240,7 @@ def _systematic(u, allowed, size, pi, out):
             picked += 1
 
 
-@nb.njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def sieve_slates(
     u, gamma, K, table, rows, survivors, need, votes, accept, alias, slates, propensities
 ):
@@ -265,7 +266,7 @@ def sieve_slates(
             propensities[i, j] = min(gamma * pi[a] + (1.0 - gamma) * q[a], 1.0)
 
 
-@nb.njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def sieve_propensities(gamma, table, rows, survivors, need, votes, out):
     """W of all items into out (n, K); 0 where no survivor shows them."""
     K = out.shape[1]

@@ -6,15 +6,16 @@ with at most D - d splits, the first ends[D - d], may hold a subtree of depth d.
 c are numbered start[c]..start[c + 1] - 1 and lead to the cells left and right.
 """
 
-import numba as nb
 import numpy as np
+
+from policysieve.kernels import kernel
 
 _LOG_HALF = np.log(0.5)
 _ROUNDING = 1e-13  # relative, within which sums count as equal
 _TINY = 1e-280  # the least share of an action in a cell: none ever vanishes
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def cells_at(x, feature, low, high, found):
     """Write the cells that contain the bins x (F,) to found; return their number."""
     n = 0
@@ -33,7 +34,7 @@ def cells_at(x, feature, low, high, found):
     return n
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def tree_sums(leaf, start, left, right, ends, log_z):
     """Log of Z(c, d), the prior mean over subtrees of depth d of exp(sum of steps), into (D+1, C).
 
@@ -57,7 +58,7 @@ def tree_sums(leaf, start, left, right, ends, log_z):
             log_z[d, c] = top + _LOG_HALF + np.log(np.exp(leaf[c] - top) + total / n)
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def leaf_chances(leaf, start, left, right, ends, log_z, reach, chance):
     """Probability of each cell to be a leaf of a tree drawn by its weight, into chance (C,).
 
@@ -85,7 +86,7 @@ def leaf_chances(leaf, start, left, right, ends, log_z, reach, chance):
     chance += reach[0]
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def raise_action(cells, action, step, leaf, soft, waited, summed):
     """Multiply the weight of an action in the cells by exp(step).
 
@@ -105,7 +106,7 @@ def raise_action(cells, action, step, leaf, soft, waited, summed):
             soft[c, a] = max(soft[c, a] / growth, _TINY)
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def tree_totals(cells, pending, chance, soft, waited, summed, out):
     """Add to out (K,) what the cells show over all rounds; pending of them are not in waited."""
     for c in cells:
@@ -114,7 +115,7 @@ def tree_totals(cells, pending, chance, soft, waited, summed, out):
             out[a] += summed[c, a] + rounds * soft[c, a]
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def tree_marginals(cells, chance, soft, out):
     """Add to out (K,) the shares of the actions in the cells, each by its chance to be a leaf."""
     for c in cells:
@@ -122,7 +123,7 @@ def tree_marginals(cells, chance, soft, out):
             out[a] += chance[c] * soft[c, a]
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def sum_weights(bins, actions, weights, feature, low, high, sums):
     """Add weights[i] to sums[c, actions[i]] of all cells c that contain bins[i]; bins (n, F)."""
     found = np.empty(len(feature), np.int64)
@@ -131,7 +132,7 @@ def sum_weights(bins, actions, weights, feature, low, high, sums):
             sums[found[h], actions[i]] += weights[i]
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def best_trees(leaf, start, left, right, ends, most, leaves, choice):
     """The largest sum of a subtree of depth d in each cell, most (D+1, C).
 

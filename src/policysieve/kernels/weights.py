@@ -6,15 +6,15 @@ context that has had an event; log_w (slots, K) its log-weights, cum (slots, K) 
 of its marginals up to round last (slots,), now the rounds so far.
 """
 
-import numba as nb
 import numpy as np
 
+from policysieve.kernels import kernel
 from policysieve.kernels.hits import find_hits
 
 _FAINTEST = -600.0  # logarithm of a weight, relative to the largest: no weight ever vanishes
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def add_steps(table, rows, actions, steps, log_w):
     """Add steps[i] to log_w of every policy that shows actions[i] at rows[i]; table (., P, 1)."""
     P = table.shape[1]
@@ -24,7 +24,7 @@ def add_steps(table, rows, actions, steps, log_w):
             log_w[hits[h]] += steps[i]
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def softmax(log_w, out):
     """Fill out with exp(log_w) normalised."""
     top = log_w[0]
@@ -38,7 +38,7 @@ def softmax(log_w, out):
         out[a] /= total
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def tabular_add(slots, actions, steps, now, log_w, cum, last):
     """Bring the slots' sums up to date, then add steps[i] to log_w[slots[i], actions[i]]."""
     p = np.empty(log_w.shape[1])
@@ -52,7 +52,7 @@ def tabular_add(slots, actions, steps, now, log_w, cum, last):
         log_w[k, actions[i]] += steps[i]
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def tabular_totals(slots, now, log_w, cum, last, out):
     """Sums over the rounds so far of the marginals, into out (n, K); slot -1 has had no event."""
     K = out.shape[1]
@@ -67,7 +67,7 @@ def tabular_totals(slots, now, log_w, cum, last, out):
             out[i, a] = cum[k, a] + (now - last[k]) * p[a]
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def tabular_marginals(slots, log_w, out):
     """The marginals as the weights stand, into out (n, K)."""
     for i in range(len(slots)):
