@@ -29,7 +29,7 @@ def test_frozen_keyword_only_hashable_picklable():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"n_actions": 0}, "n_actions must be a whole number >= 1, got 0"),
+        ({"n_actions": 0}, "n_actions must be a whole number in .1, 2147483647., got 0"),
         ({"n_actions": 2.5}, "n_actions must be a whole number"),
         ({"n_actions": True}, "n_actions must be a whole number"),
         ({"n_actions": "10"}, "n_actions must be a whole number"),

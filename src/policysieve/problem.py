@@ -1,10 +1,13 @@
 """What is asked: how many actions, how sparse the rewards, how good, how sure."""
 
 from dataclasses import dataclass
+from typing import Any
 
+from policysieve.arrays import shown
 from policysieve.checks import integer, number
+from policysieve.errors import InvalidArgumentError
 
-__all__ = ["Problem"]
+__all__ = ["Problem", "check_problem"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,7 +41,7 @@ class Problem:
     delta: float
 
     def __post_init__(self) -> None:
-        n_actions = integer("n_actions", self.n_actions, low=1)
+        n_actions = integer("n_actions", self.n_actions, low=1, high=2**31 - 1)
         slate_size = integer(
             "slate_size",
             self.slate_size,
@@ -80,3 +83,12 @@ class Problem:
         if self.sparsity is None:
             return float(self.slate_size)
         return min(self.sparsity, float(self.slate_size))
+
+
+def check_problem(problem: Any) -> None:
+    """Raise unless it is a `Problem`."""
+    if not isinstance(problem, Problem):
+        raise InvalidArgumentError(
+            f"problem must be a Problem, got {shown(problem)}; for instance "
+            "Problem(n_actions=100, epsilon=0.05, delta=0.05)"
+        )

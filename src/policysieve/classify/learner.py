@@ -16,6 +16,7 @@ from sklearn.utils.validation import validate_data
 from policysieve.checks import as_rewards, as_rng, integer, number
 from policysieve.classify.answers import AnsweredRounds, Rows
 from policysieve.classify.exploring import LabelCounts, best_labels, draw_labels, inclusion
+from policysieve.classify.features import own_errors, refuse_odd
 from policysieve.classify.labels import LabelDecisions, as_labels, places_of
 from policysieve.classify.likelihoods import Likelihood
 from policysieve.classify.model import Array, Block, LabelModel, check_features
@@ -282,10 +283,9 @@ class LabelLearner(Asking, BaseEstimator):
 
     def _rows(self, X: Any, *, reset: bool = False) -> Any:
         """Checked feature rows, an array or a CSR matrix of floats."""
-        try:
+        with own_errors():
+            refuse_odd("X", X)
             rows = validate_data(self, X, reset=reset, accept_sparse="csr", dtype=np.float64)
-        except ValueError as error:
-            raise InvalidArgumentError(str(error)) from error
         check_features(rows)
         return rows
 

@@ -19,7 +19,7 @@ from policysieve.evidence.kinds import Method, default_method, evidence_of
 from policysieve.evidence.record import check_floor
 from policysieve.evidence.weights import Mass
 from policysieve.log import AnyLog, Log, LogFile, open_log
-from policysieve.policies import AnyPolicies, Policy
+from policysieve.policies import AnyPolicies, Policy, check_class
 from policysieve.problem import Problem
 from policysieve.reported import Reported
 
@@ -197,6 +197,8 @@ def select(
     FileNotFoundError, FileFormatError
         As `LogFile` has it, and if a reward is missing.
     """
+    check_class(policies)
+    policies.check_fits(problem)
     log = open_log(log)
     if not len(log):
         raise InvalidArgumentError("log must have at least one round, got none")

@@ -1,6 +1,6 @@
 """Policies that are fitted classifiers."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -29,7 +29,7 @@ class EstimatorPolicies(Policies):
     """
 
     def __init__(self, models: Sequence[Any], n_actions: int, *, slate_size: int = 1) -> None:
-        if hasattr(models, "predict"):
+        if hasattr(models, "predict") or not isinstance(models, Iterable):
             raise InvalidArgumentError(
                 f"models must be a sequence of models, got one {type(models).__name__}"
             )

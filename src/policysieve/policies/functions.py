@@ -1,11 +1,12 @@
 """Policies that are plain Python functions."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from policysieve.arrays import shown
 from policysieve.errors import InvalidArgumentError
 from policysieve.policies.base import Policies
 
@@ -43,6 +44,10 @@ class FunctionPolicies(Policies):
         slate_size: int = 1,
         vectorized: bool = True,
     ) -> None:
+        if not isinstance(functions, Iterable):
+            raise InvalidArgumentError(
+                f"functions must be a sequence of callables, got {shown(functions)}"
+            )
         self.functions = list(functions)
         self.vectorized = vectorized
         super().__init__(n_policies=len(self.functions), n_actions=n_actions, slate_size=slate_size)

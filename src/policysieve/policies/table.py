@@ -7,7 +7,8 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from policysieve.checks import refuse_rows, repeated_items
+from policysieve.arrays import plain_array
+from policysieve.checks import context_array, refuse_rows, repeated_items
 from policysieve.errors import FileFormatError, InvalidArgumentError
 from policysieve.files import whole_or_nothing
 from policysieve.policies.answers import Slates
@@ -39,12 +40,11 @@ class PolicyTable(Policies):
     looked_up = True
 
     def __init__(self, actions: Any, n_actions: int) -> None:
-        try:
-            table = np.asanyarray(actions)
-        except ValueError as error:
-            raise InvalidArgumentError(
-                f"actions must have one action of each policy for each context ({error})"
-            ) from error
+        table = actions
+        if not isinstance(table, np.memmap):
+            table = plain_array(
+                "actions", actions, "an array with one action of each policy for each context"
+            )
         if table.ndim == 2:
             table = table[:, :, None]
         if table.ndim != 3:
@@ -145,7 +145,7 @@ class PolicyTable(Policies):
 
 def row_numbers(contexts: Any, n_rows: int, *, of: str) -> npt.NDArray[np.int64]:
     """Return contexts as row numbers in [0, n_rows - 1], or raise an error that says of what."""
-    rows = np.asarray(contexts)
+    rows = context_array(contexts)
     if rows.ndim == 0:
         rows = rows[None]
     if rows.ndim != 1 or (rows.size and rows.dtype.kind not in "iu"):

@@ -73,17 +73,11 @@ class Draw:
         return self._rewards_of(self._checked(actions))
 
     def _checked(self, actions: Any) -> npt.NDArray[np.int32]:
-        try:
-            raw = np.asarray(actions)
-        except ValueError as error:
-            raise InvalidArgumentError(
-                f"actions must have shape ({len(self)}, {self._slate_size}), got ragged rows"
-            ) from error
-        slates = as_actions(raw, len(self))
+        slates = as_actions(actions, len(self))
         if slates.shape[1] != self._slate_size:
             raise InvalidArgumentError(
                 f"actions must have shape ({len(self)}, {self._slate_size}), slate_size items in "
-                f"each round, got {raw.shape}"
+                f"each round, got {slates.shape}"
             )
         refuse_rows(
             (slates >= self._n_actions).any(axis=1),

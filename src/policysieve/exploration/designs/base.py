@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from policysieve.arrays import plain_array
 from policysieve.checks import as_rng
 from policysieve.errors import InvalidArgumentError
 from policysieve.exploration.decisions import Decisions
@@ -178,7 +179,7 @@ def _own_generator() -> np.random.Generator:
 
 def frozen_array(name: str, values: Any, dtype: Any, length: int | None = None) -> npt.NDArray[Any]:
     """A read-only array of one dimension, with finite entries, or raise."""
-    array = np.asarray(values)
+    array = plain_array(name, values, "numbers in one dimension")
     whole = np.dtype(dtype).kind == "i"
     if array.ndim != 1 or (len(array) and array.dtype.kind not in ("iu" if whole else "iuf")):
         raise InvalidArgumentError(
