@@ -132,16 +132,13 @@ def to_bandit_feedback(log: AnyLog, n_actions: int) -> dict[str, Any]:
 def _is_open_bandit(path: Path) -> bool:
     """Whether a CSV file has the columns of Open Bandit Pipeline's."""
     try:
-        names, _ = read_header(path)
+        names, _ = read_header(path, Rules().longest_row)
     except FileFormatError:  # said again when the file is opened
         return False
     return set(_COLUMNS) <= set(names)
 
 
 class _OpenBanditReader(CsvReader):
-    def __init__(self, _rules: Rules) -> None:
-        super().__init__()
-
     def _understand(self, path: Path, names: list[str]) -> None:
         missing = [name for name in _COLUMNS if name not in names]
         if missing:

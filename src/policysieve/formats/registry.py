@@ -7,7 +7,7 @@ from policysieve.errors import InvalidArgumentError
 from policysieve.files import Paths, as_paths
 from policysieve.formats import csv_file, dsjson, json_lines, open_bandit, parquet, vowpal
 from policysieve.formats.format import Format, Source
-from policysieve.formats.rules import Report, Rules
+from policysieve.formats.rules import MAX_BYTES, Report, Rules
 from policysieve.log import Rounds
 
 __all__ = ["FORMATS", "find_format", "formats_of_suffix", "open_contexts", "open_source"]
@@ -26,7 +26,9 @@ FORMATS: dict[str, Format] = {
 }
 
 
-def open_contexts(paths: Paths, format: str | None = None) -> Iterator[Rounds]:
+def open_contexts(
+    paths: Paths, format: str | None = None, *, max_bytes: int | None = None
+) -> Iterator[Rounds]:
     """Read contexts, ids and times alone, of a log or of files that have nothing else.
 
     That is CSV, newline JSON and plain Parquet without actions, propensities and rewards, or Vowpal
@@ -37,6 +39,8 @@ def open_contexts(paths: Paths, format: str | None = None) -> Iterator[Rounds]:
     paths : path or sequence of paths
     format : str, optional
         A name in `FORMATS`; by default what the files' names and their first lines say.
+    max_bytes : int, optional
+        Memory that one batch may take, as `LogFile` has it.
 
     Returns
     -------
@@ -48,7 +52,8 @@ def open_contexts(paths: Paths, format: str | None = None) -> Iterator[Rounds]:
     FileNotFoundError, FileFormatError, InvalidArgumentError
         As `LogFile` has it.
     """
-    return open_source(paths, format, Rules(contexts_only=True)).batches()
+    limit = MAX_BYTES if max_bytes is None else max_bytes
+    return open_source(paths, format, Rules(contexts_only=True, max_bytes=limit)).batches()
 
 
 def open_source(

@@ -144,6 +144,11 @@ class Distributions:
         return np.diff(self.offsets)
 
     @property
+    def nbytes(self) -> int:
+        """Memory that they take."""
+        return sum(array.nbytes for array in (self.offsets, self.actions, self.propensities))
+
+    @property
     def rows(self) -> npt.NDArray[np.int64]:
         """The round of each entry, shape (N,)."""
         return np.repeat(np.arange(len(self), dtype=np.int64), self.lengths)

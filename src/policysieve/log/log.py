@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterator, Sequence
 from copy import copy
 from pathlib import Path
+from sys import getsizeof
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -154,6 +155,16 @@ class Log:
         return self._distributions is not None
 
     @property
+    def nbytes(self) -> int:
+        """Memory that the rounds take, as far as they are not shared with another log."""
+        size = sum(array.nbytes for array in self._columns.arrays)
+        if self.contexts.dtype == object:
+            size += sum(map(getsizeof, self.contexts.reshape(-1)))
+        if self._distributions is not None:
+            size += self._distributions.nbytes
+        return size
+
+    @property
     def slate_size(self) -> int:
         """Number of items shown each round."""
         return int(self._columns.arrays[1].shape[1])
@@ -275,7 +286,7 @@ class Log:
             slate_size=layout.slate_size,
             distributions=layout.has_distributions,
         )
-        return Log.concatenate(list(opened.pieces()) or [empty])
+        return Log.concatenate(opened.whole() or [empty])
 
     def pieces(self) -> Iterator[Self]:
         """The log itself, as one piece; a `LogFile` has several."""

@@ -7,9 +7,10 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from policysieve.archives import mapped_array
 from policysieve.arrays import plain_array
 from policysieve.checks import context_array, refuse_rows, repeated_items
-from policysieve.errors import FileFormatError, InvalidArgumentError
+from policysieve.errors import InvalidArgumentError
 from policysieve.files import whole_or_nothing
 from policysieve.policies.answers import Slates
 from policysieve.policies.base import Policies, action_dtype
@@ -80,16 +81,7 @@ class PolicyTable(Policies):
         """
         if not Path(path).is_file():
             raise FileNotFoundError(f"no policy table at {os.fspath(path)}")
-        try:
-            table = np.load(path, mmap_mode="r", allow_pickle=False)
-        except (ValueError, EOFError, OSError) as error:
-            raise FileFormatError(
-                f"{os.fspath(path)} is not a readable .npy array ({error}); it may be truncated"
-            ) from error
-        if not isinstance(table, np.ndarray):
-            table.close()
-            raise FileFormatError(f"{os.fspath(path)} is an archive, not one .npy array")
-        return cls(table, n_actions)
+        return cls(mapped_array(path), n_actions)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the table as ``.npy`` in its compact dtype; all of it, or nothing is changed."""
