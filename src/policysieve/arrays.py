@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from policysieve.errors import InvalidArgumentError
 
-__all__ = ["as_float", "plain_array", "real_numbers", "shown"]
+__all__ = ["as_float", "as_list", "plain_array", "real_numbers", "shown"]
 
 _LONGEST = 80  # characters of a value in an error
 _MANY_DIGITS = 10**30
@@ -63,6 +63,14 @@ def _n_masked(values: Any) -> int:
     if isinstance(values, list | tuple):
         return sum(_n_masked(one) for one in values if isinstance(one, np.ma.MaskedArray))
     return 0
+
+
+def as_list(name: str, values: Any, rule: str) -> list[Any]:
+    """`values` as a list; raise if they cannot be gone through one by one."""
+    try:
+        return list(values)
+    except TypeError as error:
+        raise InvalidArgumentError(f"{name} must be {rule}, got {shown(values)}") from error
 
 
 def real_numbers(name: str, values: Any, rule: str, *, hint: str = "") -> npt.NDArray[np.float64]:

@@ -2,7 +2,9 @@
 
 import math
 import numbers
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,31 +14,40 @@ from policysieve.arrays import as_float, plain_array, real_numbers, shown
 from policysieve.errors import InvalidArgumentError
 
 __all__ = [
+    "MOST_ACTIONS",
     "as_actions",
     "as_contexts",
     "as_numbers",
+    "as_path",
     "as_propensities",
     "as_rewards",
     "as_rng",
     "context_array",
     "first_rows",
+    "flag",
     "integer",
     "log_of_size",
     "number",
+    "one_of",
     "refuse_rows",
     "repeated_items",
 ]
 
+MOST_ACTIONS = 2**31 - 1  # they are numbered with 32 bits
+_64_BITS = 2**63 - 1
+_SMALLEST = 1e-100  # positive number, whose square and ratios are numbers, too
 _SLACK = 1e-9  # rounding allowed when the rewards of one round are summed
 
 
-def integer(name: str, value: Any, *, low: int, high: int | None = None, hint: str = "") -> int:
+def integer(name: str, value: Any, *, low: int, high: int | None = _64_BITS, hint: str = "") -> int:
     """Return `value` as an int if it is a whole number in [low, high], else raise."""
-    rule = f"a whole number >= {low}" if high is None else f"a whole number in [{low}, {high}]"
+    open_ended = high is None or high == _64_BITS
+    rule = f"a whole number >= {low}" if open_ended else f"a whole number in [{low}, {high}]"
     if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Integral):
         raise InvalidArgumentError(f"{name} must be {rule}, got {shown(value)}{_tail(hint)}")
     whole = int(value)
     if whole < low or (high is not None and whole > high):
+        rule += " of 64 bits" if open_ended and whole > low else ""
         raise InvalidArgumentError(f"{name} must be {rule}, got {shown(whole)}{_tail(hint)}")
     return whole
 
@@ -44,14 +55,43 @@ def integer(name: str, value: Any, *, low: int, high: int | None = None, hint: s
 def number(
     name: str, value: Any, *, above: float, below: float, closed: bool = False, hint: str = ""
 ) -> float:
-    """Return `value` as a float if above < value < below (<= below when `closed`), else raise."""
+    """Return `value` as a float if above < value < below (<= below when `closed`), else raise.
+
+    A number that must be positive must not be so small that computing with it would give 0.
+    """
     rule = f"a number with {above:g} < {name} {'<=' if closed else '<'} {below:g}"
     if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real):
         raise InvalidArgumentError(f"{name} must be {rule}, got {shown(value)}{_tail(hint)}")
     x = _rounded(value)
     if math.isnan(x) or not above < x or not (x <= below if closed else x < below):
         raise InvalidArgumentError(f"{name} must be {rule}, got {x:g}{_tail(hint)}")
+    if above == 0 and x < _SMALLEST:
+        raise InvalidArgumentError(
+            f"{name} must be at least {_SMALLEST:g}, got {x:g}; what is smaller is lost in rounding"
+        )
     return x
+
+
+def flag(name: str, value: Any) -> bool:
+    """Return `value` if it is True or False, else raise: many things count as true by accident."""
+    if not isinstance(value, bool | np.bool_):
+        raise InvalidArgumentError(f"{name} must be True or False, got {shown(value)}")
+    return bool(value)
+
+
+def one_of(name: str, value: Any, choices: Iterable[str]) -> None:
+    """Raise unless a value is one of some words."""
+    if not isinstance(value, str) or value not in choices:
+        raise InvalidArgumentError(
+            f"{name} must be one of {', '.join(choices)}, got {shown(value)}"
+        )
+
+
+def as_path(path: Any, *, name: str = "path") -> Path:
+    """Return a path if it is a string or an object for paths, else raise."""
+    if isinstance(path, str | os.PathLike):
+        return Path(path)
+    raise InvalidArgumentError(f"{name} must be a string or a Path, got {shown(path)}")
 
 
 def log_of_size(name: str, value: Any) -> float:
@@ -84,7 +124,7 @@ def as_rng(rng: Any, *, name: str = "rng", stream: int | None = None) -> np.rand
         if stream is not None and isinstance(rng, numbers.Integral):
             return np.random.default_rng(np.random.SeedSequence(int(rng), spawn_key=(stream,)))
         return np.random.default_rng(rng)
-    except (TypeError, ValueError) as error:
+    except Exception as error:  # of an object that does not even let numpy look at it
         raise InvalidArgumentError(
             f"{name} must be a whole number >= 0, a numpy Generator or None, got {shown(rng)}"
         ) from error

@@ -7,7 +7,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from policysieve.checks import integer, log_of_size
+from policysieve.checks import flag, integer, log_of_size
 from policysieve.errors import InvalidArgumentError
 from policysieve.measured import MeasuredTask, similar_tasks
 from policysieve.problem import Problem, check_problem
@@ -167,6 +167,7 @@ def plan(
     True
     """
     check_problem(problem)
+    flag("sampled", sampled)
     log_size = _log_size(n_policies, log_n_policies)
     explore, estimate, mixing, rate, variance = _low_variance(problem, log_size, sampled)
     return Plan(
@@ -357,7 +358,7 @@ def _log_size(n_policies: int | None, log_n_policies: float | None) -> float:
     if (n_policies is None) == (log_n_policies is None):
         raise InvalidArgumentError("give exactly one of n_policies and log_n_policies")
     if n_policies is not None:
-        return log(integer("n_policies", n_policies, low=1))
+        return log(integer("n_policies", n_policies, low=1, high=None))
     return log_of_size("log_n_policies", log_n_policies)
 
 

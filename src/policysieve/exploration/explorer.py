@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from policysieve.arrays import shown
 from policysieve.checks import as_rewards, as_rng
 from policysieve.errors import InvalidArgumentError
 from policysieve.evidence import Events, ValueIntervals, rewarded_events
@@ -200,7 +201,7 @@ class Explorer(Asking):
         if not self._takes(exploration):
             raise InvalidArgumentError(
                 f"exploration must be one that {type(self).__name__} has published, such as "
-                f"{self.exploration!r}, got {exploration!r}"
+                f"{self.exploration!r}, got {shown(exploration)}"
             )
         rounds = Log.load(rounds)
         check_log_fits(rounds, self.policies)

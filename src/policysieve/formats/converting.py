@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from policysieve.checks import integer
+from policysieve.checks import as_path, integer
 from policysieve.errors import InvalidArgumentError
 from policysieve.files import AnyPath, as_paths, whole_or_nothing
 from policysieve.formats.format import BATCH, Source
@@ -114,7 +114,7 @@ def convert(
         If a format is not known or cannot hold the rounds, if the target exists, or if a log that
         is open already comes with arguments that say how files are read.
     """
-    out = Path(target)
+    out = as_path(target, name="target")
     aside = out.with_name(out.name + ".skipped.jsonl")
     if not overwrite:
         _refuse_existing([out, aside] if skip_bad else [out])

@@ -69,13 +69,13 @@ class _ParquetFile:
         self._columns = columns_of(path, schema, rules.contexts_only)
         self.layout = self._columns.layout
         self._batch = BATCH
-        self._packed: list[str] = []  # columns whose texts are read as they are packed
+        self._packed: set[str] = set()  # columns whose texts are read as they are packed
         for group in map(metadata.row_group, range(metadata.num_row_groups)):
             self._measure(group)
 
     def parts(self) -> "Iterator[tuple[pa.RecordBatch, npt.NDArray[np.object_], Rounds]]":
         """Rows, the reason of each that cannot be a round or "", and the rounds of the others."""
-        with opened(self.path, self._packed) as file:
+        with opened(self.path, sorted(self._packed)) as file:
             for rows in file.iter_batches(batch_size=self._batch, columns=self._columns.names):
                 self._allow("rounds read at once are too long", unpacked_size(rows))
                 batch = self._columns.prepared(unpacked(rows))
@@ -105,7 +105,7 @@ class _ParquetFile:
         for column in columns:
             name, longest = column.path_in_schema, max(1, int(column.total_uncompressed_size))
             if name in self._columns.texts and longest * BATCH > self._limit:
-                self._packed.append(name)
+                self._packed.add(name)
             if name.split(".")[0] in self._columns.text_lists and column.has_dictionary_page:
                 self._batch = max(1, min(self._batch, self._limit // longest))
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+from policysieve.checks import one_of
 from policysieve.errors import InvalidArgumentError
 from policysieve.files import Paths, as_paths
 from policysieve.formats import csv_file, dsjson, json_lines, open_bandit, parquet, vowpal
@@ -86,8 +87,7 @@ def find_format(path: Path, format: str | None) -> Format:
             f"the suffix of {path} does not tell its format; known are {', '.join(endings)}, or "
             f"name one of {', '.join(FORMATS)} (--from or --to)"
         )
-    if format not in FORMATS:
-        raise InvalidArgumentError(f"format must be one of {', '.join(FORMATS)}, got {format!r}")
+    one_of("format", format, FORMATS)
     return FORMATS[format]
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from policysieve.arrays import as_float, shown
-from policysieve.checks import integer, number, repeated_items
+from policysieve.checks import MOST_ACTIONS, integer, number, repeated_items
 from policysieve.errors import FileFormatError, InvalidArgumentError
 from policysieve.log import Rounds
 from policysieve.log.distributions import agreeing, disagreements, faults, in_order
@@ -67,8 +67,8 @@ class Rules:
         if self.reward_range is not None:
             object.__setattr__(self, "reward_range", _range(self.reward_range))
         if self.n_actions is not None:
-            integer("n_actions", self.n_actions, low=1)
-        integer("max_bytes", self.max_bytes, low=1)
+            integer("n_actions", self.n_actions, low=1, high=MOST_ACTIONS)
+        integer("max_bytes", self.max_bytes, low=1, high=2**62)
         if self.missing_reward is not None:
             number("missing_reward", self.missing_reward, above=-math.inf, below=math.inf)
 

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from policysieve.arrays import plain_array, shown
-from policysieve.checks import as_contexts, integer, repeated_items
+from policysieve.checks import MOST_ACTIONS, as_contexts, integer, repeated_items
 from policysieve.errors import InvalidArgumentError, PolicyFailureError, UnpicklableError
 from policysieve.policies.answers import Answers, ContextAnswers, Slates
 from policysieve.problem import Problem, check_problem
@@ -58,7 +58,7 @@ class PolicyClass(ABC):
     """Whether answers are only looked up, so that nobody needs to remember them."""
 
     def __init__(self, *, n_actions: int, slate_size: int) -> None:
-        self.n_actions = integer("n_actions", n_actions, low=1, high=2**31 - 1)
+        self.n_actions = integer("n_actions", n_actions, low=1, high=MOST_ACTIONS)
         self.slate_size = integer("slate_size", slate_size, low=1, high=self.n_actions)
 
     @property
@@ -272,8 +272,8 @@ class Policies(PolicyClass):
         if slates.size and slates.dtype.kind not in "iu":
             raise PolicyFailureError(
                 policy,
-                f"must return whole numbers, got {slates.dtype} such as {slates.flat[0]!r}; number "
-                "the labels from 0, for instance with scikit-learn's LabelEncoder",
+                f"must return whole numbers, got {slates.dtype} such as {shown(slates.flat[0])}; "
+                "number the labels from 0, for instance with scikit-learn's LabelEncoder",
             )
         if slates.size and (slates.min() < 0 or slates.max() >= self.n_actions):
             bad = slates[(slates < 0) | (slates >= self.n_actions)][0]

@@ -1,11 +1,12 @@
 """Policies that are fitted classifiers."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from policysieve.arrays import as_list
 from policysieve.checks import as_contexts
 from policysieve.errors import InvalidArgumentError, PolicyFailureError
 from policysieve.policies.base import Policies, top_actions
@@ -29,11 +30,11 @@ class EstimatorPolicies(Policies):
     """
 
     def __init__(self, models: Sequence[Any], n_actions: int, *, slate_size: int = 1) -> None:
-        if hasattr(models, "predict") or not isinstance(models, Iterable):
+        if hasattr(models, "predict"):
             raise InvalidArgumentError(
                 f"models must be a sequence of models, got one {type(models).__name__}"
             )
-        self.models = list(models)
+        self.models = as_list("models", models, "a sequence of models")
         super().__init__(n_policies=len(self.models), n_actions=n_actions, slate_size=slate_size)
         for index, model in enumerate(self.models):
             scores = hasattr(model, "predict_proba") or hasattr(model, "decision_function")

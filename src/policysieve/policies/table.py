@@ -1,7 +1,6 @@
 """Policies given by their actions on a finite list of contexts."""
 
 import os
-from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -9,7 +8,7 @@ import numpy.typing as npt
 
 from policysieve.archives import mapped_array
 from policysieve.arrays import plain_array
-from policysieve.checks import context_array, refuse_rows, repeated_items
+from policysieve.checks import as_path, context_array, refuse_rows, repeated_items
 from policysieve.errors import InvalidArgumentError
 from policysieve.files import whole_or_nothing
 from policysieve.policies.answers import Slates
@@ -79,13 +78,13 @@ class PolicyTable(Policies):
 
         The file stays memory-mapped if it has the compact dtype, as `save` writes it.
         """
-        if not Path(path).is_file():
+        if not as_path(path).is_file():
             raise FileNotFoundError(f"no policy table at {os.fspath(path)}")
         return cls(mapped_array(path), n_actions)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the table as ``.npy`` in its compact dtype; all of it, or nothing is changed."""
-        with whole_or_nothing(path) as partial, open(partial, "wb") as file:
+        with whole_or_nothing(as_path(path)) as partial, open(partial, "wb") as file:
             np.save(file, self.table)
 
     def check_contexts(self, contexts: Any) -> npt.NDArray[Any]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from policysieve.checks import as_actions, as_rng, integer, number, refuse_rows
+from policysieve.checks import MOST_ACTIONS, as_actions, as_rng, integer, number, refuse_rows
 from policysieve.errors import InvalidArgumentError, UnknownValueError
 from policysieve.problem import Problem
 
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from policysieve.policies import AnyPolicies, MarginalPolicy, Policies, Policy
 
 __all__ = ["Draw", "RewardsOf", "World"]
+
+_MOST_ROUNDS = 2**31 - 1  # of one draw
 
 # From checked slates (n, m) of one draw to the rewards (n, m) of their items.
 RewardsOf = Callable[[npt.NDArray[np.int32]], npt.NDArray[np.float64]]
@@ -106,7 +108,7 @@ class World(ABC):
     sparsity: float
 
     def __init__(self, *, n_actions: int, slate_size: int, sparsity: float) -> None:
-        self.n_actions = integer("n_actions", n_actions, low=1, high=2**31 - 1)
+        self.n_actions = integer("n_actions", n_actions, low=1, high=MOST_ACTIONS)
         self.slate_size = integer(
             "slate_size",
             slate_size,
@@ -139,7 +141,7 @@ class World(ABC):
         rng : seed or numpy Generator
             The same seed gives the same rounds; a Generator moves on.
         """
-        return self._draw(integer("n", n, low=0), as_rng(rng))
+        return self._draw(integer("n", n, low=0, high=_MOST_ROUNDS), as_rng(rng))
 
     def values(self, policies: "Policies") -> npt.NDArray[np.float64]:
         """Exact expected reward per round of each policy, shape (n_policies,).

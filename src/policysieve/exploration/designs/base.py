@@ -9,11 +9,11 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from policysieve.arrays import plain_array
-from policysieve.checks import as_rng
+from policysieve.arrays import plain_array, real_numbers
+from policysieve.checks import as_path, as_rng
 from policysieve.errors import InvalidArgumentError
 from policysieve.exploration.decisions import Decisions
-from policysieve.policies import Answers, PolicyClass
+from policysieve.policies import Answers, PolicyClass, check_class
 from policysieve.problem import Problem
 
 __all__ = ["Array", "Exploration", "frozen_array"]
@@ -96,12 +96,15 @@ class Exploration(ABC):
         actions, propensities : arrays of shape (n, slate_size)
         """
         answers = self._answers(contexts)
-        if np.shape(uniforms) != (len(answers), self.draws_per_round):
+        shape = (len(answers), self.draws_per_round)
+        drawn = real_numbers("uniforms", uniforms, f"numbers in [0, 1) of shape {shape}")
+        if drawn.shape != shape:
             raise InvalidArgumentError(
-                f"uniforms must have shape {(len(answers), self.draws_per_round)}, one row for "
-                f"each context, got {np.shape(uniforms)}"
+                f"uniforms must have shape {shape}, one row for each context, got {drawn.shape}"
             )
-        return self._choose(answers, uniforms)
+        if not ((drawn >= 0) & (drawn < 1)).all():
+            raise InvalidArgumentError("uniforms must lie in [0, 1); draw them with rng.random")
+        return self._choose(answers, drawn)
 
     def propensities(self, contexts: Any) -> Array:
         """W(x, j) of every item at the contexts, shape (n, n_actions); rows sum to slate_size."""
@@ -126,7 +129,7 @@ class Exploration(ABC):
         """Write one small file; an existing one is replaced only when all is written."""
         from policysieve.exploration.designs.saving import ExplorationFile
 
-        ExplorationFile.of(self).write(path)
+        ExplorationFile.of(self).write(as_path(path))
 
     @staticmethod
     def load(path: str | os.PathLike[str], policies: PolicyClass) -> "Exploration":
@@ -141,7 +144,8 @@ class Exploration(ABC):
         """
         from policysieve.exploration.designs.saving import ExplorationFile
 
-        return ExplorationFile.read(path).exploration(policies)
+        check_class(policies)
+        return ExplorationFile.read(as_path(path)).exploration(policies)
 
     def _answers(self, contexts: Any) -> Answers:
         answers: Answers = self.policies.answers(contexts)

@@ -1,0 +1,1 @@
+"""Whether bad input and bad luck leave anything but an error that says what to do."""
