@@ -59,7 +59,7 @@ def plain_array(name: str, values: Any, rule: str) -> npt.NDArray[Any]:
 def _n_masked(values: Any) -> int:
     """How many entries are masked, in an array or in a list of arrays."""
     if isinstance(values, np.ma.MaskedArray):
-        return int(np.ma.count_masked(values))
+        return int(np.count_nonzero(np.ma.getmaskarray(values)))
     if isinstance(values, list | tuple):
         return sum(_n_masked(one) for one in values if isinstance(one, np.ma.MaskedArray))
     return 0

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from policysieve.arrays import shown
-from policysieve.checks import MOST_ACTIONS, integer, number
+from policysieve.checks import integer, number
 from policysieve.errors import InvalidArgumentError
 
 __all__ = ["Problem", "check_problem"]
@@ -41,7 +41,7 @@ class Problem:
     delta: float
 
     def __post_init__(self) -> None:
-        n_actions = integer("n_actions", self.n_actions, low=1, high=MOST_ACTIONS)
+        n_actions = integer("n_actions", self.n_actions, low=1)
         slate_size = integer(
             "slate_size",
             self.slate_size,

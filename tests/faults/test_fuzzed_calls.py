@@ -7,14 +7,43 @@ import numpy as np
 import pytest
 
 import policysieve as ps
-from policysieve.bench.faults.calls import CALLS, fuzz_calls
+from policysieve.bench.faults.calls import CALLS, Call, fuzz_calls
 from policysieve.bench.faults.values import Hostile, hostile_value
+from policysieve.formats import from_bandit_feedback, open_contexts, to_bandit_feedback
+
+CSV = "a file of rounds"  # of which every call gets one
+FORMAT_CALLS = {
+    "open_contexts": Call(
+        lambda _, paths, format, max_bytes: list(open_contexts(paths, format, max_bytes=max_bytes)),
+        lambda: {"paths": CSV, "format": "csv", "max_bytes": 1 << 20},
+    ),
+    "from_bandit_feedback": Call(
+        lambda _, **feedback: from_bandit_feedback(feedback),
+        lambda: {
+            "context": np.ones((4, 2)),
+            "action": np.array([0, 1, 2, 0]),
+            "reward": np.zeros(4),
+            "pscore": np.full(4, 0.5),
+            "position": np.zeros(4, dtype=int),
+            "n_actions": 3,
+        },
+    ),
+    "to_bandit_feedback": Call(
+        lambda _, log, n_actions: to_bandit_feedback(log, n_actions),
+        lambda: {"log": CALLS["check_log"].good()["log"], "n_actions": 3},
+    ),
+}
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_hostile_values_are_taken_or_refused_and_nothing_else(seed):
     found = fuzz_calls(250, seed)
     assert found == {"inputs_tried": 250, "foreign": [], "changed": []}
+
+
+def test_formats_take_hostile_values_or_refuse_them(monkeypatch):
+    monkeypatch.setattr("policysieve.bench.faults.calls.CALLS", FORMAT_CALLS)
+    assert fuzz_calls(400, 0) == {"inputs_tried": 400, "foreign": [], "changed": []}
 
 
 def test_the_same_seed_makes_the_same_calls(monkeypatch):

@@ -70,7 +70,8 @@ class Rules:
             integer("n_actions", self.n_actions, low=1, high=MOST_ACTIONS)
         integer("max_bytes", self.max_bytes, low=1, high=2**62)
         if self.missing_reward is not None:
-            number("missing_reward", self.missing_reward, above=-math.inf, below=math.inf)
+            value = number("missing_reward", self.missing_reward, above=-math.inf, below=math.inf)
+            object.__setattr__(self, "missing_reward", value)
 
     @property
     def longest_row(self) -> int:

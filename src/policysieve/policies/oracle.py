@@ -101,7 +101,7 @@ class OraclePolicies(ImplicitPolicies):
                 "n_actions=..., features=X) and pass row numbers"
             )
         x = as_contexts(contexts)
-        if x.ndim == 1 and x.dtype != object:
+        if x.ndim != 2 and x.dtype != object:
             raise InvalidArgumentError(
                 f"contexts must be feature rows of shape (n, n_features) or strings, got shape "
                 f"{x.shape}; row numbers go with features="

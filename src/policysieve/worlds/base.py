@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Draw", "RewardsOf", "World"]
 
-_MOST_ROUNDS = 2**31 - 1  # of one draw
-
 # From checked slates (n, m) of one draw to the rewards (n, m) of their items.
 RewardsOf = Callable[[npt.NDArray[np.int32]], npt.NDArray[np.float64]]
 
@@ -141,7 +139,7 @@ class World(ABC):
         rng : seed or numpy Generator
             The same seed gives the same rounds; a Generator moves on.
         """
-        return self._draw(integer("n", n, low=0, high=_MOST_ROUNDS), as_rng(rng))
+        return self._draw(integer("n", n, low=0), as_rng(rng))
 
     def values(self, policies: "Policies") -> npt.NDArray[np.float64]:
         """Exact expected reward per round of each policy, shape (n_policies,).

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from policysieve.checks import MOST_ACTIONS, as_rng, integer, number
+from policysieve.checks import as_rng, integer, number
 from policysieve.errors import InvalidArgumentError
 from policysieve.worlds.base import RewardsOf
 from policysieve.worlds.finite import FiniteWorld
@@ -47,7 +47,7 @@ class RareContext(FiniteWorld):
     """
 
     def __init__(self, *, n_actions: int, epsilon: float, rng: Any = 0) -> None:
-        k = integer("n_actions", n_actions, low=2, high=MOST_ACTIONS)
+        k = integer("n_actions", n_actions, low=2)
         epsilon = number(
             "epsilon", epsilon, above=0, below=0.5, hint="the rare context comes with 2 epsilon"
         )
@@ -127,7 +127,7 @@ class HiddenArm(FiniteWorld):
         epsilon: float,
         rng: Any = 0,
     ) -> None:
-        k = integer("n_actions", n_actions, low=2, high=MOST_ACTIONS)
+        k = integer("n_actions", n_actions, low=2)
         m = integer("slate_size", slate_size, low=1, high=k)
         whole = isinstance(sparsity, float) and sparsity.is_integer()
         s = integer("sparsity", int(sparsity) if whole else sparsity, low=1, high=k)

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from policysieve.checks import MOST_ACTIONS, as_rng, flag, integer, number, one_of
+from policysieve.checks import as_rng, flag, integer, number, one_of
 from policysieve.worlds.base import RewardsOf
 from policysieve.worlds.finite import FiniteWorld
 
@@ -88,9 +88,9 @@ class SparseSynthetic(FiniteWorld):
         fractional: bool = False,
         rng: Any = 0,
     ) -> None:
-        integer("n_actions", n_actions, low=2, high=MOST_ACTIONS)
-        n_contexts = integer("n_contexts", n_contexts, low=1, high=2**31 - 1)
-        n_policies = integer("n_policies", n_policies, low=1, high=2**31 - 1)
+        integer("n_actions", n_actions, low=2)
+        n_contexts = integer("n_contexts", n_contexts, low=1)
+        n_policies = integer("n_policies", n_policies, low=1)
         one_of("profile", profile, _PROFILES)
         super().__init__(
             np.arange(n_contexts), n_actions=n_actions, slate_size=slate_size, sparsity=sparsity

@@ -16,7 +16,6 @@ from sklearn.linear_model import LogisticRegression
 import policysieve as ps
 from policysieve.bench.faults.values import hostile_value
 from policysieve.exploration import LEARNERS
-from policysieve.formats import from_bandit_feedback, open_contexts, to_bandit_feedback
 
 __all__ = ["CALLS", "Call", "fuzz_calls"]
 
@@ -74,7 +73,7 @@ def fuzz_calls(n: int, seed: int = 0) -> dict[str, Any]:
         for _ in range(n):
             name = names[rng.integers(len(names))]
             good = {
-                key: str(path) if value is _CSV else value
+                key: str(path) if isinstance(value, str) and value == _CSV else value
                 for key, value in CALLS[name].good().items()
             }
             count = min(len(good), 1 + int(rng.random() < 0.2))
@@ -297,25 +296,6 @@ CALLS: dict[str, Call] = {
             "missing_reward": 0.0,
             "max_bytes": 1 << 20,
         },
-    ),
-    "open_contexts": Call(
-        lambda _, paths, format: list(open_contexts(paths, format)),
-        lambda: {"paths": _CSV, "format": "csv"},
-    ),
-    "from_bandit_feedback": Call(
-        lambda _, **feedback: from_bandit_feedback(feedback),
-        lambda: {
-            "context": _features(),
-            "action": np.array([0, 1, 2, 0]),
-            "reward": np.zeros(_N),
-            "pscore": np.full(_N, 0.5),
-            "position": np.zeros(_N, dtype=int),
-            "n_actions": _K,
-        },
-    ),
-    "to_bandit_feedback": Call(
-        lambda _, log, n_actions: to_bandit_feedback(log, n_actions),
-        lambda: {"log": _log(), "n_actions": _K},
     ),
     "check_log": Call(
         lambda _, log, **how: ps.check_log(log, **how),
