@@ -35,7 +35,6 @@ __all__ = [
 
 MOST_ACTIONS = 2**31 - 1  # they are numbered with 32 bits
 _64_BITS = 2**63 - 1
-_SMALLEST = 1e-100  # positive number, whose square and ratios are numbers, too
 _SLACK = 1e-9  # rounding allowed when the rewards of one round are summed
 
 
@@ -53,11 +52,19 @@ def integer(name: str, value: Any, *, low: int, high: int | None = _64_BITS, hin
 
 
 def number(
-    name: str, value: Any, *, above: float, below: float, closed: bool = False, hint: str = ""
+    name: str,
+    value: Any,
+    *,
+    above: float,
+    below: float,
+    closed: bool = False,
+    smallest: float = 1e-300,
+    hint: str = "",
 ) -> float:
     """Return `value` as a float if above < value < below (<= below when `closed`), else raise.
 
-    A number that must be positive must not be so small that computing with it would give 0.
+    A number that must be positive is at least the `smallest`, so that computing with it does not
+    give 0.
     """
     rule = f"a number with {above:g} < {name} {'<=' if closed else '<'} {below:g}"
     if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real):
@@ -65,9 +72,9 @@ def number(
     x = _rounded(value)
     if math.isnan(x) or not above < x or not (x <= below if closed else x < below):
         raise InvalidArgumentError(f"{name} must be {rule}, got {x:g}{_tail(hint)}")
-    if above == 0 and x < _SMALLEST:
+    if above == 0 and x < smallest:
         raise InvalidArgumentError(
-            f"{name} must be at least {_SMALLEST:g}, got {x:g}; what is smaller is lost in rounding"
+            f"{name} must be at least {smallest:g}, got {x:g}; what is smaller is lost in rounding"
         )
     return x
 

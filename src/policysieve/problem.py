@@ -9,6 +9,8 @@ from policysieve.errors import InvalidArgumentError
 
 __all__ = ["Problem", "check_problem"]
 
+_SMALLEST = 1e-100  # positive number, whose square is a number, too
+
 
 @dataclass(frozen=True, kw_only=True)
 class Problem:
@@ -57,6 +59,7 @@ class Problem:
                 above=0,
                 below=n_actions,
                 closed=True,
+                smallest=_SMALLEST,
                 hint="it bounds the sum of n_actions rewards in [0, 1]; None when not known",
             )
         cap = float(slate_size) if sparsity is None else min(sparsity, slate_size)
@@ -65,9 +68,10 @@ class Problem:
             self.epsilon,
             above=0,
             below=1.0 if slate_size == 1 else cap,
+            smallest=_SMALLEST,
             hint="a round is worth at most min(sparsity, slate_size)" if slate_size > 1 else "",
         )
-        delta = number("delta", self.delta, above=0, below=1)
+        delta = number("delta", self.delta, above=0, below=1, smallest=_SMALLEST)
         for name, value in [
             ("n_actions", n_actions),
             ("slate_size", slate_size),
