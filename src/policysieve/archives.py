@@ -8,6 +8,7 @@ from zipfile import ZipFile
 
 import numpy as np
 import numpy.typing as npt
+from numpy.lib.format import MAGIC_PREFIX
 
 from policysieve.errors import FileFormatError
 from policysieve.files import AnyPath
@@ -45,7 +46,15 @@ def mapped_array(path: AnyPath) -> npt.NDArray[Any]:
 
 def array_in(path: AnyPath, name: str, *, max_bytes: int = 1 << 32) -> npt.NDArray[Any]:
     """An array of a ``.npz`` archive by its name, if it takes no more memory than this."""
-    with _reading(path, ".npz archive"), ZipFile(path) as archive:
+    with _reading(path, ".npz archive"), open(path, "rb") as raw:
+        if raw.read(len(MAGIC_PREFIX)) == MAGIC_PREFIX:
+            raise ValueError("it is one .npy array")
+        return _measured(path, ZipFile(raw), name, max_bytes)
+
+
+def _measured(path: AnyPath, archive: ZipFile, name: str, max_bytes: int) -> npt.NDArray[Any]:
+    """The array, after a look at its header."""
+    with archive:
         if f"{name}.npy" not in archive.namelist():
             raise FileFormatError(f"{path} has no array named {name}")
         with archive.open(f"{name}.npy") as file:

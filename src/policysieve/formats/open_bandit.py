@@ -117,13 +117,7 @@ def to_bandit_feedback(log: AnyLog, n_actions: int) -> dict[str, Any]:
             "contexts must be numbers for Open Bandit Pipeline, got strings; encode them first"
         )
     seen = int(log.actions.max(initial=-1)) + 1
-    n_actions = integer(
-        "n_actions",
-        n_actions,
-        low=max(seen, 1),
-        high=MOST_ACTIONS,
-        hint="the log's actions need it",
-    )
+    n_actions = integer("n_actions", n_actions, low=max(seen, 1), hint="the log's actions need it")
     return {
         "n_rounds": len(log),
         "n_actions": n_actions,
