@@ -52,7 +52,8 @@ def _long_row(lines: Lines, longest: int) -> Any:
     """A row that may have a cell beyond Python's limit, from its first line on."""
     again = csv.reader(chain(list(lines.row), lines), strict=True)
     with _ROOM:
-        before = csv.field_size_limit(longest)
+        before = csv.field_size_limit()
+        csv.field_size_limit(max(before, longest))
         try:
             return next(again)
         except csv.Error as error:
