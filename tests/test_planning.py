@@ -244,3 +244,58 @@ def test_a_run_that_was_given_up_counts_as_more(monkeypatch):
 def test_bad_arguments(arguments, message):
     with pytest.raises(ps.InvalidArgumentError, match=message):
         ps.plan(problem(), **arguments)
+
+
+@pytest.mark.parametrize("epsilon", [1e-9, 1e-20, 1e-30, 1e-100])
+def test_an_epsilon_nobody_can_reach_has_a_plan_all_the_same(epsilon):
+    one, two = (ps.plan(problem(eps=e), 10) for e in (epsilon, 3 * epsilon))
+    for name in ("total_rounds", "uniform_rounds", "by_optimization_rounds", "lower_bound_rounds"):
+        assert getattr(one, name) == pytest.approx(9 * getattr(two, name), rel=1e-3), name
+    assert f"within {epsilon:g} of the best" in one.explain()
+
+
+def test_a_tiny_delta_costs_its_logarithm():
+    more = ps.plan(problem(delta=1e-100), 10).total_rounds
+    assert more < 60 * ps.plan(problem(delta=0.1), 10).total_rounds
+
+
+@pytest.mark.parametrize("sampled", [False, True])
+def test_rounds_beyond_counting_are_refused(sampled):
+    with pytest.raises(ps.InvalidArgumentError, match=r"takes more than 10\^308 of them here"):
+        ps.plan(problem(), log_n_policies=1e300, sampled=sampled)
+    with pytest.raises(ps.InvalidArgumentError, match=r"log_n_policies must be .* got inf"):
+        ps.plan(problem(), log_n_policies=10**400)
+    assert ps.plan(problem(), 10**5000, sampled=sampled).log_n_policies > 11_000
+
+
+@pytest.mark.parametrize("wrong", [None, 3, "problem", {"n_actions": 3}, ps.Problem])
+def test_what_is_no_problem_or_no_class_is_refused_by_whoever_needs_one(wrong):
+    table = ps.PolicyTable([[0, 1], [1, 0]], n_actions=2)
+    asked = ps.Problem(n_actions=2, epsilon=0.2, delta=0.1)
+    log = ps.Log(contexts=[0, 1], actions=[0, 1], propensities=[0.5, 0.5], rewards=[0, 1])
+    learners = [getattr(ps, name) for name in ("Sieve", "Uniform", "LowVarianceExploration")]
+    for call in (
+        lambda: ps.plan(wrong, 10),
+        lambda: ps.select(log, table, wrong, floor=0.5),
+        lambda: ps.design(log, table, wrong),
+        lambda: ps.natarajan_cover(table, [0, 1], wrong),
+        lambda: ps.theory.rate_sparse(wrong, 5.0),
+        *(lambda kind=kind: kind(table, wrong) for kind in learners),
+    ):
+        with pytest.raises(ps.InvalidArgumentError, match="problem must be a Problem, got"):
+            call()
+    for call in (
+        lambda: ps.select(log, wrong, asked, floor=0.5),
+        lambda: ps.design(log, wrong, asked),
+        *(lambda kind=kind: kind(wrong, asked) for kind in learners),
+    ):
+        with pytest.raises(ps.InvalidArgumentError, match="policies must be a policy class, got"):
+            call()
+    with pytest.raises(ps.InvalidArgumentError, match="learner must be one such as"):
+        ps.run(wrong, ps.worlds.RareContext(n_actions=2, epsilon=0.1))
+    with pytest.raises(ps.InvalidArgumentError, match="world must be one of"):
+        ps.run(ps.Uniform(table, asked), wrong)
+    with pytest.raises(
+        (ps.InvalidArgumentError, FileNotFoundError), match=r"log must be|no log at"
+    ):
+        ps.check_log(wrong)

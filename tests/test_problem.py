@@ -46,6 +46,15 @@ def test_frozen_keyword_only_hashable_picklable():
         ({"delta": 0}, "delta"),
         ({"delta": 1}, "delta"),
         ({"delta": None}, "delta"),
+        (
+            {"n_actions": 10**400},
+            r"a whole number >= 1 of 64 bits, got about 10\^400",
+        ),
+        ({"slate_size": 10**5000}, r"got about 10\^5000"),
+        ({"sparsity": 10**400}, "sparsity <= 10, got inf"),
+        ({"epsilon": -(10**400)}, "got -inf"),
+        ({"epsilon": 1e-200}, "epsilon must be at least 1e-100, got 1e-200"),
+        ({"delta": 5e-324}, "delta must be at least 1e-100, got 4.94066e-324"),
     ],
 )
 def test_rules(change, message):
@@ -60,17 +69,15 @@ def test_slates_may_ask_for_more_than_one():
 @given(
     n_actions=st.integers(1, 10**6),
     data=st.data(),
-    epsilon=st.floats(0, 1, exclude_min=True, exclude_max=True),
-    delta=st.floats(0, 1, exclude_min=True, exclude_max=True),
+    epsilon=st.floats(1e-100, 1, exclude_max=True),
+    delta=st.floats(1e-100, 1, exclude_max=True),
 )
 def test_every_problem_within_the_rules_is_accepted(n_actions, data, epsilon, delta):
     slate_size = data.draw(st.integers(1, n_actions))
-    sparsity = data.draw(
-        st.none() | st.floats(0, n_actions, exclude_min=True, allow_subnormal=False)
-    )
+    sparsity = data.draw(st.none() | st.floats(1e-100, n_actions))
     cap = slate_size if sparsity is None else min(sparsity, slate_size)
     epsilon = epsilon * (cap if slate_size > 1 else 1.0)
-    assume(0 < epsilon < (cap if slate_size > 1 else 1.0))  # rounding may take it to an end
+    assume(1e-100 <= epsilon < (cap if slate_size > 1 else 1.0))  # rounding may take it to an end
     problem = ps.Problem(
         n_actions=n_actions, slate_size=slate_size, sparsity=sparsity, epsilon=epsilon, delta=delta
     )

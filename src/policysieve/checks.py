@@ -2,65 +2,122 @@
 
 import math
 import numbers
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from policysieve.arrays import as_float, plain_array, real_numbers, shown
 from policysieve.errors import InvalidArgumentError
 
 __all__ = [
+    "MOST_ACTIONS",
     "as_actions",
     "as_contexts",
     "as_numbers",
+    "as_path",
     "as_propensities",
     "as_rewards",
     "as_rng",
+    "context_array",
     "first_rows",
+    "flag",
     "integer",
     "log_of_size",
     "number",
+    "one_of",
     "refuse_rows",
     "repeated_items",
 ]
 
+MOST_ACTIONS = 2**31 - 1  # they are numbered with 32 bits
+_64_BITS = 2**63 - 1
 _SLACK = 1e-9  # rounding allowed when the rewards of one round are summed
 
 
-def integer(name: str, value: Any, *, low: int, high: int | None = None, hint: str = "") -> int:
+def integer(name: str, value: Any, *, low: int, high: int | None = _64_BITS, hint: str = "") -> int:
     """Return `value` as an int if it is a whole number in [low, high], else raise."""
-    rule = f"a whole number >= {low}" if high is None else f"a whole number in [{low}, {high}]"
+    open_ended = high is None or high == _64_BITS
+    rule = f"a whole number >= {low}" if open_ended else f"a whole number in [{low}, {high}]"
     if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Integral):
-        raise InvalidArgumentError(f"{name} must be {rule}, got {value!r}{_tail(hint)}")
+        raise InvalidArgumentError(f"{name} must be {rule}, got {shown(value)}{_tail(hint)}")
     whole = int(value)
     if whole < low or (high is not None and whole > high):
-        raise InvalidArgumentError(f"{name} must be {rule}, got {whole}{_tail(hint)}")
+        rule += " of 64 bits" if open_ended and whole > low else ""
+        raise InvalidArgumentError(f"{name} must be {rule}, got {shown(whole)}{_tail(hint)}")
     return whole
 
 
 def number(
-    name: str, value: Any, *, above: float, below: float, closed: bool = False, hint: str = ""
+    name: str,
+    value: Any,
+    *,
+    above: float,
+    below: float,
+    closed: bool = False,
+    smallest: float = 1e-300,
+    hint: str = "",
 ) -> float:
-    """Return `value` as a float if above < value < below (<= below when `closed`), else raise."""
+    """Return `value` as a float if above < value < below (<= below when `closed`), else raise.
+
+    A number that must be positive is at least the `smallest`, so that computing with it does not
+    give 0.
+    """
     rule = f"a number with {above:g} < {name} {'<=' if closed else '<'} {below:g}"
     if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real):
-        raise InvalidArgumentError(f"{name} must be {rule}, got {value!r}{_tail(hint)}")
-    x = float(value)
+        raise InvalidArgumentError(f"{name} must be {rule}, got {shown(value)}{_tail(hint)}")
+    x = _rounded(value)
     if math.isnan(x) or not above < x or not (x <= below if closed else x < below):
         raise InvalidArgumentError(f"{name} must be {rule}, got {x:g}{_tail(hint)}")
+    if above == 0 and x < smallest:
+        raise InvalidArgumentError(
+            f"{name} must be at least {smallest:g}, got {x:g}; what is smaller is lost in rounding"
+        )
     return x
+
+
+def flag(name: str, value: Any) -> bool:
+    """Return `value` if it is True or False, else raise: many things count as true by accident."""
+    if not isinstance(value, bool | np.bool_):
+        raise InvalidArgumentError(f"{name} must be True or False, got {shown(value)}")
+    return bool(value)
+
+
+def one_of(name: str, value: Any, choices: Iterable[str]) -> None:
+    """Raise unless a value is one of some words."""
+    if not isinstance(value, str) or value not in choices:
+        raise InvalidArgumentError(
+            f"{name} must be one of {', '.join(choices)}, got {shown(value)}"
+        )
+
+
+def as_path(path: Any, *, name: str = "path") -> Path:
+    """Return a path if it is a string or an object for paths, else raise."""
+    if isinstance(path, str | os.PathLike):
+        return Path(path)
+    raise InvalidArgumentError(f"{name} must be a string or a Path, got {shown(path)}")
 
 
 def log_of_size(name: str, value: Any) -> float:
     """Return `value` as a float if it can be ln|Pi|, finite and at least 0, else raise."""
     rule = "a number >= 0, the logarithm of the number of policies"
     if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real):
-        raise InvalidArgumentError(f"{name} must be {rule}, got {value!r}")
-    x = float(value)
+        raise InvalidArgumentError(f"{name} must be {rule}, got {shown(value)}")
+    x = _rounded(value)
     if not 0 <= x < math.inf:
         raise InvalidArgumentError(f"{name} must be {rule}, got {x:g}")
     return x
+
+
+def _rounded(value: Any) -> float:
+    """A real number as a float, infinite if it is too large for one."""
+    try:
+        return as_float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
 
 
 def as_rng(rng: Any, *, name: str = "rng", stream: int | None = None) -> np.random.Generator:
@@ -74,9 +131,9 @@ def as_rng(rng: Any, *, name: str = "rng", stream: int | None = None) -> np.rand
         if stream is not None and isinstance(rng, numbers.Integral):
             return np.random.default_rng(np.random.SeedSequence(int(rng), spawn_key=(stream,)))
         return np.random.default_rng(rng)
-    except (TypeError, ValueError) as error:
+    except Exception as error:  # of an object that does not even let numpy look at it
         raise InvalidArgumentError(
-            f"{name} must be a whole number >= 0, a numpy Generator or None, got {rng!r}"
+            f"{name} must be a whole number >= 0, a numpy Generator or None, got {shown(rng)}"
         ) from error
 
 
@@ -88,13 +145,12 @@ def as_rewards(
     Rewards lie in [0, 1] and, when `sparsity` is given, those of one round sum to at most it.
     """
     shape = (n_rounds, slate_size)
-    try:
-        array = np.asarray(rewards, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InvalidArgumentError(
-            f"rewards must be numbers of shape {shape}, such as 1 for right and 0 for wrong, got "
-            f"{rewards if isinstance(rewards, str) else type(rewards).__name__} ({error})"
-        ) from error
+    array = real_numbers(
+        "rewards",
+        rewards,
+        f"numbers of shape {shape}, such as 1 for right and 0 for wrong",
+        hint="count an answer that is missing at its deadline as 0",
+    )
     if array.shape == (n_rounds,) and slate_size == 1:
         array = array[:, None]
     if array.shape != shape:
@@ -122,10 +178,7 @@ def as_rewards(
 
 def as_actions(actions: Any, n_rounds: int) -> npt.NDArray[np.int32]:
     """Return slates as an (n_rounds, m) integer array: numbered from 0, different in a slate."""
-    try:
-        a = np.asarray(actions)
-    except ValueError as error:
-        raise InvalidArgumentError(f"actions must have slates of one size ({error})") from error
+    a = plain_array("actions", actions, "an array with slates of one size")
     if a.ndim == 1:
         a = a[:, None]
     if a.ndim != 2 or len(a) != n_rounds or a.shape[1] < 1:
@@ -144,12 +197,7 @@ def as_actions(actions: Any, n_rounds: int) -> npt.NDArray[np.int32]:
 
 def as_propensities(propensities: Any, shape: tuple[int, ...]) -> npt.NDArray[np.float64]:
     """Return propensities as a float array of the given (n, m) shape, each in (0, 1]."""
-    try:
-        w = np.asarray(propensities, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InvalidArgumentError(
-            f"propensities must be an array of numbers of shape {shape}"
-        ) from error
+    w = real_numbers("propensities", propensities, f"numbers of shape {shape}")
     if w.ndim == 1 and shape[1] == 1:
         w = w[:, None]
     if w.shape != shape:
@@ -179,40 +227,58 @@ def as_contexts(contexts: Any) -> npt.NDArray[Any]:
             "contexts must be dense: pass contexts.toarray(), or use row numbers as contexts and "
             "keep the sparse matrix beside them"
         )
-    try:
-        x = np.asarray(contexts)
-    except ValueError as error:
-        raise InvalidArgumentError(
-            f"contexts must be an array with one entry or row per round ({error})"
-        ) from error
+    x = context_array(contexts)
     if x.ndim == 0:
         raise InvalidArgumentError(
-            f"contexts must have one entry or row per round, got {contexts!r}"
+            f"contexts must have one entry or row per round, got {shown(contexts)}"
         )
-    if x.dtype.kind in "US":
-        return x.astype(object)
+    if x.dtype.kind in "UT":  # anew where numpy chose that: numbers among strings became strings
+        x = x.astype(object) if isinstance(contexts, np.ndarray) else np.asarray(contexts, object)
     if x.dtype == object:
-        bad = [i for i, entry in enumerate(x.reshape(-1)) if not isinstance(entry, str)]
-        if bad:
-            raise InvalidArgumentError(
-                f"contexts must be numbers or strings, got {type(x.reshape(-1)[bad[0]]).__name__} "
-                f"in entry {bad[0]}"
-            )
+        _check_texts(x)
         return x
-    if x.dtype.kind not in "biuf":
-        raise InvalidArgumentError(f"contexts must be numbers or strings, got dtype {x.dtype}")
+    if x.dtype.kind not in "biuf" or x.dtype.itemsize > 8:
+        hint = {"S": "decode bytes, with astype(str)", "f": "convert them with astype(float)"}
+        raise InvalidArgumentError(
+            f"contexts must be numbers of at most 64 bits or strings, got dtype {x.dtype}"
+            f"{_tail(hint.get(x.dtype.kind, ''))}"
+        )
     if x.dtype.kind == "f" and not np.isfinite(x).all():
         bad_rows = ~np.isfinite(x.reshape(len(x), -1)).all(axis=1)
         refuse_rows(bad_rows, "contexts must be finite", lambda _: "NaN or infinity")
-    return x
+    return x if x.dtype.isnative else x.astype(x.dtype.newbyteorder("="))
+
+
+def context_array(contexts: Any) -> npt.NDArray[Any]:
+    """Contexts as an array of any kind; a data frame is refused, and what is masked or ragged."""
+    if hasattr(contexts, "columns"):
+        raise InvalidArgumentError(
+            f"contexts must be an array, got a {type(contexts).__name__}, whose columns may come "
+            "in another order the next time; pass frame[columns].to_numpy(), with the columns in "
+            "an order that is always the same"
+        )
+    return plain_array("contexts", contexts, "an array with one entry or row per round")
+
+
+def _check_texts(x: npt.NDArray[np.object_]) -> None:
+    """Raise unless all entries are strings that files can hold."""
+    for i, entry in enumerate(x.reshape(-1)):
+        if not isinstance(entry, str):
+            hint = "pass numbers of one kind, at most 64 bits each, and not strings among them"
+            raise InvalidArgumentError(
+                f"contexts must be numbers or strings, got {type(entry).__name__} in entry {i}"
+                f"{_tail(hint if isinstance(entry, numbers.Number) else '')}"
+            )
+        if not entry.isascii() and any("\ud800" <= sign <= "\udfff" for sign in entry):
+            raise InvalidArgumentError(
+                f"contexts must be text, got half of a surrogate pair in entry {i}: "
+                f"{shown(entry)}; decode its bytes as UTF-8"
+            )
 
 
 def as_numbers(name: str, values: Any) -> npt.NDArray[np.float64]:
     """Return values as a new array of floats, else raise."""
-    try:
-        return np.array(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InvalidArgumentError(f"{name} must be an array of numbers, got {values!r}") from error
+    return np.array(real_numbers(name, values, "an array of numbers"))
 
 
 def repeated_items(actions: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:

@@ -1,4 +1,4 @@
-"""Paths, files that are whole or not there, folders with one writer, and archives of arrays."""
+"""Paths, files that are whole or not there, and folders with one writer."""
 
 import errno
 import os
@@ -8,13 +8,10 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, TypeGuard
+from typing import TypeGuard
 from uuid import uuid4
 
-from policysieve.errors import FileFormatError, InUseError, InvalidArgumentError
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
+from policysieve.errors import InUseError, InvalidArgumentError
 
 try:
     import fcntl
@@ -26,8 +23,6 @@ __all__ = [
     "Paths",
     "are_paths",
     "as_paths",
-    "read_archive",
-    "read_array",
     "sole_writer",
     "whole_or_nothing",
     "write_whole",
@@ -227,43 +222,3 @@ def _take_name(partial: Path, target: Path) -> None:
                 "another file"
             ) from None
         os.replace(partial, target)  # a file system without hard links
-
-
-def read_array(path: AnyPath) -> "npt.NDArray[Any]":
-    """The array of a ``.npy`` file, memory-mapped, or `FileFormatError` if it is not whole."""
-    import numpy as np
-
-    name = os.fspath(path)
-    try:
-        array = np.load(path, mmap_mode="r", allow_pickle=False)
-    except Exception as error:  # whatever the bytes make numpy's parser do
-        raise FileFormatError(
-            f"{name} is not a readable .npy array ({error}); it may be truncated"
-        ) from error
-    if not isinstance(array, np.memmap):
-        array.close()
-        raise FileFormatError(f"{name} is an archive, not one .npy array")
-    size = os.path.getsize(path)
-    if array.offset + array.nbytes != size:
-        raise FileFormatError(
-            f"{name} has {size:,} bytes, but its header says {array.offset + array.nbytes:,}; it "
-            "is damaged"
-        )
-    return array
-
-
-def read_archive(file: AnyPath | IO[bytes], *names: str) -> "list[npt.NDArray[Any]]":
-    """Arrays of a ``.npz`` file by name, or ValueError that says what is wrong with it."""
-    import numpy as np
-
-    try:
-        archive = np.load(file, allow_pickle=False)
-        if isinstance(archive, np.ndarray):
-            raise ValueError("it is one .npy array")
-        with archive:
-            for name in names:
-                if name not in archive:
-                    raise ValueError(f"it has no array named {name}")
-            return [archive[name] for name in names]
-    except Exception as error:  # whatever the bytes make numpy's and zipfile's parsers do
-        raise ValueError(str(error)) from error

@@ -2,15 +2,15 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from math import ceil, exp, log, log1p, sqrt
+from math import atanh, ceil, exp, inf, log, log1p, sqrt
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from policysieve.checks import integer, log_of_size
+from policysieve.checks import flag, integer, log_of_size
 from policysieve.errors import InvalidArgumentError
 from policysieve.measured import MeasuredTask, similar_tasks
-from policysieve.problem import Problem
+from policysieve.problem import Problem, check_problem
 
 __all__ = ["CONTEXT_SHARE", "Guarantee", "Plan", "plan"]
 
@@ -166,6 +166,8 @@ def plan(
     >>> sizes.total_rounds < sizes.uniform_rounds
     True
     """
+    check_problem(problem)
+    flag("sampled", sampled)
     log_size = _log_size(n_policies, log_n_policies)
     explore, estimate, mixing, rate, variance = _low_variance(problem, log_size, sampled)
     return Plan(
@@ -187,7 +189,7 @@ def uniform_rounds(problem: Problem, log_size: float) -> int:
     """Rounds for uniform exploration: V = K mu / m, range K mu / m, all of delta for Bernstein."""
     most = problem.n_actions * problem.reward_cap / problem.slate_size
     second_moment = problem.reward_cap * most
-    return _bernstein_rounds(problem, second_moment, most, log_size + log(1 / problem.delta))
+    return _bernstein_rounds(problem, second_moment, most, log_size - log(problem.delta))
 
 
 def estimation_rounds(problem: Problem, variance: float, largest: float, log_term: float) -> int:
@@ -205,7 +207,20 @@ def _bernstein_rounds(
 ) -> int:
     """One-sided Bernstein for R(best) - R(pi), whose second moment is at most twice R's."""
     eps = problem.epsilon
-    return ceil((4 * second_moment / eps**2 + 2 * largest / (3 * eps) + 2 / 3) * log_term)
+    return _counted(
+        (4 * second_moment / eps / eps + 2 * largest / 3 / eps + 2 / 3) * log_term, problem
+    )
+
+
+def _counted(rounds: float, problem: Problem) -> int:
+    """Whole rounds, or raise if they are too many for a float."""
+    if not rounds < inf:
+        raise InvalidArgumentError(
+            f"epsilon and the number of policies must be such that their rounds can be counted: "
+            f"epsilon {problem.epsilon:g} takes more than 10^308 of them here; ask for a larger "
+            "epsilon, or choose among fewer policies"
+        )
+    return ceil(rounds)
 
 
 def _low_variance(
@@ -218,7 +233,7 @@ def _low_variance(
     K, m, mu = problem.n_actions, problem.slate_size, problem.reward_cap
     s = mu if problem.sparsity is None else problem.sparsity
     parts = 4 if sampled else 3
-    log_delta = log(parts / problem.delta)  # delta in equal parts
+    log_delta = log(parts) - log(problem.delta)  # delta in equal parts
     log_term = log_size + log_delta
 
     coarse = 2 if sampled else 1  # theta3 adds an axis, so the others are thinned
@@ -237,13 +252,15 @@ def _low_variance(
         falling = (falling + mu * K * log_delta / (gamma * m * theta3)) / psi3
         fixed = fixed / psi3
     A = phi / psi * fixed
-    C = phi / psi * falling + K * B / (m * psi) * log_term * (1 / theta1 + 1 / theta2)
     factor = mu if m > 1 else 1.0
-    T = np.sqrt(4 * factor * C * log_term) / problem.epsilon
-    n = (4 * factor * (A + C / T) / problem.epsilon**2 + 2 * B / (3 * problem.epsilon)) * log_term
-    best = np.unravel_index((T + n).argmin(), T.shape)
+    with np.errstate(over="ignore", invalid="ignore"):  # too many rounds are refused below
+        C = phi / psi * falling + K * B / (m * psi) * log_term * (1 / theta1 + 1 / theta2)
+        T = np.sqrt(4 * factor * C * log_term) / problem.epsilon
+        n = 4 * factor * (A + C / T) / problem.epsilon / problem.epsilon
+        n = (n + 2 * B / 3 / problem.epsilon) * log_term
+        best = np.unravel_index((T + n).argmin(), T.shape)
 
-    explore = ceil(T[best])
+    explore = _counted(float(T[best]), problem)
     variance = float(A[best] + C[best] / explore)
     largest = float(B[best[0], 0, 0, 0])
     estimate = estimation_rounds(problem, variance, largest, log_term)
@@ -269,6 +286,7 @@ def by_optimization_rounds(problem: Problem, log_size: float, *, binary: bool = 
     high = 1
     while gap(high) > problem.epsilon:
         high *= 2
+        _counted(inf if high >> 1000 else high, problem)
     low = high // 2
     while high - low > 1:
         middle = (low + high) // 2
@@ -281,7 +299,7 @@ def information_limit(problem: Problem, log_size: float) -> float:
 
     The rest of delta is for the contexts, so that promise and run-time bound are one event.
     """
-    return log_size - log((1 - CONTEXT_SHARE) * problem.delta)
+    return log_size - log(1 - CONTEXT_SHARE) - log(problem.delta)
 
 
 def information_price(n_actions: int, sparsity: float, rounds: int, log_term: float) -> float:
@@ -294,9 +312,8 @@ def information_price(n_actions: int, sparsity: float, rounds: int, log_term: fl
 
 def _lower_bound(problem: Problem, log_size: float) -> int:
     """The larger of the two lower bounds (docs/maths.md, "Lower bounds"), as whole rounds."""
-    return max(
-        1, ceil(rare_context_bound(problem, log_size)), ceil(hidden_arm_bound(problem, log_size))
-    )
+    bounds = rare_context_bound(problem, log_size), hidden_arm_bound(problem, log_size)
+    return max(1, *(_counted(bound, problem) for bound in bounds))
 
 
 def rare_context_bound(problem: Problem, log_size: float) -> float:
@@ -320,13 +337,12 @@ def hidden_arm_bound(problem: Problem, log_size: float) -> float:
         return _best_of_arms(arms, 2 * eps, 1 - delta)
     if m == 1 and s == 1 and problem.n_actions >= 2 and log_size >= log(2) and eps < 0.5:
         # Bretagnolle-Huber for label probabilities 1/2 +- eps against 1/2 -+ eps.
-        return log(1 / (4 * delta)) / (2 * eps * log((1 + 2 * eps) / (1 - 2 * eps)))
+        return -log(4 * delta) / (2 * eps) / (2 * atanh(2 * eps))
     if 2 * m <= s and log_size >= m * log(s // m):
         return _best_of_arms(s // m, 4 * eps / m, 0.75 * (1 - delta))
     if m >= s >= 1 and problem.n_actions >= m + s and log_size >= s * log(2) and 4 * eps < s:
         bias = 2 * eps / s
-        divergence = 2 * bias * log((1 + 2 * bias) / (1 - 2 * bias))
-        return 2 * max(0.0, 0.5 - 1.5 * delta) ** 2 / divergence
+        return 2 * max(0.0, 0.5 - 1.5 * delta) ** 2 / (2 * bias) / (2 * atanh(2 * bias))
     return 0.0
 
 
@@ -335,14 +351,14 @@ def _best_of_arms(arms: int, bias: float, success: float) -> float:
     if bias >= 0.5 or arms < 2:
         return 0.0
     divergence = -0.5 * log1p(-4 * bias**2)
-    return 2 * arms * max(0.0, success - 1 / arms) ** 2 / divergence
+    return 2 * arms * max(0.0, success - 1 / arms) ** 2 / divergence if divergence else inf
 
 
 def _log_size(n_policies: int | None, log_n_policies: float | None) -> float:
     if (n_policies is None) == (log_n_policies is None):
         raise InvalidArgumentError("give exactly one of n_policies and log_n_policies")
     if n_policies is not None:
-        return log(integer("n_policies", n_policies, low=1))
+        return log(integer("n_policies", n_policies, low=1, high=None))
     return log_of_size("log_n_policies", log_n_policies)
 
 

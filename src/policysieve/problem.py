@@ -1,10 +1,15 @@
 """What is asked: how many actions, how sparse the rewards, how good, how sure."""
 
 from dataclasses import dataclass
+from typing import Any
 
+from policysieve.arrays import shown
 from policysieve.checks import integer, number
+from policysieve.errors import InvalidArgumentError
 
-__all__ = ["Problem"]
+__all__ = ["Problem", "check_problem"]
+
+_SMALLEST = 1e-100  # positive number, whose square is a number, too
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,6 +59,7 @@ class Problem:
                 above=0,
                 below=n_actions,
                 closed=True,
+                smallest=_SMALLEST,
                 hint="it bounds the sum of n_actions rewards in [0, 1]; None when not known",
             )
         cap = float(slate_size) if sparsity is None else min(sparsity, slate_size)
@@ -62,9 +68,10 @@ class Problem:
             self.epsilon,
             above=0,
             below=1.0 if slate_size == 1 else cap,
+            smallest=_SMALLEST,
             hint="a round is worth at most min(sparsity, slate_size)" if slate_size > 1 else "",
         )
-        delta = number("delta", self.delta, above=0, below=1)
+        delta = number("delta", self.delta, above=0, below=1, smallest=_SMALLEST)
         for name, value in [
             ("n_actions", n_actions),
             ("slate_size", slate_size),
@@ -80,3 +87,12 @@ class Problem:
         if self.sparsity is None:
             return float(self.slate_size)
         return min(self.sparsity, float(self.slate_size))
+
+
+def check_problem(problem: Any) -> None:
+    """Raise unless it is a `Problem`."""
+    if not isinstance(problem, Problem):
+        raise InvalidArgumentError(
+            f"problem must be a Problem, got {shown(problem)}; for instance "
+            "Problem(n_actions=100, epsilon=0.05, delta=0.05)"
+        )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from policysieve.arrays import as_list, shown
 from policysieve.checks import as_rng, integer
 from policysieve.errors import InvalidArgumentError, UnknownValueError
 from policysieve.evidence import ValueIntervals
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from policysieve.worlds import World
 
 __all__ = ["Checkpoint", "RunResult", "run"]
+
+_MOST_CHECKPOINTS = 1_000_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -157,7 +160,9 @@ def run(
     """
     max_rounds = integer("max_rounds", max_rounds, low=1)
     batch_size = integer("batch_size", batch_size, low=1)
-    asked = list(checkpoints) if isinstance(checkpoints, Iterable) else checkpoints
+    asked = checkpoints
+    if isinstance(checkpoints, Iterable):
+        asked = as_list("checkpoints", checkpoints, "a number, or increasing rounds")
     stops = _stops(asked, max_rounds)
     world_rng = as_rng(rng)
     _check_fit(learner, world)
@@ -245,6 +250,14 @@ def _play(learner: Explorer, draw: Any) -> None:
 
 
 def _check_fit(learner: Explorer, world: "World") -> None:
+    if not isinstance(learner, Explorer):
+        raise InvalidArgumentError(
+            f"learner must be one such as Sieve(policies, problem), got {shown(learner)}"
+        )
+    if not all(hasattr(world, name) for name in ("n_actions", "slate_size", "sparsity", "draw")):
+        raise InvalidArgumentError(
+            f"world must be one of policysieve.worlds, or of their kind, got {shown(world)}"
+        )
     for name in ("n_actions", "slate_size"):
         theirs, ours = getattr(world, name), getattr(learner.problem, name)
         if theirs != ours:
@@ -266,7 +279,7 @@ def _stops(checkpoints: int | Iterable[int], max_rounds: int) -> list[int]:
         if any(b <= a for a, b in pairwise(stops)):
             raise InvalidArgumentError(f"checkpoints must be increasing rounds, got {stops}")
     else:
-        count = integer("checkpoints", checkpoints, low=0)
+        count = integer("checkpoints", checkpoints, low=0, high=_MOST_CHECKPOINTS)
         first = min(100, max_rounds)
         stops = sorted({round(stop) for stop in np.geomspace(first, max_rounds, count)})
     return [stop for stop in stops if stop < max_rounds]

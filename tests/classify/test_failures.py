@@ -141,8 +141,8 @@ def test_an_ask_that_fails_leaves_no_rounds_to_wait_for(size, monkeypatch):
         (np.empty((3, 0)), "0 feature"),
         ([[1.0, np.nan]], "contains NaN"),
         ([[1.0, np.inf]], "contains infinity"),
-        ([["red", "green"]], "convert string"),
-        ([[1.0, 2.0], [1.0]], "inhomogeneous"),
+        ([["red", "green"]], "must be a matrix of numbers, got <U"),
+        ([[1.0, 2.0], [1.0]], "got ragged rows"),
         (sparse.csr_array([[1.0, np.nan]]), "contains NaN"),
     ],
 )

@@ -230,7 +230,7 @@ class TestCsv:
         with pytest.raises(FileFormatError, match="line 3: there is a full distribution, unlike"):
             read(tmp_path / "a.csv")
 
-    def test_a_list_too_long_for_a_cell_is_refused_when_it_is_written(self, tmp_path):
+    def test_a_list_may_be_longer_than_the_cells_that_python_reads(self, tmp_path):
         k = 20_000
         every = np.random.default_rng(0).dirichlet(np.ones(k), 1)
         rounds = replace(
@@ -239,10 +239,9 @@ class TestCsv:
             distributions=Distributions.of(every, 1),
         )
         write(tmp_path / "a.parquet", "parquet", rounds)
-        with pytest.raises(InvalidArgumentError, match=r"over 20,000 actions .* parquet or jsonl"):
-            convert(tmp_path / "a.parquet", tmp_path / "b.csv")
-        convert(tmp_path / "a.parquet", tmp_path / "b.jsonl")
-        assert_same(read(tmp_path / "b.jsonl"), rounds)
+        for name in ("b.csv", "b.jsonl"):
+            convert(tmp_path / "a.parquet", tmp_path / name)
+            assert_same(read(tmp_path / name), rounds)
 
     def test_is_named_among_the_columns(self, tmp_path):
         (tmp_path / "a.csv").write_text("context,action,propensity,reward,distributions\n")

@@ -143,7 +143,7 @@ def test_arrays_that_are_given_stay_as_they_are():
         ([{0: 1}], "one for each of the 2 rounds, got 1"),
         (np.ones((3, 2)), "one for each of the 2 rounds, got 3"),
         (np.ones(2), r"shape \(n_rounds, n_actions\), got shape \(2,\)"),
-        (np.array([["a"], ["b"]]), "must be arrays of numbers"),
+        (np.array([["a"], ["b"]]), "must be an array of propensities, got dtype <U1"),
         ([{0: 1}, 5], "row 1: a round must have a mapping .* got 5; .* numpy array"),
         ([{0: 1}, [0.5, 0.5]], "row 1: a round must have a mapping"),
         ([{0: 1}, "ab"], "row 1: a round must have a mapping"),
@@ -171,7 +171,7 @@ def test_what_is_refused(values, message):
 @pytest.mark.parametrize(
     ("arrays", "message"),
     [
-        (([0, 1], [0], ["a"]), "arrays of numbers"),
+        (([0, 1], [0], ["a"]), "propensities must be an array of numbers, got dtype <U1"),
         (([0, 1], [0.5], [1]), "actions must be whole numbers, got dtype float64"),
         (([0.0, 1.0], [0], [1]), "offsets must be whole numbers"),
         (([0, 2], [0], [1]), "offsets must be numbers in order, from 0 to the 1 actions"),

@@ -283,11 +283,12 @@ def test_a_new_format_needs_its_line_in_the_table_alone(tmp_path, monkeypatch):
     """Two numbers a line: the action, and the reward in percent."""
 
     class Reader:
-        def __init__(self, _rules):
+        def __init__(self, rules):
             self.contexts = ScalarCells()
+            self.longest = rules.longest_row
 
         def raw_rows(self, path):
-            return plain_lines(path)
+            return plain_lines(path, self.longest)
 
         def row(self, raw):
             action, percent = raw.text.split()

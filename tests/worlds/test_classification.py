@@ -159,8 +159,8 @@ def test_the_dataset_is_not_tied_to_the_caller():
         (SparseLike(), [0] * 60, {}, r"X.toarray\(\), or contexts=\"rows\""),
         ([[1.0], [2.0]], [0, 5], {"n_actions": 5}, "n_actions must be .* >= 6, got 5; y holds"),
         ([[1.0], [2.0]], [0, 1], {"n_actions": 2.5}, "n_actions must be a whole number"),
-        ([[1.0], [2.0]], [0, 1], {"contexts": "row"}, 'must be "features" or "rows", got \'row\''),
-        (None, [0, 1, 2], {"contexts": None}, 'must be "features" or "rows", got None'),
+        ([[1.0], [2.0]], [0, 1], {"contexts": "row"}, "must be one of features, rows, got 'row'"),
+        (None, [0, 1, 2], {"contexts": None}, "must be one of features, rows, got None"),
     ],
 )
 def test_bad_datasets_are_refused(X, y, options, message):

@@ -285,7 +285,7 @@ def test_random_slates_are_uniform_over_ordered_slates():
         ({"n_actions": 3.0}, "n_actions must be"),
         ({"n_contexts": 0}, "n_contexts must be a whole number >= 1"),
         ({"n_policies": 0}, "n_policies must be a whole number >= 1"),
-        ({"profile": "many_good"}, "profile must be one of .*'clusters'.*, got 'many_good'"),
+        ({"profile": "many_good"}, "profile must be one of .*clusters.*, got 'many_good'"),
         ({"profile": None}, "profile must be one of"),
         ({"slate_size": 13}, r"slate_size must be a whole number in \[1, 12\]"),
         ({"sparsity": 0}, "sparsity must be"),

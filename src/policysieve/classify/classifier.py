@@ -8,6 +8,8 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
+from policysieve.arrays import plain_array
+from policysieve.classify.features import own_errors, refuse_odd
 from policysieve.classify.labels import places_of
 from policysieve.classify.learner import LabelLearner
 from policysieve.classify.likelihoods import EXCLUSIVE
@@ -111,11 +113,11 @@ class BanditClassifier(ClassifierMixin, LabelLearner):
         return classes if classes.dtype == object else np.sort(classes)
 
     def _labelled_rows(self, X: Any, y: Any) -> tuple[Any, npt.NDArray[Any]]:
-        try:
+        with own_errors():
+            refuse_odd("X", X)
+            plain_array("y", y, "an array of labels")
             rows, right = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
             if self.classes is None:
                 check_classification_targets(right)
-        except ValueError as error:
-            raise InvalidArgumentError(str(error)) from error
         check_features(rows)
         return rows, right

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from policysieve.arrays import shown
 from policysieve.errors import InvalidArgumentError
 from policysieve.exploration import Decisions
 
@@ -15,7 +16,7 @@ __all__ = ["LabelDecisions", "as_labels", "places_of"]
 def as_labels(classes: Any) -> npt.NDArray[Any]:
     """Different labels as an array of shape (n_classes,), of objects unless of one plain kind."""
     if isinstance(classes, str) or not hasattr(classes, "__iter__"):
-        raise InvalidArgumentError(f"classes must be a list of labels, got {classes!r}")
+        raise InvalidArgumentError(f"classes must be a list of labels, got {shown(classes)}")
     if isinstance(classes, set | frozenset):
         raise InvalidArgumentError(
             "classes must come in an order that is always the same, got a set; use sorted(...)"
@@ -48,8 +49,8 @@ def places_of(
     new = [label for label in flat if label not in known]
     if new:
         raise InvalidArgumentError(
-            f"{where} has the label {new[0]!r}, which is not among the {len(known)} classes; name "
-            "all labels in classes from the start"
+            f"{where} has the label {shown(new[0])}, which is not among the {len(known)} classes; "
+            "name all labels in classes from the start"
         )
     return np.array([known[label] for label in flat], dtype=np.intp).reshape(labels.shape)
 

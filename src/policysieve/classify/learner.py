@@ -13,9 +13,11 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import validate_data
 
+from policysieve.arrays import shown
 from policysieve.checks import as_rewards, as_rng, integer, number
 from policysieve.classify.answers import AnsweredRounds, Rows
 from policysieve.classify.exploring import LabelCounts, best_labels, draw_labels, inclusion
+from policysieve.classify.features import own_errors, refuse_odd
 from policysieve.classify.labels import LabelDecisions, as_labels, places_of
 from policysieve.classify.likelihoods import Likelihood
 from policysieve.classify.model import Array, Block, LabelModel, check_features
@@ -151,7 +153,7 @@ class LabelLearner(Asking, BaseEstimator):
             integer("since", since, low=0, high=self.rounds)
         if model is not None and not hasattr(model, "predict"):
             raise InvalidArgumentError(
-                f"model must be a fitted classifier, an object with predict, got {model!r}"
+                f"model must be a fitted classifier, an object with predict, got {shown(model)}"
             )
         say = None if model is None else partial(self._said_by, model)
         return self._answers.accuracy(say, since=since, delta=delta)
@@ -209,8 +211,8 @@ class LabelLearner(Asking, BaseEstimator):
         self.classes_, self._model, self._rng = classes, model, rng
         self._labelled = [(block[0].copy(), *block[1:]) for block in labelled]
         self._counts = LabelCounts(len(classes))
-        for _, shown, answers in labelled:
-            self._counts = self._counts.with_answers(shown, answers, np.ones(answers.shape))
+        for _, labels, answers in labelled:
+            self._counts = self._counts.with_answers(labels, answers, np.ones(answers.shape))
         self._answers = AnsweredRounds()
         self._fit_at = self._next_fit(0)
         self._open_ledger()
@@ -282,10 +284,9 @@ class LabelLearner(Asking, BaseEstimator):
 
     def _rows(self, X: Any, *, reset: bool = False) -> Any:
         """Checked feature rows, an array or a CSR matrix of floats."""
-        try:
+        with own_errors():
+            refuse_odd("X", X)
             rows = validate_data(self, X, reset=reset, accept_sparse="csr", dtype=np.float64)
-        except ValueError as error:
-            raise InvalidArgumentError(str(error)) from error
         check_features(rows)
         return rows
 

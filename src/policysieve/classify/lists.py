@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_array, check_consistent_length
 
 from policysieve.checks import integer
 from policysieve.classify.exploring import best_labels
+from policysieve.classify.features import refuse_odd
 from policysieve.classify.learner import LabelLearner
 from policysieve.classify.likelihoods import INDEPENDENT
 from policysieve.classify.model import Block
@@ -113,9 +114,10 @@ class BanditListClassifier(LabelLearner):
 def _indicators(Y: Any, rows: Any, n_labels: int) -> npt.NDArray[np.float64]:
     """Which labels are right, shape (n, n_labels)."""
     try:
+        refuse_odd("Y", Y)
         right = check_array(Y, dtype=np.float64)
         check_consistent_length(rows, right)
-    except ValueError as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InvalidArgumentError(
             f"Y must hold 0 and 1 for each of the {n_labels} classes ({error})"
         ) from error

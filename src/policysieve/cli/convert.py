@@ -54,6 +54,7 @@ def convert(
         reward_range=log.reward_range,
         n_actions=actions,
         missing_reward=log.missing_reward,
+        max_bytes=log.max_bytes,
         skip_bad=skip_bad,
         overwrite=overwrite,
         track=track,

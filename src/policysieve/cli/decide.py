@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from policysieve.cli.options import as_floor, from_option, json_option
+from policysieve.cli.options import as_floor, from_option, json_option, max_bytes_option
 from policysieve.cli.output import print_json, print_text
 
 if TYPE_CHECKING:
@@ -41,6 +41,7 @@ _ENTRIES = 1 << 20  # propensities of all actions held at once
     "for several files, which are read in this order.",
 )
 @from_option("the contexts")
+@max_bytes_option
 @click.option(
     "--out",
     required=True,
@@ -63,6 +64,7 @@ def decide(
     policies: str,
     contexts: tuple[str, ...],
     format: str | None,
+    max_bytes: int | None,
     out: Path,
     seed: int | None,
     distributions: bool,
@@ -84,7 +86,7 @@ def decide(
     candidates = load_policies(policies, problem.n_actions, problem.slate_size)
     exploration = file.exploration(candidates)
     size = max(1, min(_BATCH, _ENTRIES // problem.n_actions)) if distributions else _BATCH
-    pieces = _contexts(contexts, format, size)
+    pieces = _contexts(contexts, format, max_bytes, size)
     decisions = _decisions(exploration, pieces, as_rng(seed, stream=2), distributions)
     rounds, smallest = _write(decisions, out)
     floor = exploration.floor
@@ -157,7 +159,9 @@ def _decisions(
         yield Rounds(x, actions, propensities, rewards, ids, times, every)
 
 
-def _contexts(paths: Sequence[str], format: str | None, size: int) -> "Pieces":
+def _contexts(
+    paths: Sequence[str], format: str | None, max_bytes: int | None, size: int
+) -> "Pieces":
     """Contexts of .npy arrays or of other files, in pieces, with the ids and times of those."""
     from policysieve.formats import open_contexts
 
@@ -165,7 +169,7 @@ def _contexts(paths: Sequence[str], format: str | None, size: int) -> "Pieces":
     if format is None and all(path.endswith(".npy") for path in paths):
         batches = ((array, None, None) for array in _arrays(paths))
     else:
-        opened = open_contexts(paths, format)
+        opened = open_contexts(paths, format, max_bytes=max_bytes)
         batches = ((one.contexts, one.ids, one.times) for one in opened)
     for contexts, ids, times in batches:
         for start in range(0, len(contexts), size):
@@ -197,12 +201,12 @@ def _arrays(paths: Sequence[str]) -> Iterator[Any]:
 
 
 def _array(path: str) -> Any:
+    from policysieve.archives import mapped_array
     from policysieve.errors import FileFormatError
-    from policysieve.files import read_array
 
     if not Path(path).is_file():
         raise FileNotFoundError(f"no contexts at {path}")
-    array = read_array(path)
+    array = mapped_array(path)
     if not array.ndim:
         raise FileFormatError(f"{path} must have a row for each context, it has no rows")
     return array

@@ -6,10 +6,9 @@ import sys
 from pathlib import Path
 
 import click
-import numpy as np
 
-from policysieve.errors import FileFormatError, InvalidArgumentError
-from policysieve.files import read_archive
+from policysieve.archives import arrays_in
+from policysieve.errors import InvalidArgumentError, PolicySieveError
 from policysieve.policies import (
     AnyPolicies,
     ImplicitPolicies,
@@ -55,21 +54,16 @@ def _load(source: str, n_actions: int | None, slate_size: int) -> AnyPolicies:
             raise click.UsageError("--actions is needed with a table: how many actions are there?")
         return PolicyTable.load(source, n_actions)
     if source.endswith(".npz"):
-        return LinearPolicies(_weights(source), slate_size=slate_size)
+        if not Path(source).is_file():
+            raise FileNotFoundError(f"no weights at {source}")
+        return LinearPolicies(arrays_in(source, "weights")[0], slate_size=slate_size)
     module, _, attribute = source.partition(":")
     if not attribute:
         raise InvalidArgumentError(
             f"--policies must be a .npy table, a .npz of linear weights or module:attribute, got "
             f"{source}"
         )
-    sys.path.insert(0, str(Path.cwd()))
-    try:
-        found = getattr(importlib.import_module(module), attribute)
-    except (ImportError, AttributeError) as error:
-        raise InvalidArgumentError(f"--policies {source} cannot be loaded: {error}") from error
-    finally:
-        sys.path.pop(0)
-    policies = found() if callable(found) else found
+    policies = _made(source, module, attribute)
     if not isinstance(policies, Policies | ImplicitPolicies):
         raise InvalidArgumentError(
             f"--policies {source} must be a policy class such as PolicyTable, or a function that "
@@ -78,12 +72,19 @@ def _load(source: str, n_actions: int | None, slate_size: int) -> AnyPolicies:
     return policies
 
 
-def _weights(path: str) -> np.ndarray:
-    if not Path(path).is_file():
-        raise FileNotFoundError(f"no weights at {path}")
+def _made(source: str, module: str, attribute: str) -> object:
+    """What an attribute of a module is, or returns; the module's own code may raise anything."""
+    folder = str(Path.cwd())
+    sys.path.insert(0, folder)
     try:
-        return read_archive(path, "weights")[0]
-    except ValueError as error:
-        raise FileFormatError(
-            f"{path} is not a readable .npz archive with an array named weights ({error})"
+        found = getattr(importlib.import_module(module), attribute)
+        return found() if callable(found) else found
+    except PolicySieveError:
+        raise
+    except (Exception, SystemExit) as error:
+        raise InvalidArgumentError(
+            f"--policies {source} cannot be loaded: {type(error).__name__}: {error}"
         ) from error
+    finally:
+        if folder in sys.path:
+            sys.path.remove(folder)

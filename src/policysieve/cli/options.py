@@ -40,6 +40,7 @@ __all__ = [
     "json_option",
     "known_sparsity",
     "log_argument",
+    "max_bytes_option",
     "page_options",
     "plot_option",
     "report_option",
@@ -136,6 +137,14 @@ class FormatOption(click.Option):
         return option, f"{title}, if its name does not tell: {', '.join(FORMATS)}."
 
 
+max_bytes_option = click.option(
+    "--max-bytes",
+    type=click.IntRange(1),
+    metavar="BYTES",
+    help="Memory that may be held at once, unpacked; 4 GiB by default.",
+)
+
+
 def from_option(what: str) -> Callable[[Command], Command]:
     """The option ``--from``, which a command gets as `format`."""
     return click.option("--from", "format", cls=FormatOption, help=f"Format of {what}")
@@ -149,6 +158,7 @@ class LogArgument:
     format: str | None
     reward_range: tuple[float, float] | None
     missing_reward: float | None
+    max_bytes: int | None
 
     def open(self) -> "LogFile":
         """Open its files."""
@@ -159,6 +169,7 @@ class LogArgument:
             self.format,
             reward_range=self.reward_range,
             missing_reward=self.missing_reward,
+            max_bytes=self.max_bytes,
         )
 
 
@@ -184,6 +195,7 @@ def log_argument(metavar: str = "LOG...") -> Callable[[Command], Command]:
             metavar="REWARD",
             help="What a missing reward counts as.",
         ),
+        max_bytes_option,
     )
 
 

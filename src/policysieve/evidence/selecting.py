@@ -9,17 +9,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from policysieve.checks import number
+from policysieve.arrays import shown
+from policysieve.checks import number, one_of
 from policysieve.errors import InvalidArgumentError
 from policysieve.evidence.certificate import Certificate
 from policysieve.evidence.estimates import ValueIntervals
 from policysieve.evidence.events import check_log_fits
 from policysieve.evidence.evidence import MEMORY_LIMIT, Decider
-from policysieve.evidence.kinds import Method, default_method, evidence_of
+from policysieve.evidence.kinds import METHODS, Method, default_method, evidence_of
 from policysieve.evidence.record import check_floor
 from policysieve.evidence.weights import Mass
 from policysieve.log import AnyLog, Log, LogFile, open_log
-from policysieve.policies import AnyPolicies, Policy
+from policysieve.policies import AnyPolicies, Policy, check_class
 from policysieve.problem import Problem
 from policysieve.reported import Reported
 
@@ -197,11 +198,19 @@ def select(
     FileNotFoundError, FileFormatError
         As `LogFile` has it, and if a reward is missing.
     """
+    check_class(policies)
+    policies.check_fits(problem)
     log = open_log(log)
     if not len(log):
         raise InvalidArgumentError("log must have at least one round, got none")
     if floor is not None:
         floor = number("floor", floor, above=0, below=1, closed=True)
+    if method is not None:
+        one_of("method", method, METHODS)
+    if exploration is not None and not hasattr(exploration, "propensities"):
+        raise InvalidArgumentError(
+            f"exploration must be what decided the rounds, got {shown(exploration)}"
+        )
     method = method or default_method(log, policies, floor, exploration)
     evidence, add = evidence_of(
         policies,

@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from policysieve.arrays import shown
 from policysieve.errors import InvalidArgumentError
 from policysieve.policies import MarginalPolicy, Policy, RandomizedPolicy
 
@@ -89,12 +90,17 @@ class Decisions:
             rows = [rows]
         index = np.arange(len(self))
         try:
-            index = index[rows]
-        except IndexError as error:
+            index = np.asarray(index[rows])
+        except (IndexError, TypeError, ValueError, OverflowError) as error:
             raise InvalidArgumentError(
                 f"decisions are indexed by a slice, a mask or row numbers below {len(self)} "
                 f"({error})"
             ) from error
+        if index.ndim != 1 or isinstance(rows, np.ma.MaskedArray):
+            raise InvalidArgumentError(
+                f"decisions are indexed by a slice, a mask or row numbers below {len(self)}, got "
+                f"{shown(rows)}"
+            )
         return Decisions(
             contexts=self.contexts[index],
             actions=self.actions[index],

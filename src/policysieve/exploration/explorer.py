@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from policysieve.arrays import shown
 from policysieve.checks import as_rewards, as_rng
 from policysieve.errors import InvalidArgumentError
 from policysieve.evidence import Events, ValueIntervals, rewarded_events
@@ -16,7 +17,7 @@ from policysieve.exploration.decisions import Decisions, Recommendation
 from policysieve.exploration.designs.base import Exploration
 from policysieve.exploration.ledger import Part
 from policysieve.log import AnyLog, Log
-from policysieve.policies import Answers, AnyPolicies
+from policysieve.policies import Answers, AnyPolicies, check_class
 from policysieve.problem import Problem
 
 __all__ = ["Explorer"]
@@ -200,7 +201,7 @@ class Explorer(Asking):
         if not self._takes(exploration):
             raise InvalidArgumentError(
                 f"exploration must be one that {type(self).__name__} has published, such as "
-                f"{self.exploration!r}, got {exploration!r}"
+                f"{self.exploration!r}, got {shown(exploration)}"
             )
         rounds = Log.load(rounds)
         check_log_fits(rounds, self.policies)
@@ -354,21 +355,12 @@ class Explorer(Asking):
     @classmethod
     def _check_problem(cls, policies: Any, problem: Any) -> None:
         """Raise unless these are policies of a kind this learner takes, and fit the problem."""
-        if not isinstance(policies, AnyPolicies):
-            raise InvalidArgumentError(
-                f"policies must be a policy class, got {type(policies).__name__}; for fitted "
-                "models: EstimatorPolicies(models, n_actions=...)"
-            )
+        check_class(policies)
         if not cls.takes_implicit and policies.n_policies is None:
             raise InvalidArgumentError(
                 f"policies must be numbered for {cls.__name__}, got "
                 f"{type(policies).__name__}, which cannot be listed; LowVarianceExploration, "
                 "ExplorationByOptimization and Uniform take it"
-            )
-        if not isinstance(problem, Problem):
-            raise InvalidArgumentError(
-                f"problem must be a Problem, got {problem!r}; for instance "
-                "Problem(n_actions=100, epsilon=0.05, delta=0.05)"
             )
         policies.check_fits(problem)
         if problem.slate_size > 1 and not cls.takes_slates:

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from policysieve.checks import integer
+from policysieve.checks import as_path, integer
 from policysieve.errors import InvalidArgumentError
 from policysieve.files import AnyPath, as_paths, whole_or_nothing
 from policysieve.formats.format import BATCH, Source
 from policysieve.formats.registry import find_format, open_source
-from policysieve.formats.rules import BadRow, Report, Rules, nothing_read
+from policysieve.formats.rules import MAX_BYTES, BadRow, Report, Rules, nothing_read
 from policysieve.log import AnyLog, Log, LogFile, Rounds, log_paths
 
 __all__ = ["Conversion", "convert"]
@@ -73,6 +73,7 @@ def convert(
     reward_range: tuple[float, float] | None = None,
     n_actions: int | None = None,
     missing_reward: float | None = None,
+    max_bytes: int | None = None,
     skip_bad: bool = False,
     overwrite: bool = False,
     track: Callable[[Iterable[Rounds], int], Iterable[Rounds]] | None = None,
@@ -95,6 +96,8 @@ def convert(
         many. By default the largest action seen, plus one.
     missing_reward : float, optional
         What a missing reward counts as, in units of the source; by default its row is bad.
+    max_bytes : int, optional
+        Memory that may be held at once, as `LogFile` has it.
     skip_bad : bool
         Leave out rows that break a rule, and write them with file, line and reason to
         ``TARGET.skipped.jsonl``. Otherwise the first is an error, and nothing is written.
@@ -111,7 +114,7 @@ def convert(
         If a format is not known or cannot hold the rounds, if the target exists, or if a log that
         is open already comes with arguments that say how files are read.
     """
-    out = Path(target)
+    out = as_path(target, name="target")
     aside = out.with_name(out.name + ".skipped.jsonl")
     if not overwrite:
         _refuse_existing([out, aside] if skip_bad else [out])
@@ -121,6 +124,7 @@ def convert(
         n_actions=n_actions,
         allow_missing=False,
         missing_reward=missing_reward,
+        max_bytes=MAX_BYTES if max_bytes is None else max_bytes,
     )
     skipped = 0
     first_bad: BadRow | None = None
@@ -137,7 +141,7 @@ def convert(
                 first_bad = first_bad or bad
                 file.write(json.dumps(asdict(bad)) + "\n")
 
-        opened = _opened(source, from_format, rules, report)
+        opened = _opened(source, from_format, rules, report, max_bytes)
         not_held = format.not_held(opened.layout)
         known = (n_actions or opened.n_actions()) if format.needs_actions else 0
         batches: Iterable[Rounds] = opened.batches()
@@ -173,13 +177,20 @@ def _refuse_existing(paths: list[Path]) -> None:
             )
 
 
-def _opened(source: AnyLog, from_format: str | None, rules: Rules, report: Report | None) -> Source:
+def _opened(
+    source: AnyLog,
+    from_format: str | None,
+    rules: Rules,
+    report: Report | None,
+    max_bytes: int | None,
+) -> Source:
     if not isinstance(source, Log | LogFile):
         return open_source(log_paths(source), from_format, rules, report)
     of_files = {
         "from_format": from_format,
         "reward_range": rules.reward_range,
         "missing_reward": rules.missing_reward,
+        "max_bytes": max_bytes,
     }
     for name, value in of_files.items():
         if value is not None:

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import threading
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from itertools import chain
@@ -10,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from policysieve.errors import FileFormatError, InvalidArgumentError
+from policysieve.errors import FileFormatError
 from policysieve.formats.cells import finite, seconds, whole
 from policysieve.formats.format import refuse_text_rows
 from policysieve.formats.rules import Rules
 from policysieve.formats.table import ITEMS, FeatureCells, ScalarCells, item_names, understand
-from policysieve.formats.text import ContextReader, RawRow, TextRow, read_lines, text_format
+from policysieve.formats.text import ContextReader, Lines, RawRow, TextRow, text_format
 from policysieve.log import Layout, Rounds
 
 __all__ = ["FORMAT", "CsvReader", "csv_text", "read_header"]
@@ -24,19 +25,16 @@ _DISTRIBUTION = "distribution"  # the column
 _SEPARATORS = {";": "semicolons", "\t": "tabs"}  # which other programs write
 
 
-def _table_rows(path: Path) -> Iterator[RawRow]:
+_ROOM = threading.Lock()  # held by whoever has set the limit, which is one of the whole process
+
+
+def _table_rows(path: Path, longest: int) -> Iterator[RawRow]:
     """Rows of a CSV file whose parts are cells, or the `csv.Error` of a row."""
-    taken: list[str] = []
-
-    def noted() -> Iterator[str]:
-        for line in read_lines(path):
-            taken.append(line)
-            yield line
-
-    reader = csv.reader(noted(), strict=True)
+    lines = Lines(path, longest)
+    reader = csv.reader(lines, strict=True)
     while True:
-        first = reader.line_num + 1
-        taken.clear()
+        first = lines.number + 1
+        lines.next_row()
         cells: Any
         try:
             cells = next(reader)
@@ -44,13 +42,29 @@ def _table_rows(path: Path) -> Iterator[RawRow]:
             return
         except csv.Error as error:
             cells = error
+            if sum(map(len, lines.row)) > csv.field_size_limit():
+                cells = _long_row(lines, longest)
         if cells:
-            yield RawRow(first, "".join(taken).rstrip("\r\n"), cells)
+            yield RawRow(first, "".join(lines.row).rstrip("\r\n"), cells)
 
 
-def read_header(path: Path) -> tuple[list[str], Iterator[RawRow]]:
+def _long_row(lines: Lines, longest: int) -> Any:
+    """A row that may have a cell beyond Python's limit, from its first line on."""
+    again = csv.reader(chain(list(lines.row), lines), strict=True)
+    with _ROOM:
+        before = csv.field_size_limit()
+        csv.field_size_limit(max(before, longest))
+        try:
+            return next(again)
+        except csv.Error as error:
+            return error
+        finally:
+            csv.field_size_limit(before)
+
+
+def read_header(path: Path, longest: int) -> tuple[list[str], Iterator[RawRow]]:
     """Names of the columns, all different, and the rows after them."""
-    rows = _table_rows(path)
+    rows = _table_rows(path, longest)
     first = next(rows, None)
     if first is None:
         raise FileFormatError(f"{path} is empty; its first line must name the columns")
@@ -81,12 +95,13 @@ class CsvReader(ABC):
 
     contexts: ContextReader
 
-    def __init__(self) -> None:
+    def __init__(self, rules: Rules) -> None:
         self._columns: dict[str, int] = {}
+        self._longest = rules.longest_row
 
     def raw_rows(self, path: Path) -> Iterator[RawRow]:
         """Rows after the header, which must be that of the files before."""
-        names, rows = read_header(path)
+        names, rows = read_header(path, self._longest)
         if not self._columns:
             self._understand(path, names)
             self._columns = {name: index for index, name in enumerate(names)}
@@ -119,7 +134,7 @@ class CsvReader(ABC):
 
 class _OwnReader(CsvReader):
     def __init__(self, rules: Rules) -> None:
-        super().__init__()
+        super().__init__(rules)
         self._contexts_only = rules.contexts_only
 
     def _understand(self, path: Path, names: list[str]) -> None:
@@ -174,13 +189,7 @@ def _as_pairs(cell: str) -> list[tuple[int, float]]:
 
 
 def _as_cell(pairs: list[tuple[int, float]]) -> str:
-    cell = " ".join(f"{action}:{propensity!r}" for action, propensity in pairs)
-    if len(cell) > csv.field_size_limit():
-        raise InvalidArgumentError(
-            f"csv holds {csv.field_size_limit():,} characters in a cell, a distribution over "
-            f"{len(pairs):,} actions has {len(cell):,}; write parquet or jsonl"
-        )
-    return cell
+    return " ".join(f"{action}:{propensity!r}" for action, propensity in pairs)
 
 
 def _text(batches: Iterable[Rounds], layout: Layout, _n_actions: int) -> Iterator[str]:

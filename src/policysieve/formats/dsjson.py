@@ -31,10 +31,11 @@ class _DsjsonReader:
     def __init__(self, rules: Rules) -> None:
         self.contexts = _DsjsonContexts()
         self._contexts_only = rules.contexts_only
+        self._longest = rules.longest_row
 
     def raw_rows(self, path: Path) -> Iterator[RawRow]:
         """Lines that are not blank."""
-        return plain_lines(path)
+        return plain_lines(path, self._longest)
 
     def row(self, raw: RawRow) -> TextRow:
         """Understand one line; without ``_label_cost`` the reward is missing."""

@@ -151,11 +151,12 @@ class _JsonReader:
     def __init__(self, rules: Rules) -> None:
         self.contexts = JsonValues()
         self._contexts_only = rules.contexts_only
+        self._longest = rules.longest_row
         self._needed = _NEEDED[:1] if rules.contexts_only else _NEEDED
 
     def raw_rows(self, path: Path) -> Iterator[RawRow]:
         """Lines that are not blank."""
-        return plain_lines(path)
+        return plain_lines(path, self._longest)
 
     def row(self, raw: RawRow) -> TextRow:
         """Understand one line."""

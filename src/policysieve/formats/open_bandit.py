@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from policysieve.checks import integer
+from policysieve.arrays import plain_array
+from policysieve.checks import MOST_ACTIONS, context_array, integer
 from policysieve.errors import FileFormatError, InvalidArgumentError
 from policysieve.formats.cells import as_number, as_timestamp, finite, finite_row, seconds, whole
 from policysieve.formats.csv_file import CsvReader, csv_text, read_header
@@ -47,7 +48,7 @@ def from_bandit_feedback(
         raise InvalidArgumentError(
             f"feedback must have {', '.join(_KEYS)}, {missing[0]!r} is missing"
         )
-    contexts = np.asarray(feedback["context"])
+    contexts = context_array(feedback["context"])
     if contexts.ndim == 0 or contexts.dtype.kind not in "biuf":
         raise InvalidArgumentError(
             "feedback['context'] must be numbers, a row for each round, got shape "
@@ -64,7 +65,7 @@ def from_bandit_feedback(
         contexts, action[:, None], pscore[:, None].astype(float), reward[:, None].astype(float)
     )
     if n_actions is not None:
-        n_actions = integer("feedback['n_actions']", n_actions, low=1)
+        n_actions = integer("feedback['n_actions']", n_actions, low=1, high=MOST_ACTIONS)
     rules = Rules(reward_range=reward_range, n_actions=n_actions, allow_missing=False)
     checked, reasons = check_rounds(rounds, rules)
     for row, reason in reasons.items():
@@ -73,7 +74,7 @@ def from_bandit_feedback(
 
 
 def _column(feedback: Mapping[str, Any], key: str, n: int) -> npt.NDArray[Any]:
-    column = np.asarray(feedback[key])
+    column = plain_array(f"feedback[{key!r}]", feedback[key], f"{n} numbers")
     if column.shape != (n,) or column.dtype.kind not in ("iu" if key == "action" else "biuf"):
         raise InvalidArgumentError(
             f"feedback[{key!r}] must be {n} numbers, one for each context, got shape "
@@ -132,16 +133,13 @@ def to_bandit_feedback(log: AnyLog, n_actions: int) -> dict[str, Any]:
 def _is_open_bandit(path: Path) -> bool:
     """Whether a CSV file has the columns of Open Bandit Pipeline's."""
     try:
-        names, _ = read_header(path)
+        names, _ = read_header(path, Rules().longest_row)
     except FileFormatError:  # said again when the file is opened
         return False
     return set(_COLUMNS) <= set(names)
 
 
 class _OpenBanditReader(CsvReader):
-    def __init__(self, _rules: Rules) -> None:
-        super().__init__()
-
     def _understand(self, path: Path, names: list[str]) -> None:
         missing = [name for name in _COLUMNS if name not in names]
         if missing:

@@ -11,8 +11,23 @@ import numpy.typing as npt
 
 from policysieve.errors import FileFormatError
 from policysieve.formats.format import BATCH, Format
-from policysieve.formats.parquet_columns import as_table, columns_of, is_log, opened
-from policysieve.formats.rules import BadRow, Report, Rules, check_rounds, nothing_read, raising
+from policysieve.formats.parquet_columns import (
+    as_table,
+    columns_of,
+    is_log,
+    opened,
+    unpacked,
+    unpacked_size,
+)
+from policysieve.formats.rules import (
+    BadRow,
+    Report,
+    Rules,
+    check_rounds,
+    nothing_read,
+    raising,
+    too_large,
+)
 from policysieve.log import Layout, Rounds
 
 if TYPE_CHECKING:
@@ -28,52 +43,84 @@ def is_parquet(path: Path) -> bool:
         return file.read(4) == b"PAR1"
 
 
-_VALUES = 1 << 22  # of all columns, in a batch of rounds with distributions
+_VALUES = 1 << 22  # of all columns, in a batch of rounds
+_NUMBER = 8  # bytes
+_SPARSE = 100  # times as large as on disk: what is packed more densely may be made to be
 
 
 class _ParquetFile:
     """One file: its layout, and its rounds as they are."""
 
-    def __init__(self, path: Path, contexts_only: bool) -> None:
+    def __init__(self, path: Path, rules: Rules) -> None:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        self.path = path
+        self.path, self._limit = path, rules.max_bytes
         try:
-            schema, self.n_rounds = pq.read_schema(path), pq.read_metadata(path).num_rows
+            schema, metadata = pq.read_schema(path), pq.read_metadata(path)
         except (pa.ArrowException, OSError, ValueError) as error:
             raise FileFormatError(
                 f"{path} is not a readable Parquet file; if it is of another format, name that "
                 f"(--from, or format=), or let its suffix tell; else it may be truncated ({error})"
             ) from error
+        self.n_rounds = metadata.num_rows
         if not is_log(schema) and not self.n_rounds:
             raise nothing_read([path])
-        self._columns = columns_of(path, schema, contexts_only)
+        self._columns = columns_of(path, schema, rules.contexts_only)
         self.layout = self._columns.layout
+        self._batch = BATCH
+        self._packed: set[str] = set()  # columns whose texts are read as they are packed
+        try:
+            for group in map(metadata.row_group, range(metadata.num_row_groups)):
+                self._measure(group)
+        except UnicodeDecodeError as error:
+            raise FileFormatError(f"{path} has a column without a name ({error})") from error
 
     def parts(self) -> "Iterator[tuple[pa.RecordBatch, npt.NDArray[np.object_], Rounds]]":
         """Rows, the reason of each that cannot be a round or "", and the rounds of the others."""
-        with opened(self.path) as file:
-            size = self._batch_size(file.metadata)
-            for rows in file.iter_batches(batch_size=size, columns=self._columns.names):
-                batch = self._columns.prepared(rows)
+        with opened(self.path, sorted(self._packed)) as file:
+            for rows in file.iter_batches(batch_size=self._batch, columns=self._columns.names):
+                self._allow("rounds read at once are too long", unpacked_size(rows))
+                batch = self._columns.prepared(unpacked(rows))
                 why = self._columns.faults(batch)
                 whole = batch.filter(why == "") if why.any() else batch
                 yield batch, why, self._columns.rounds(whole)
 
-    def _batch_size(self, metadata: "pq.FileMetaData") -> int:
-        """Rounds to be read at once, fewer if their distributions are long."""
-        if not self.layout.has_distributions:
-            return BATCH
-        groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
-        values = sum(int(g.column(i).num_values) for g in groups for i in range(g.num_columns))
-        return max(1, min(BATCH, _VALUES * int(self.n_rounds) // max(values, 1)))
+    def _measure(self, group: "pq.RowGroupMetaData") -> None:
+        """Read fewer rounds at once if they are long, and raise if even one is too long.
+
+        By what the file says of itself, before anything of it is unpacked. Where lists may be of
+        any length, one round may have all values of its row group. A text that is packed once for
+        many rounds may be as long as all of its column.
+        """
+        columns = [group.column(i) for i in range(group.num_columns)]
+        columns = [c for c in columns if c.path_in_schema.split(".")[0] in self._columns.names]
+        on_disk = sum(int(column.total_compressed_size) for column in columns)
+        values = max(1, sum(int(column.num_values) for column in columns))
+        rounds = max(1, int(group.num_rows))
+        self._allow("a round is too long", _NUMBER * (values // rounds))
+        self._batch = max(1, min(self._batch, _VALUES * rounds // values))
+        full = sum(int(column.total_uncompressed_size) for column in columns)
+        if self._columns.any_length:
+            full = max(full, _NUMBER * values)
+        if full > _SPARSE * on_disk:
+            self._allow("a row group is too large", full)
+        for column in columns:
+            name, longest = column.path_in_schema, max(1, int(column.total_uncompressed_size))
+            if name in self._columns.texts and longest * BATCH > self._limit:
+                self._packed.add(name)
+            if name.split(".")[0] in self._columns.text_lists and column.has_dictionary_page:
+                self._batch = max(1, min(self._batch, self._limit // longest))
+
+    def _allow(self, what: str, size: int) -> None:
+        if size > self._limit:
+            raise too_large(self.path, what, size, self._limit)
 
 
 class _ParquetSource:
     def __init__(self, paths: Sequence[Path], rules: Rules, report: Report | None) -> None:
         self._rules, self._report = rules, report or raising("row")
-        self._files = [_ParquetFile(path, rules.contexts_only) for path in paths]
+        self._files = [_ParquetFile(path, rules) for path in paths]
         self.n_rounds = sum(file.n_rounds for file in self._files)
         self.layout = _common_layout(self._files)
 

@@ -1,6 +1,7 @@
 """How rounds lie in the columns of Parquet files: ours, with a header or not, and plain ones."""
 
 import json
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from policysieve.arrays import shown
 from policysieve.errors import FileFormatError
 from policysieve.formats.table import understand
 from policysieve.log import Distributions, Layout, Rounds
@@ -65,13 +67,16 @@ def as_table(rounds: Rounds) -> "pa.Table":
 
 
 @contextmanager
-def opened(path: Path) -> "Iterator[pa.parquet.ParquetFile]":
-    """A Parquet file; what goes wrong while it is read is a `FileFormatError`."""
+def opened(path: Path, texts: list[str] | None = None) -> "Iterator[pa.parquet.ParquetFile]":
+    """A Parquet file; what goes wrong while it is read is a `FileFormatError`.
+
+    Columns of `texts` are read as they are packed, each text once: see `unpacked`.
+    """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     try:
-        with pq.ParquetFile(path, page_checksum_verification=True) as file:
+        with pq.ParquetFile(path, read_dictionary=texts, page_checksum_verification=True) as file:
             yield file
     except FileFormatError:
         raise
@@ -79,6 +84,31 @@ def opened(path: Path) -> "Iterator[pa.parquet.ParquetFile]":
         raise FileFormatError(
             f"{path} is not a readable log ({error}); it may be truncated"
         ) from error
+
+
+def unpacked_size(rows: "pa.RecordBatch") -> int:
+    """Bytes that rows take when each text is written out."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    size = 0
+    for column in rows.columns:
+        size += column.nbytes
+        if pa.types.is_dictionary(column.type):
+            lengths = pc.binary_length(column.dictionary).cast(pa.int64())
+            size += pc.sum(lengths.take(column.indices)).as_py() or 0
+    return size
+
+
+def unpacked(rows: "pa.RecordBatch") -> "pa.RecordBatch":
+    """Rows with each text written out."""
+    import pyarrow as pa
+
+    columns = {}
+    for name, column in zip(rows.schema.names, rows.columns, strict=True):
+        packed = pa.types.is_dictionary(column.type)
+        columns[name] = column.dictionary_decode() if packed else column
+    return pa.RecordBatch.from_pydict(columns)
 
 
 def is_log(schema: "pa.Schema") -> bool:
@@ -91,14 +121,28 @@ class ParquetColumns(ABC):
 
     Attributes
     ----------
-    names, needed : list of str
-        Columns that are read, and those of them that have no nulls.
+    names, needed, texts, text_lists : list of str
+        Columns that are read, and those of them that have no nulls, are single texts, or lists of
+        texts.
     layout : Layout
+    any_length : bool
+        Whether there are lists whose length is not fixed by their type.
     """
 
     names: list[str]
     needed: list[str]
+    texts: list[str]
+    text_lists: list[str]
     layout: Layout
+    any_length: bool
+
+    def _note_types(self, schema: "pa.Schema") -> None:
+        """Find the columns that may be larger in memory than the file says."""
+        types = {name: schema.field(name).type for name in self.names}
+        self.texts = [name for name, type in types.items() if _kind(type) == "text"]
+        lists = {name: type for name, type in types.items() if _is_list(type)}
+        self.text_lists = [name for name in lists if _kind(lists[name].value_type) == "text"]
+        self.any_length = not all(hasattr(type, "list_size") for type in lists.values())
 
     def prepared(self, batch: "pa.RecordBatch") -> "pa.RecordBatch":
         """Rows with lists of a fixed size, but for those of distributions, which vary."""
@@ -143,6 +187,7 @@ class _OwnColumns(ParquetColumns):
     """Columns of a file with our header; lists have a fixed size."""
 
     def __init__(self, path: Path, schema: "pa.Schema", contexts_only: bool) -> None:
+        _check_kinds(path, schema)
         self._file = self._described(path, schema)
         listed = _distribution_columns(path, schema, contexts_only)
         self.needed = [*_NEEDED, *listed]
@@ -156,6 +201,7 @@ class _OwnColumns(ParquetColumns):
             "time" in self.names,
             bool(listed),
         )
+        self._note_types(schema)
 
     def _described(self, path: Path, schema: "pa.Schema") -> Layout:
         """What the header says."""
@@ -167,14 +213,16 @@ class _OwnColumns(ParquetColumns):
                     f"{_VERSION}"
                 )
             np.dtype(str(header["context_dtype"]))  # if it is none, the header is damaged
-            return Layout(
+            layout = Layout(
                 tuple(_length(entry, 0) for entry in header["context_shape"]),
                 _dtype(schema.field("context").type),
                 _length(header["slate_size"], 1),
             )
+            _check_sizes(layout, schema)
+            return layout
         except FileFormatError:
             raise
-        except (KeyError, TypeError, ValueError, NotImplementedError) as error:
+        except (KeyError, TypeError, ValueError, NotImplementedError, RecursionError) as error:
             raise FileFormatError(
                 f"{path} has a damaged header ({error}); write the log again with Log.save or "
                 "policysieve convert"
@@ -187,12 +235,36 @@ class _OwnColumns(ParquetColumns):
         return Rounds(
             contexts=contexts.reshape(n, *self._file.context_shape),
             actions=_of_kind(batch, "actions", "iu").reshape(n, m)[:, :shown],
-            propensities=_of_kind(batch, "propensities", "biuf").reshape(n, m)[:, :shown],
+            propensities=_of_kind(batch, "propensities", "biuf")
+            .astype(np.float64, copy=False)
+            .reshape(n, m)[:, :shown],
             rewards=_with_missing(batch["rewards"], n, m)[:, :shown],
             ids=_values(batch["id"].fill_null("")) if self.layout.has_ids else None,
             times=_values(batch["time"].cast("float64")) if self.layout.has_times else None,
             distributions=_distributions(batch) if self.layout.has_distributions else None,
         )
+
+
+_KINDS = {
+    "context": ("numbers", "whole numbers", "text"),
+    "actions": ("whole numbers",),
+    "propensities": ("numbers", "whole numbers"),
+    "rewards": ("numbers", "whole numbers", "nothing"),
+    "id": ("text",),
+    "time": ("numbers", "whole numbers", "nothing"),
+}
+
+
+def _check_kinds(path: Path, schema: "pa.Schema") -> None:
+    """Raise unless the columns that are there hold what they should, in lists or not."""
+    for name, allowed in _KINDS.items():
+        if name in schema.names:
+            type = schema.field(name).type
+            inner = type.value_type if _is_list(type) and name not in ("id", "time") else type
+            if _kind(inner) not in allowed:
+                raise FileFormatError(
+                    f"{path}: column {name} must hold {' or '.join(allowed)}, got {type}"
+                )
 
 
 def _has_lists(schema: "pa.Schema") -> bool:
@@ -276,9 +348,20 @@ def _dtype(type: "pa.DataType") -> np.dtype[Any]:
 
 
 def _length(value: Any, least: int) -> int:
-    if not isinstance(value, int) or value < least:
-        raise ValueError(f"{value!r} is not a size")
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise ValueError(f"{shown(value)} is not a size")
     return value
+
+
+def _check_sizes(layout: Layout, schema: "pa.Schema") -> None:
+    """Raise ValueError unless the sizes of a header are those of the columns."""
+    wanted = dict.fromkeys(_ITEMS, layout.slate_size)
+    wanted["context"] = math.prod(layout.context_shape)
+    for name, size in wanted.items():
+        type = schema.field(name).type
+        found = getattr(type, "list_size", size if _is_list(type) else 1)
+        if size != found:
+            raise ValueError(f"column {name} holds {type}, not {shown(size)} values a round")
 
 
 def _with_missing(column: Any, n: int, m: int) -> npt.NDArray[np.float64]:
@@ -351,6 +434,7 @@ class _PlainColumns(ParquetColumns):
             "time" in kinds,
             bool(listed),
         )
+        self._note_types(schema)
 
     def rounds(self, batch: "pa.RecordBatch") -> Rounds:
         """Prepared rows without faults."""
@@ -389,8 +473,10 @@ def _kind(type: "pa.DataType") -> str:
         return "whole numbers"
     if types.is_floating(type) or types.is_decimal(type):
         return "numbers"
-    if types.is_string(type) or types.is_large_string(type):
+    if types.is_string(type) or types.is_large_string(type) or types.is_string_view(type):
         return "text"
+    if types.is_null(type):
+        return "nothing"
     return "times" if types.is_timestamp(type) else "something else"
 
 

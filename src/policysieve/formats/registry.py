@@ -3,11 +3,12 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+from policysieve.checks import one_of
 from policysieve.errors import InvalidArgumentError
 from policysieve.files import Paths, as_paths
 from policysieve.formats import csv_file, dsjson, json_lines, open_bandit, parquet, vowpal
 from policysieve.formats.format import Format, Source
-from policysieve.formats.rules import Report, Rules
+from policysieve.formats.rules import MAX_BYTES, Report, Rules
 from policysieve.log import Rounds
 
 __all__ = ["FORMATS", "find_format", "formats_of_suffix", "open_contexts", "open_source"]
@@ -26,7 +27,9 @@ FORMATS: dict[str, Format] = {
 }
 
 
-def open_contexts(paths: Paths, format: str | None = None) -> Iterator[Rounds]:
+def open_contexts(
+    paths: Paths, format: str | None = None, *, max_bytes: int | None = None
+) -> Iterator[Rounds]:
     """Read contexts, ids and times alone, of a log or of files that have nothing else.
 
     That is CSV, newline JSON and plain Parquet without actions, propensities and rewards, or Vowpal
@@ -37,6 +40,8 @@ def open_contexts(paths: Paths, format: str | None = None) -> Iterator[Rounds]:
     paths : path or sequence of paths
     format : str, optional
         A name in `FORMATS`; by default what the files' names and their first lines say.
+    max_bytes : int, optional
+        Memory that one batch may take, as `LogFile` has it.
 
     Returns
     -------
@@ -48,7 +53,8 @@ def open_contexts(paths: Paths, format: str | None = None) -> Iterator[Rounds]:
     FileNotFoundError, FileFormatError, InvalidArgumentError
         As `LogFile` has it.
     """
-    return open_source(paths, format, Rules(contexts_only=True)).batches()
+    limit = MAX_BYTES if max_bytes is None else max_bytes
+    return open_source(paths, format, Rules(contexts_only=True, max_bytes=limit)).batches()
 
 
 def open_source(
@@ -81,8 +87,7 @@ def find_format(path: Path, format: str | None) -> Format:
             f"the suffix of {path} does not tell its format; known are {', '.join(endings)}, or "
             f"name one of {', '.join(FORMATS)} (--from or --to)"
         )
-    if format not in FORMATS:
-        raise InvalidArgumentError(f"format must be one of {', '.join(FORMATS)}, got {format!r}")
+    one_of("format", format, FORMATS)
     return FORMATS[format]
 
 

@@ -8,12 +8,25 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from policysieve.checks import integer, number, repeated_items
+from policysieve.arrays import as_float, shown
+from policysieve.checks import MOST_ACTIONS, integer, number, repeated_items
 from policysieve.errors import FileFormatError, InvalidArgumentError
 from policysieve.log import Rounds
 from policysieve.log.distributions import agreeing, disagreements, faults, in_order
 
-__all__ = ["MISSING", "BadRow", "Report", "Rules", "check_rounds", "nothing_read", "raising"]
+__all__ = [
+    "MAX_BYTES",
+    "MISSING",
+    "BadRow",
+    "Report",
+    "Rules",
+    "check_rounds",
+    "nothing_read",
+    "raising",
+    "too_large",
+]
+
+MAX_BYTES = 1 << 32  # 4 GiB
 
 MISSING = (
     "the reward is missing; if its deadline has passed, count it as 0 (--missing-reward 0, or "
@@ -39,6 +52,8 @@ class Rules:
     contexts_only : bool
         Whether only contexts, ids and times are read. Rounds then have no items, and what a file
         says of actions, propensities and rewards is left aside, if it says anything.
+    max_bytes : int
+        Memory that may be held at once, unpacked. A small file can unpack to any size.
     """
 
     reward_range: tuple[float, float] | None = None
@@ -46,26 +61,34 @@ class Rules:
     allow_missing: bool = True
     missing_reward: float | None = None
     contexts_only: bool = False
+    max_bytes: int = MAX_BYTES
 
     def __post_init__(self) -> None:
         if self.reward_range is not None:
             object.__setattr__(self, "reward_range", _range(self.reward_range))
         if self.n_actions is not None:
-            integer("n_actions", self.n_actions, low=1)
+            integer("n_actions", self.n_actions, low=1, high=MOST_ACTIONS)
+        integer("max_bytes", self.max_bytes, low=1, high=2**62)
         if self.missing_reward is not None:
-            number("missing_reward", self.missing_reward, above=-math.inf, below=math.inf)
+            value = number("missing_reward", self.missing_reward, above=-math.inf, below=math.inf)
+            object.__setattr__(self, "missing_reward", value)
+
+    @property
+    def longest_row(self) -> int:
+        """Characters of a row of text; it is there several times while it is understood."""
+        return max(1, self.max_bytes // 16)
 
 
 def _range(declared: tuple[float, float]) -> tuple[float, float]:
     """The range if it is two finite numbers in order."""
     try:
-        low, high = map(float, declared)
-    except (TypeError, ValueError):
+        low, high = map(as_float, declared)
+    except (TypeError, ValueError, OverflowError):
         low = high = math.nan
     if not (low < high and math.isfinite(high - low)):
         raise InvalidArgumentError(
             "reward_range must be two finite numbers low < high a finite distance apart, got "
-            f"{declared!r}"
+            f"{shown(declared)}"
         )
     return low, high
 
@@ -96,6 +119,15 @@ def nothing_read(log: Sequence[object], first: BadRow | None = None) -> FileForm
     """The error that there are no rounds, because of the first bad row if there is one."""
     reason = "" if first is None else f"; the first reason: {first.reason}"
     return FileFormatError(f"{', '.join(map(str, log))} holds no rounds that can be read{reason}")
+
+
+def too_large(source: object, what: str, size: int, limit: int) -> FileFormatError:
+    """The error that a file unpacks to more than may be held at once."""
+    return FileFormatError(
+        f"{source}: {what}, {size:,} bytes or more, and {limit:,} are allowed, because small files "
+        "can unpack to any size; if you trust it, allow more (--max-bytes, or max_bytes= of "
+        "LogFile and convert)"
+    )
 
 
 def check_rounds(rounds: Rounds, rules: Rules) -> tuple[Rounds, dict[int, str]]:

@@ -13,17 +13,25 @@ import numpy as np
 
 from policysieve.errors import FileFormatError
 from policysieve.formats.format import BATCH, Format
-from policysieve.formats.rules import BadRow, Report, Rules, check_rounds, nothing_read, raising
+from policysieve.formats.rules import (
+    BadRow,
+    Report,
+    Rules,
+    check_rounds,
+    nothing_read,
+    raising,
+    too_large,
+)
 from policysieve.log import Layout, Rounds
 from policysieve.log.distributions import stacked
 
 __all__ = [
     "ContextReader",
+    "Lines",
     "RawRow",
     "RowReader",
     "TextRow",
     "plain_lines",
-    "read_lines",
     "text_format",
 ]
 
@@ -31,12 +39,54 @@ _GZIP = b"\x1f\x8b"  # how gzip files start
 _LONG = 1 << 22  # rows may be long: a batch has at most so many characters, or entries of contexts
 
 
-def read_lines(path: Path) -> Iterator[str]:
-    """Lines of a UTF-8 file with their ends; ``.gz`` is unpacked, a byte-order mark dropped."""
+class Lines:
+    """Lines of a UTF-8 file with their ends; ``.gz`` is unpacked, a byte-order mark dropped.
+
+    Parameters
+    ----------
+    path : Path
+    longest : int
+        Characters that the lines of one row may have.
+
+    Attributes
+    ----------
+    number : int
+        How many lines were read.
+    row : list of str
+        Those of them since the last `next_row`.
+    """
+
+    def __init__(self, path: Path, longest: int) -> None:
+        self.number = 0
+        self.row: list[str] = []
+        self._path, self._longest, self._left = path, longest, longest
+        self._lines = _read_lines(path, lambda: self._left + 1)
+
+    def next_row(self) -> None:
+        """Begin a new row."""
+        self.row, self._left = [], self._longest
+
+    def __iter__(self) -> Iterator[str]:
+        return self
+
+    def __next__(self) -> str:
+        line = next(self._lines)
+        self._left -= len(line)
+        if self._left < 0:
+            what = f"the row in line {self.number + 1 - len(self.row)} is too long"
+            raise too_large(self._path, what, self._longest, self._longest)
+        self.number += 1
+        self.row.append(line)
+        return line
+
+
+def _read_lines(path: Path, most: Callable[[], int]) -> Iterator[str]:
+    """Lines of at most so many characters each, cut there."""
     opener = gzip.open if _is_packed(path) else open
     try:
         with opener(path, "rt", encoding="utf-8-sig", newline="") as file:
-            yield from file
+            while line := file.readline(most()):
+                yield str(line)
     except UnicodeDecodeError as error:
         raise FileFormatError(
             f"{path} is not UTF-8 text ({error}); save it as UTF-8, or name its format if it is "
@@ -80,12 +130,14 @@ class RawRow(NamedTuple):
     parts: Any
 
 
-def plain_lines(path: Path) -> Iterator[RawRow]:
+def plain_lines(path: Path, longest: int) -> Iterator[RawRow]:
     """The lines of a file that are not blank."""
-    for number, line in enumerate(read_lines(path), start=1):
+    lines = Lines(path, longest)
+    for line in lines:
         text = line.rstrip("\r\n")
         if text.strip():
-            yield RawRow(number, text, text)
+            yield RawRow(lines.number, text, text)
+        lines.next_row()
 
 
 class TextRow(NamedTuple):

@@ -13,7 +13,7 @@ from policysieve.errors import FileFormatError, InvalidArgumentError
 from policysieve.formats.cells import as_number, as_whole, finite, whole
 from policysieve.formats.format import DISTRIBUTIONS, refuse_slates, refuse_text_rows
 from policysieve.formats.rules import Rules
-from policysieve.formats.text import RawRow, TextRow, plain_lines, read_lines, text_format
+from policysieve.formats.text import Lines, RawRow, TextRow, plain_lines, text_format
 from policysieve.log import Layout, Rounds
 
 __all__ = ["ADF_FORMAT", "FORMAT"]
@@ -30,10 +30,11 @@ class _LineReader:
     def __init__(self, rules: Rules) -> None:
         self.contexts = _FeatureText()
         self._contexts_only = rules.contexts_only
+        self._longest = rules.longest_row
 
     def raw_rows(self, path: Path) -> Iterator[RawRow]:
         """Lines that are not blank."""
-        return plain_lines(path)
+        return plain_lines(path, self._longest)
 
     def row(self, raw: RawRow) -> TextRow:
         """Understand one line; actions are numbered from 1 there."""
@@ -71,22 +72,18 @@ FORMAT = text_format(
 class _AdfReader:
     """``cb_adf``: a line for each action, a blank line after each round."""
 
-    def __init__(self, _rules: Rules) -> None:
+    def __init__(self, rules: Rules) -> None:
         self.contexts = _FeatureText()
+        self._longest = rules.longest_row
 
     def raw_rows(self, path: Path) -> Iterator[RawRow]:
         """Blocks of lines between blank ones."""
-        block: list[str] = []
-        number = 0
-        for number, line in enumerate(read_lines(path), start=1):
-            text = line.rstrip("\r\n")
-            if text.strip():
-                block.append(text)
-            elif block:
-                yield RawRow(number - len(block), "\n".join(block), block)
-                block = []
-        if block:
-            yield RawRow(number + 1 - len(block), "\n".join(block), block)
+        lines = Lines(path, self._longest)
+        for line in lines:
+            if not line.strip():
+                yield from _block(lines.number - 1, lines.row[:-1])
+                lines.next_row()
+        yield from _block(lines.number, lines.row)
 
     def row(self, raw: RawRow) -> TextRow:
         """Understand one block; the action is the place of the labelled line."""
@@ -111,6 +108,13 @@ class _AdfReader:
             raise FileFormatError("no action has a label 0:cost:probability")
         action, reward, propensity = chosen
         return TextRow(_context(shared, actions), [action], [propensity], [reward], name)
+
+
+def _block(last: int, lines: list[str]) -> Iterator[RawRow]:
+    """The row of the lines up to a last one, if there are any."""
+    if lines:
+        block = [line.rstrip("\r\n") for line in lines]
+        yield RawRow(last + 1 - len(block), "\n".join(block), block)
 
 
 def _context(shared: str | None, actions: list[str]) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from policysieve.checks import integer, number
+from policysieve.checks import MOST_ACTIONS, integer, number
 from policysieve.errors import InvalidArgumentError
 from policysieve.health.findings import Finding, Verdict, findings
 from policysieve.health.weight_tests import LogSums, WeightTests
@@ -134,6 +134,8 @@ def check_log(
     'ok'
     """
     level = number("delta", delta, above=0, below=1)
+    if n_actions is not None:
+        n_actions = integer("n_actions", n_actions, low=1, high=MOST_ACTIONS)
     opened = open_log(log)
     sums = LogSums(opened.slate_size)
     for rounds in track(opened.rounds()):

@@ -7,7 +7,8 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from policysieve.checks import first_rows, integer
+from policysieve.arrays import as_float, plain_array, real_numbers, shown
+from policysieve.checks import as_numbers, first_rows, integer
 from policysieve.columns import Columns
 from policysieve.errors import InvalidArgumentError
 
@@ -27,6 +28,7 @@ Faults = list[tuple[npt.NDArray[np.bool_], Callable[[int], str]]]
 
 _LARGEST = np.iinfo(np.int32).max
 _SUM_SLACK = 1e-3 + 1e-9  # files round: 0.333 three times is a distribution
+_WHOLE = "an array of whole numbers"
 _SAME = 1e-6  # relative difference of two texts of the same propensity
 
 
@@ -83,8 +85,12 @@ class Distributions:
         InvalidArgumentError
             If they are something else, of another length, or break a rule; the row is named.
         """
-        if not hasattr(values, "__len__") or len(values) != n_rounds:
-            got = f"{len(values):,}" if hasattr(values, "__len__") else type(values).__name__
+        try:
+            length = len(values)
+        except TypeError:  # it has none, or is an array without dimensions
+            length = -1
+        if length != n_rounds:
+            got = f"{length:,}" if length >= 0 else type(values).__name__
             raise InvalidArgumentError(
                 f"distributions must be one for each of the {n_rounds:,} rounds, got {got}"
             )
@@ -136,6 +142,11 @@ class Distributions:
     def lengths(self) -> npt.NDArray[np.int64]:
         """How many actions each round could show, shape (n,)."""
         return np.diff(self.offsets)
+
+    @property
+    def nbytes(self) -> int:
+        """Memory that they take."""
+        return sum(array.nbytes for array in (self.offsets, self.actions, self.propensities))
 
     @property
     def rows(self) -> npt.NDArray[np.int64]:
@@ -371,12 +382,9 @@ def _as_arrays(
     offsets: Any, actions: Any, propensities: Any
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[Any], npt.NDArray[np.float64]]:
     """Arrays of our own that can be read as lists, or raise."""
-    try:
-        ends, a, w = np.asarray(offsets), np.array(actions), np.array(propensities, np.float64)
-    except (TypeError, ValueError) as error:
-        raise InvalidArgumentError(
-            f"offsets, actions and propensities must be arrays of numbers ({error})"
-        ) from error
+    ends = plain_array("offsets", offsets, _WHOLE)
+    a = np.array(plain_array("actions", actions, _WHOLE))
+    w = as_numbers("propensities", propensities)
     for name, array in (("offsets", ends), ("actions", a)):
         if array.size and array.dtype.kind not in "iu":
             raise InvalidArgumentError(f"{name} must be whole numbers, got dtype {array.dtype}")
@@ -406,6 +414,7 @@ def _from_dense(
             "distributions as an array must have shape (n_rounds, n_actions), got shape "
             f"{values.shape}"
         )
+    values = real_numbers("distributions", values, "an array of propensities")
     there = values != 0
     return _offsets(there.sum(axis=1)), np.nonzero(there)[1], values[there]
 
@@ -414,12 +423,12 @@ def _pairs(row: int, given: Any) -> list[tuple[int, float]]:
     """The list of one round."""
     try:
         entries = given.items() if isinstance(given, Mapping) else given
-        pairs = [(action, float(propensity)) for action, propensity in entries]
+        pairs = [(action, as_float(propensity)) for action, propensity in entries]
     except (TypeError, ValueError, OverflowError) as error:
         raise InvalidArgumentError(
             f"distributions, row {row}: a round must have a mapping from actions to propensities "
-            f"or pairs of the two, got {given!r}; propensities of all actions are a numpy array of "
-            "shape (n_rounds, n_actions)"
+            f"or pairs of the two, got {shown(given)}; propensities of all actions are a numpy "
+            "array of shape (n_rounds, n_actions)"
         ) from error
     name = f"distributions, row {row}: an action"
     return [

@@ -3,13 +3,14 @@
 import os
 from collections.abc import Iterator, Sequence
 from copy import copy
-from pathlib import Path
+from sys import getsizeof
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from policysieve.checks import as_actions, as_contexts, as_propensities, as_rewards
+from policysieve.arrays import shown
+from policysieve.checks import as_actions, as_contexts, as_path, as_propensities, as_rewards
 from policysieve.columns import Columns
 from policysieve.errors import InvalidArgumentError
 from policysieve.log.distributions import Distributions, fitting
@@ -154,6 +155,16 @@ class Log:
         return self._distributions is not None
 
     @property
+    def nbytes(self) -> int:
+        """Memory that the rounds take, as far as they are not shared with another log."""
+        size = sum(array.nbytes for array in self._columns.arrays)
+        if self.contexts.dtype == object:
+            size += sum(map(getsizeof, self.contexts.reshape(-1)))
+        if self._distributions is not None:
+            size += self._distributions.nbytes
+        return size
+
+    @property
     def slate_size(self) -> int:
         """Number of items shown each round."""
         return int(self._columns.arrays[1].shape[1])
@@ -175,6 +186,7 @@ class Log:
 
     def plus(self, other: "Log") -> Self:
         """These rounds and those of another log; this log stays as it is."""
+        _check_log(other)
         longer = object.__new__(type(self))
         longer.__dict__.update(self.__dict__)
         longer._extend(other._columns.arrays, other._distributions)
@@ -193,6 +205,7 @@ class Log:
 
     def extend(self, other: "Log") -> None:
         """Add the rounds of another log at the end."""
+        _check_log(other)
         self._extend(other._columns.arrays, other._distributions)
 
     def __len__(self) -> int:
@@ -201,7 +214,7 @@ class Log:
     def __getitem__(self, rows: slice) -> Self:
         if not isinstance(rows, slice):
             raise InvalidArgumentError(
-                f"a log is indexed by a slice, such as log[100:200], got {rows!r}"
+                f"a log is indexed by a slice, such as log[100:200], got {shown(rows)}"
             )
         part = self.trusted(*[array[rows] for array in self._columns.arrays])
         if self._distributions is not None:
@@ -239,7 +252,7 @@ class Log:
         from policysieve.formats.parquet import FORMAT
         from policysieve.formats.registry import formats_of_suffix
 
-        (meant, *_) = formats_of_suffix(Path(path)) or [FORMAT]
+        (meant, *_) = formats_of_suffix(as_path(path)) or [FORMAT]
         if meant is not FORMAT:
             raise InvalidArgumentError(
                 f"a log is saved as Parquet, but the suffix of {path} means {meant.name}; let the "
@@ -275,7 +288,7 @@ class Log:
             slate_size=layout.slate_size,
             distributions=layout.has_distributions,
         )
-        return Log.concatenate(list(opened.pieces()) or [empty])
+        return Log.concatenate(opened.whole() or [empty])
 
     def pieces(self) -> Iterator[Self]:
         """The log itself, as one piece; a `LogFile` has several."""
@@ -318,6 +331,13 @@ class Log:
         for array in columns.arrays:
             array.flags.writeable = False
         self._columns = columns
+
+
+def _check_log(other: Any) -> None:
+    if not isinstance(other, Log):
+        raise InvalidArgumentError(
+            f"other must be a Log, got {shown(other)}; Log.load makes one of files"
+        )
 
 
 def _checked_columns(

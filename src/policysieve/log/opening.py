@@ -37,6 +37,9 @@ class LogFile:
         [0, 1]; for formats with costs it is the range of minus the costs.
     missing_reward : float, optional
         What a missing reward counts as, in units of the files.
+    max_bytes : int, optional
+        Memory that may be held at once, 4 GiB by default: all of a log in `Log.load`, else one
+        batch of rounds. A small file can unpack to any size.
 
     Attributes
     ----------
@@ -62,11 +65,16 @@ class LogFile:
         *,
         reward_range: tuple[float, float] | None = None,
         missing_reward: float | None = None,
+        max_bytes: int | None = None,
     ) -> None:
-        from policysieve.formats.rules import Rules
+        from policysieve.formats.rules import MAX_BYTES, Rules
 
         self._paths, self._format = paths, format
-        self._rules = Rules(reward_range=reward_range, missing_reward=missing_reward)
+        self._rules = Rules(
+            reward_range=reward_range,
+            missing_reward=missing_reward,
+            max_bytes=MAX_BYTES if max_bytes is None else max_bytes,
+        )
         self._source = self.reopened()
 
     @property
@@ -89,6 +97,18 @@ class LogFile:
 
     def __repr__(self) -> str:
         return f"LogFile({len(self):,} rounds, slate_size={self.slate_size}, {self.layout})"
+
+    def whole(self) -> list[Log]:
+        """All `pieces`, or raise if they take too much memory together."""
+        from policysieve.formats.rules import too_large
+
+        held, pieces = 0, []
+        for piece in self.pieces():
+            held += piece.nbytes
+            if held > self._rules.max_bytes:
+                raise too_large(self, "the whole log is too large", held, self._rules.max_bytes)
+            pieces.append(piece)
+        return pieces
 
     def pieces(self) -> Iterator[Log]:
         """The rounds in order, as logs that fit into memory; a missing reward is an error."""

@@ -12,6 +12,7 @@ from policysieve.policies.implicit import (
     ImplicitPolicies,
     MarginalPolicy,
     Policy,
+    check_class,
 )
 from policysieve.policies.linear import LinearPolicies
 from policysieve.policies.oracle import FittedPolicy, OraclePolicies
@@ -47,6 +48,7 @@ __all__ = [
     "Thresholds",
     "TreePolicies",
     "TreePolicy",
+    "check_class",
     "natarajan_cover",
     "natarajan_sample_size",
 ]

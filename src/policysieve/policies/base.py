@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from policysieve.checks import as_contexts, integer, repeated_items
+from policysieve.arrays import plain_array, shown
+from policysieve.checks import MOST_ACTIONS, as_contexts, integer, repeated_items
 from policysieve.errors import InvalidArgumentError, PolicyFailureError, UnpicklableError
 from policysieve.policies.answers import Answers, ContextAnswers, Slates
-from policysieve.problem import Problem
+from policysieve.problem import Problem, check_problem
 
 if TYPE_CHECKING:
     from policysieve.policies.weights import Weights
@@ -57,7 +58,7 @@ class PolicyClass(ABC):
     """Whether answers are only looked up, so that nobody needs to remember them."""
 
     def __init__(self, *, n_actions: int, slate_size: int) -> None:
-        self.n_actions = integer("n_actions", n_actions, low=1, high=2**31 - 1)
+        self.n_actions = integer("n_actions", n_actions, low=1, high=MOST_ACTIONS)
         self.slate_size = integer("slate_size", slate_size, low=1, high=self.n_actions)
 
     @property
@@ -133,6 +134,7 @@ class PolicyClass(ABC):
 
     def check_fits(self, problem: Problem) -> None:
         """Raise unless these are policies for the problem's actions and slates."""
+        check_problem(problem)
         for name in ("n_actions", "slate_size"):
             ours, theirs = getattr(self, name), getattr(problem, name)
             if ours != theirs:
@@ -239,9 +241,11 @@ class Policies(PolicyClass):
     ) -> npt.NDArray[np.intp] | None:
         if which is None:
             return None
-        chosen = np.asarray(which)
+        chosen = plain_array("which", which, "a sequence of policy numbers")
         if chosen.ndim != 1 or (chosen.size and chosen.dtype.kind not in "iu"):
-            raise InvalidArgumentError(f"which must be a sequence of policy numbers, got {which!r}")
+            raise InvalidArgumentError(
+                f"which must be a sequence of policy numbers, got {shown(which)}"
+            )
         if chosen.size and (chosen.min() < 0 or chosen.max() >= self.n_policies):
             raise InvalidArgumentError(
                 f"which must hold policy numbers in [0, {self.n_policies - 1}], got "
@@ -268,8 +272,8 @@ class Policies(PolicyClass):
         if slates.size and slates.dtype.kind not in "iu":
             raise PolicyFailureError(
                 policy,
-                f"must return whole numbers, got {slates.dtype} such as {slates.flat[0]!r}; number "
-                "the labels from 0, for instance with scikit-learn's LabelEncoder",
+                f"must return whole numbers, got {slates.dtype} such as {shown(slates.flat[0])}; "
+                "number the labels from 0, for instance with scikit-learn's LabelEncoder",
             )
         if slates.size and (slates.min() < 0 or slates.max() >= self.n_actions):
             bad = slates[(slates < 0) | (slates >= self.n_actions)][0]

@@ -1,6 +1,6 @@
 """From a family of hypotheses to finitely many policies that stand for all of it."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from math import ceil, comb, log, log2
 from typing import Any
@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from policysieve.arrays import as_list
 from policysieve.checks import as_rng, integer, number
 from policysieve.errors import InvalidArgumentError
 from policysieve.policies.base import Policies
 from policysieve.policies.estimators import EstimatorPolicies
 from policysieve.policies.functions import FunctionPolicies
 from policysieve.policies.thresholds import Thresholds
-from policysieve.problem import Problem
+from policysieve.problem import Problem, check_problem
 
 __all__ = ["Cover", "natarajan_cover", "natarajan_sample_size"]
 
@@ -134,6 +135,7 @@ def natarajan_cover(
     InvalidArgumentError
         If the contexts are too few for the problem's epsilon; the message says how many it takes.
     """
+    check_problem(problem)
     d0 = number(
         "delta0", problem.delta / 4 if delta0 is None else delta0, above=0, below=problem.delta
     )
@@ -209,12 +211,8 @@ def _listed(
         generator = as_rng(rng)
         count = integer("samples", samples, low=1)
         hypotheses, words = [draw(generator) for _ in range(count)], "drawn hypotheses"
-    if not isinstance(hypotheses, Iterable):
-        raise InvalidArgumentError(
-            "hypotheses must be Thresholds, numbered policies, a sequence of models or functions, "
-            f"or a sampler, got {type(hypotheses).__name__}"
-        )
-    hypotheses = list(hypotheses)
+    rule = "Thresholds, numbered policies, a sequence of models or functions, or a sampler"
+    hypotheses = as_list("hypotheses", hypotheses, rule)
     listed: Policies
     if all(hasattr(one, "predict") for one in hypotheses):
         listed = EstimatorPolicies(hypotheses, problem.n_actions, slate_size=problem.slate_size)

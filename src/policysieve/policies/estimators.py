@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from policysieve.arrays import as_list
 from policysieve.checks import as_contexts
 from policysieve.errors import InvalidArgumentError, PolicyFailureError
 from policysieve.policies.base import Policies, top_actions
@@ -33,7 +34,7 @@ class EstimatorPolicies(Policies):
             raise InvalidArgumentError(
                 f"models must be a sequence of models, got one {type(models).__name__}"
             )
-        self.models = list(models)
+        self.models = as_list("models", models, "a sequence of models")
         super().__init__(n_policies=len(self.models), n_actions=n_actions, slate_size=slate_size)
         for index, model in enumerate(self.models):
             scores = hasattr(model, "predict_proba") or hasattr(model, "decision_function")

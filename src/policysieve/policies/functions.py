@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from policysieve.arrays import as_list, shown
+from policysieve.checks import flag
 from policysieve.errors import InvalidArgumentError
 from policysieve.policies.base import Policies
 
@@ -43,13 +45,13 @@ class FunctionPolicies(Policies):
         slate_size: int = 1,
         vectorized: bool = True,
     ) -> None:
-        self.functions = list(functions)
-        self.vectorized = vectorized
+        self.functions = as_list("functions", functions, "a sequence of callables")
+        self.vectorized = flag("vectorized", vectorized)
         super().__init__(n_policies=len(self.functions), n_actions=n_actions, slate_size=slate_size)
         for index, function in enumerate(self.functions):
             if not callable(function):
                 raise InvalidArgumentError(
-                    f"functions must be callable, number {index} is {function!r}"
+                    f"functions must be callable, number {index} is {shown(function)}"
                 )
 
     def __getstate__(self) -> dict[str, Any]:

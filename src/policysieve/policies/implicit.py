@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from policysieve.checks import as_rng
+from policysieve.arrays import plain_array, real_numbers
+from policysieve.checks import as_rng, context_array
 from policysieve.errors import InvalidArgumentError
 from policysieve.policies.answers import ContextAnswers
 from policysieve.policies.base import Policies, PolicyClass
@@ -22,6 +23,7 @@ __all__ = [
     "ImplicitPolicies",
     "MarginalPolicy",
     "Policy",
+    "check_class",
     "checked_arrays",
 ]
 
@@ -120,10 +122,11 @@ class ImplicitPolicies(PolicyClass):
         weights : float array of shape (n,)
             Not negative. Policy pi collects weights[i] where pi(contexts[i]) = actions[i].
         """
-        if not len(contexts):
+        if context_array(contexts).shape[:1] == (0,):
             return ConstantPolicy(0)
         x = self.check_contexts(contexts)
-        a, w = np.asarray(actions), np.asarray(weights, dtype=np.float64)
+        a = plain_array("actions", actions, "whole numbers, one for each context")
+        w = real_numbers("weights", weights, "numbers, one for each context")
         if a.shape != (len(x),) or w.shape != (len(x),):
             raise InvalidArgumentError(
                 f"actions and weights must have shape ({len(x)},), one for each context, got "
@@ -226,3 +229,12 @@ def checked_arrays(
 
 AnyPolicies = Policies | ImplicitPolicies
 """Numbered policies, or a class without end."""
+
+
+def check_class(policies: Any) -> None:
+    """Raise unless it is a class of policies."""
+    if not isinstance(policies, AnyPolicies):
+        raise InvalidArgumentError(
+            f"policies must be a policy class, got {type(policies).__name__}; for fitted models: "
+            "EstimatorPolicies(models, n_actions=...)"
+        )

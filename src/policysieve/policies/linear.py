@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from policysieve.arrays import real_numbers
 from policysieve.checks import as_contexts
 from policysieve.errors import InvalidArgumentError
 from policysieve.policies.base import Policies, action_dtype, top_actions
@@ -28,12 +29,10 @@ class LinearPolicies(Policies):
     """
 
     def __init__(self, weights: Any, *, slate_size: int = 1) -> None:
-        try:
-            self.weights = np.ascontiguousarray(weights, dtype=np.float64)
-        except (TypeError, ValueError) as error:
-            raise InvalidArgumentError(
-                "weights must be an array of numbers of shape (n_policies, n_actions, n_features)"
-            ) from error
+        numbers = real_numbers(
+            "weights", weights, "numbers of shape (n_policies, n_actions, n_features)"
+        )
+        self.weights = np.ascontiguousarray(numbers)
         if self.weights.ndim != 3 or 0 in self.weights.shape[1:]:
             raise InvalidArgumentError(
                 "weights must have shape (n_policies, n_actions, n_features), got "

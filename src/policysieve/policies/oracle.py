@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from policysieve.arrays import shown
 from policysieve.checks import as_contexts, integer, log_of_size
 from policysieve.errors import InvalidArgumentError, MissingExtraError
 from policysieve.policies.estimators import EstimatorPolicies
@@ -63,7 +64,8 @@ class OraclePolicies(ImplicitPolicies):
             hasattr(estimator, "fit") and hasattr(estimator, "predict")
         ):
             raise InvalidArgumentError(
-                f"estimator must be a classifier, an object with fit and predict, got {estimator!r}"
+                "estimator must be a classifier, an object with fit and predict, got "
+                f"{shown(estimator)}"
             )
         if not _takes_sample_weight(estimator):
             raise InvalidArgumentError(
@@ -99,7 +101,7 @@ class OraclePolicies(ImplicitPolicies):
                 "n_actions=..., features=X) and pass row numbers"
             )
         x = as_contexts(contexts)
-        if x.ndim == 1 and x.dtype != object:
+        if x.ndim != 2 and x.dtype != object:
             raise InvalidArgumentError(
                 f"contexts must be feature rows of shape (n, n_features) or strings, got shape "
                 f"{x.shape}; row numbers go with features="

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from policysieve.arrays import real_numbers
 from policysieve.checks import as_rng
 from policysieve.errors import InvalidArgumentError
 from policysieve.policies.base import Policies
@@ -23,7 +24,11 @@ class RandomizedPolicy:
     """
 
     def __init__(self, policies: Policies, shares: npt.NDArray[np.float64]) -> None:
-        weights = np.asarray(shares, dtype=np.float64)
+        if not isinstance(policies, Policies):
+            raise InvalidArgumentError(
+                f"policies must be numbered, such as PolicyTable, got {type(policies).__name__}"
+            )
+        weights = real_numbers("shares", shares, f"{policies.n_policies} numbers >= 0")
         if weights.shape != (policies.n_policies,) or not (weights >= 0).all():
             raise InvalidArgumentError(
                 f"shares must be {policies.n_policies} numbers >= 0, got shape {weights.shape}"

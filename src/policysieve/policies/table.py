@@ -1,15 +1,16 @@
 """Policies given by their actions on a finite list of contexts."""
 
 import os
-from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from policysieve.checks import refuse_rows, repeated_items
+from policysieve.archives import mapped_array
+from policysieve.arrays import plain_array
+from policysieve.checks import as_path, context_array, refuse_rows, repeated_items
 from policysieve.errors import InvalidArgumentError
-from policysieve.files import read_array, whole_or_nothing
+from policysieve.files import whole_or_nothing
 from policysieve.policies.answers import Slates
 from policysieve.policies.base import Policies, action_dtype
 
@@ -39,12 +40,11 @@ class PolicyTable(Policies):
     looked_up = True
 
     def __init__(self, actions: Any, n_actions: int) -> None:
-        try:
-            table = np.asanyarray(actions)
-        except ValueError as error:
-            raise InvalidArgumentError(
-                f"actions must have one action of each policy for each context ({error})"
-            ) from error
+        table = actions
+        if not isinstance(table, np.memmap):
+            table = plain_array(
+                "actions", actions, "an array with one action of each policy for each context"
+            )
         if table.ndim == 2:
             table = table[:, :, None]
         if table.ndim != 3:
@@ -86,14 +86,14 @@ class PolicyTable(Policies):
         InvalidArgumentError
             If what it holds are not actions below `n_actions`.
         """
-        if not Path(path).is_file():
+        if not as_path(path).is_file():
             raise FileNotFoundError(f"no policy table at {os.fspath(path)}")
-        return cls(read_array(path), n_actions)
+        return cls(mapped_array(path), n_actions)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the table as ``.npy`` in its compact dtype; all of it, or nothing is changed."""
         header = np.lib.format.header_data_from_array_1_0(self.table)
-        with whole_or_nothing(path) as partial, open(partial, "wb") as file:
+        with whole_or_nothing(as_path(path)) as partial, open(partial, "wb") as file:
             np.lib.format.write_array_header_1_0(file, header)
             file.write(self.table.data)  # numpy.save would not say why a disk takes no more
 
@@ -146,7 +146,7 @@ class PolicyTable(Policies):
 
 def row_numbers(contexts: Any, n_rows: int, *, of: str) -> npt.NDArray[np.int64]:
     """Return contexts as row numbers in [0, n_rows - 1], or raise an error that says of what."""
-    rows = np.asarray(contexts)
+    rows = context_array(contexts)
     if rows.ndim == 0:
         rows = rows[None]
     if rows.ndim != 1 or (rows.size and rows.dtype.kind not in "iu"):

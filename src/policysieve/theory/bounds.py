@@ -12,8 +12,9 @@ Letters as in docs/maths.md: K actions, slates of m, sparsity s, mu = min(s, m),
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import wraps
 from math import log
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 from policysieve.checks import log_of_size
 from policysieve.planning import (
@@ -23,7 +24,7 @@ from policysieve.planning import (
     rare_context_bound,
     uniform_rounds,
 )
-from policysieve.problem import Problem
+from policysieve.problem import Problem, check_problem
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -44,6 +45,8 @@ __all__ = [
     "rounds_low_variance",
     "rounds_uniform",
 ]
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -69,36 +72,50 @@ class Bound:
     rounds: Callable[[Problem, float], float | None]
 
 
+def _checked(rounds: Callable[[Problem, float], T]) -> Callable[[Problem, float], T]:
+    """The same function for arguments that were checked."""
+
+    @wraps(rounds)
+    def checked(problem: Problem, log_n_policies: float) -> T:
+        check_problem(problem)
+        return rounds(problem, log_of_size("log_n_policies", log_n_policies))
+
+    return checked
+
+
+@_checked
 def rounds_uniform(problem: Problem, log_n_policies: float) -> float:
     """Uniform exploration: (4 mu^2 K/(m eps^2) + 2 mu K/(3 m eps) + 2/3) l, rounded up.
 
     Bernstein's inequality with the constants of `plan` (docs/maths.md, "Explicit sizes").
     """
-    return float(uniform_rounds(problem, log_of_size("log_n_policies", log_n_policies)))
+    return float(uniform_rounds(problem, log_n_policies))
 
 
+@_checked
 def rounds_low_variance(problem: Problem, log_n_policies: float) -> float | None:
     """Low-variance exploration: T + n of `plan`, at its best mixing.
 
     This paper's theorems on Algorithms 2 and 3, with the constants of docs/maths.md, "Explicit
     sizes". None for unknown sparsity, where the sizes depend on what is seen.
     """
-    log_size = log_of_size("log_n_policies", log_n_policies)
     if problem.sparsity is None:
         return None
-    return float(plan(problem, log_n_policies=log_size).total_rounds)
+    return float(plan(problem, log_n_policies=log_n_policies).total_rounds)
 
 
+@_checked
 def rounds_by_optimization(problem: Problem, log_n_policies: float) -> float | None:
     """Exploration by optimization: the smallest T with s/(G - K + 2) + G l/T <= eps at the best G.
 
     This paper's Algorithm 1 with the closed form of docs/maths.md, "Exploration by optimization",
     for 0/1 rewards. None for slates and for unknown sparsity.
     """
-    rounds = by_optimization_rounds(problem, log_of_size("log_n_policies", log_n_policies))
+    rounds = by_optimization_rounds(problem, log_n_policies)
     return None if rounds is None else float(rounds)
 
 
+@_checked
 def lower_bound_rare_context(problem: Problem, log_n_policies: float) -> float | None:
     """Rare context: ((1 - delta) K/m - 1)/(2 eps) rounds at least, K/m at most |Pi|.
 
@@ -106,9 +123,10 @@ def lower_bound_rare_context(problem: Problem, log_n_policies: float) -> float |
     large, are those of docs/maths.md, "Lower bounds". The instance is `worlds.RareContext`. None
     where it does not fit, as for eps >= 1/2.
     """
-    return _positive(rare_context_bound(problem, log_of_size("log_n_policies", log_n_policies)))
+    return _positive(rare_context_bound(problem, log_n_policies))
 
 
+@_checked
 def lower_bound_hidden_arm(problem: Problem, log_n_policies: float) -> float | None:
     """Hidden arm: of order s mu/eps^2 rounds at least.
 
@@ -116,15 +134,17 @@ def lower_bound_hidden_arm(problem: Problem, log_n_policies: float) -> float | N
     constants, for each case of s and m, and the slates are those of docs/maths.md, "Lower bounds".
     The instance is `worlds.HiddenArm`. None where no case fits.
     """
-    return _positive(hidden_arm_bound(problem, log_of_size("log_n_policies", log_n_policies)))
+    return _positive(hidden_arm_bound(problem, log_n_policies))
 
 
+@_checked
 def rate_uniform(problem: Problem, log_n_policies: float) -> float:
     """Uniform exploration: mu^2 K/(m eps^2) l, the leading term of `rounds_uniform` over 4."""
     mu, m = problem.reward_cap, problem.slate_size
     return mu**2 * problem.n_actions / (m * problem.epsilon**2) * _log_term(problem, log_n_policies)
 
 
+@_checked
 def rate_regret(problem: Problem, log_n_policies: float) -> float:
     """Algorithms for small regret: m K/eps^2 l, whatever the sparsity.
 
@@ -137,6 +157,7 @@ def rate_regret(problem: Problem, log_n_policies: float) -> float:
     return size / problem.epsilon**2 * _log_term(problem, log_n_policies)
 
 
+@_checked
 def rate_log_barrier(problem: Problem, log_n_policies: float) -> float | None:
     """Log-barrier design: K^9/m^8 + s m/eps^2 l.
 
@@ -150,6 +171,7 @@ def rate_log_barrier(problem: Problem, log_n_policies: float) -> float | None:
     return problem.n_actions**9 / m**8 + s * m / problem.epsilon**2 * log_term
 
 
+@_checked
 def rate_multiclass(problem: Problem, log_n_policies: float) -> float | None:
     """One right label: (1/eps^2 + K^7) l.
 
@@ -162,6 +184,7 @@ def rate_multiclass(problem: Problem, log_n_policies: float) -> float | None:
     return (1 / problem.epsilon**2 + problem.n_actions**7) * log_term
 
 
+@_checked
 def rate_sparse(problem: Problem, log_n_policies: float) -> float | None:
     """Sparse rewards: (s mu/eps^2 + K mu/(m eps)) l, for m = 1 (s/eps^2 + K/eps) l if s >= 1.
 
@@ -177,13 +200,13 @@ def rate_sparse(problem: Problem, log_n_policies: float) -> float | None:
     return (s * mu / problem.epsilon**2 + problem.n_actions * mu / (m * problem.epsilon)) * log_term
 
 
+@_checked
 def rate_lower_bound(problem: Problem, log_n_policies: float) -> float | None:
     """Lower bound of this paper: K/eps + s/eps^2, for success with probability 3/4.
 
     It has no logarithm of the class, whose size is a power of K. None for slates and unless s >= 1
     is known.
     """
-    log_of_size("log_n_policies", log_n_policies)
     if problem.slate_size > 1 or problem.sparsity is None or problem.sparsity < 1:
         return None
     return problem.n_actions / problem.epsilon + problem.sparsity / problem.epsilon**2
@@ -242,6 +265,7 @@ BOUNDS = (
 """The results on the number of rounds that this package knows: this paper's, and those it names."""
 
 
+@_checked
 def figure(problem: Problem, log_n_policies: float) -> "Figure":
     """Draw every bound of `BOUNDS` that applies against epsilon, around the problem's own.
 
@@ -268,7 +292,7 @@ def figure(problem: Problem, log_n_policies: float) -> "Figure":
     """
     from policysieve.report.theory_plots import bounds_figure
 
-    return bounds_figure(problem, log_of_size("log_n_policies", log_n_policies))
+    return bounds_figure(problem, log_n_policies)
 
 
 def _positive(rounds: float) -> float | None:
@@ -276,4 +300,4 @@ def _positive(rounds: float) -> float | None:
 
 
 def _log_term(problem: Problem, log_n_policies: float) -> float:
-    return log_of_size("log_n_policies", log_n_policies) + log(1 / problem.delta)
+    return log_n_policies - log(problem.delta)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from policysieve.checks import as_actions, as_rng, integer, number, refuse_rows
+from policysieve.checks import MOST_ACTIONS, as_actions, as_rng, integer, number, refuse_rows
 from policysieve.errors import InvalidArgumentError, UnknownValueError
 from policysieve.problem import Problem
 
@@ -73,17 +73,11 @@ class Draw:
         return self._rewards_of(self._checked(actions))
 
     def _checked(self, actions: Any) -> npt.NDArray[np.int32]:
-        try:
-            raw = np.asarray(actions)
-        except ValueError as error:
-            raise InvalidArgumentError(
-                f"actions must have shape ({len(self)}, {self._slate_size}), got ragged rows"
-            ) from error
-        slates = as_actions(raw, len(self))
+        slates = as_actions(actions, len(self))
         if slates.shape[1] != self._slate_size:
             raise InvalidArgumentError(
                 f"actions must have shape ({len(self)}, {self._slate_size}), slate_size items in "
-                f"each round, got {raw.shape}"
+                f"each round, got {slates.shape}"
             )
         refuse_rows(
             (slates >= self._n_actions).any(axis=1),
@@ -112,7 +106,7 @@ class World(ABC):
     sparsity: float
 
     def __init__(self, *, n_actions: int, slate_size: int, sparsity: float) -> None:
-        self.n_actions = integer("n_actions", n_actions, low=1, high=2**31 - 1)
+        self.n_actions = integer("n_actions", n_actions, low=1, high=MOST_ACTIONS)
         self.slate_size = integer(
             "slate_size",
             slate_size,

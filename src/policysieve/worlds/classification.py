@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from policysieve.arrays import plain_array
 from policysieve.checks import integer, refuse_rows
 from policysieve.errors import InvalidArgumentError
 from policysieve.worlds.base import RewardsOf
@@ -65,10 +66,7 @@ class Classification(FiniteWorld):
 
 
 def _checked_labels(y: Any) -> npt.NDArray[np.int64]:
-    try:
-        labels = np.asarray(y)
-    except ValueError as error:
-        raise InvalidArgumentError(f"y must be a 1-d array of labels ({error})") from error
+    labels = plain_array("y", y, "a 1-d array of labels")
     if labels.ndim != 1:
         raise InvalidArgumentError(
             f"y must have shape (n,), one label per row, got {labels.shape}; "

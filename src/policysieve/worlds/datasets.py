@@ -9,7 +9,8 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from policysieve.errors import DatasetUnavailableError, FileFormatError, InvalidArgumentError
+from policysieve.checks import one_of
+from policysieve.errors import DatasetUnavailableError, FileFormatError
 from policysieve.files import write_whole
 from policysieve.worlds.cache import cache_folder
 from policysieve.worlds.catalogue import CATALOGUE, LOGS, CatalogueEntry
@@ -157,8 +158,7 @@ def is_cached(name: str) -> bool:
 
 
 def _named(name: str, entries: Mapping[str, _Some]) -> _Some:
-    if not isinstance(name, str) or name not in entries:
-        raise InvalidArgumentError(f"name must be one of {', '.join(entries)}, got {name!r}")
+    one_of("name", name, entries)
     return entries[name]
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from policysieve.checks import as_contexts
+from policysieve.checks import as_contexts, one_of
 from policysieve.errors import InvalidArgumentError
 from policysieve.worlds.base import Draw, RewardsOf, World
 
@@ -138,8 +138,7 @@ class FiniteWorld(World):
 
 def dataset_contexts(features: Any, n_rows: int, contexts: str) -> npt.NDArray[Any]:
     """Contexts of a dataset with `n_rows` labelled rows: its feature rows `X`, or their numbers."""
-    if contexts not in ("features", "rows"):
-        raise InvalidArgumentError(f'contexts must be "features" or "rows", got {contexts!r}')
+    one_of("contexts", contexts, ("features", "rows"))
     if not n_rows:
         raise InvalidArgumentError("the dataset must have at least one row, got none")
     if features is not None:

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from policysieve.arrays import plain_array
 from policysieve.checks import number
 from policysieve.errors import InvalidArgumentError
 from policysieve.worlds.base import RewardsOf
@@ -101,10 +102,7 @@ def _checked_relevance(
         shape, row, column = sparse.shape, sparse.row, sparse.col
         values = np.asarray(sparse.data)
     else:
-        try:
-            dense = np.asarray(relevance)
-        except ValueError as error:
-            raise InvalidArgumentError(f"Y must be an array of shape (n, K) ({error})") from error
+        dense = plain_array("Y", relevance, "an array of shape (n, K)")
         shape = dense.shape
         if dense.ndim == 2:
             row, column = np.nonzero(dense)  # NaN counts as not zero, so it is caught below

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from policysieve.arrays import plain_array, real_numbers
 from policysieve.checks import as_rng, integer
 from policysieve.errors import InvalidArgumentError, MissingExtraError
 
@@ -99,14 +100,14 @@ def _checked_training_data(
     X: Any,
     y: Any,
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[Any]]:
-    try:
-        features = np.ascontiguousarray(X, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InvalidArgumentError(
-            f"X must be a dense array of numbers ({error}); turn texts into features first, for "
-            "instance by TfidfVectorizer and TruncatedSVD"
-        ) from error
-    labels = np.asarray(y)
+    numbers = real_numbers(
+        "X",
+        X,
+        "a dense array of numbers (turn texts into features first, for instance by "
+        "TfidfVectorizer and TruncatedSVD)",
+    )
+    features = np.ascontiguousarray(numbers)
+    labels = plain_array("y", y, "an array of labels")
     if features.ndim != 2 or labels.shape[:1] != (len(features),) or labels.ndim > 2:
         raise InvalidArgumentError(
             "X and y must have shapes (rows, features) and (rows,) or (rows, labels), got "

@@ -5,8 +5,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from policysieve.checks import as_rng, integer, number
-from policysieve.errors import InvalidArgumentError
+from policysieve.checks import as_rng, flag, integer, number, one_of
 from policysieve.worlds.base import RewardsOf
 from policysieve.worlds.finite import FiniteWorld
 
@@ -92,16 +91,15 @@ class SparseSynthetic(FiniteWorld):
         integer("n_actions", n_actions, low=2)
         n_contexts = integer("n_contexts", n_contexts, low=1)
         n_policies = integer("n_policies", n_policies, low=1)
-        if profile not in _PROFILES:
-            raise InvalidArgumentError(f"profile must be one of {_PROFILES}, got {profile!r}")
+        one_of("profile", profile, _PROFILES)
         super().__init__(
             np.arange(n_contexts), n_actions=n_actions, slate_size=slate_size, sparsity=sparsity
         )
-        self.noise = 0.0 if noise == 0 else number("noise", noise, above=0, below=1, closed=True)
+        self.noise = max(0.0, number("noise", noise, above=-5e-324, below=1, closed=True))
         generator = as_rng(rng)
         n_rewarded = max(1, int(self.sparsity))
         self._levels = np.full((n_contexts, n_rewarded), min(1.0, self.sparsity))
-        if fractional:
+        if flag("fractional", fractional):
             levels = generator.uniform(*_LEVELS, size=self._levels.shape)
             self._levels *= -np.sort(-levels, axis=1)  # the best first
         if profile == "clusters":

@@ -189,7 +189,7 @@ def test_other_bad_fields():
         ({"numbers": {}}, "breaks a rule"),
         ({"numbers": {"mixing": 0.2, "more": 1}}, "breaks a rule"),
         ({"arrays": ["support"]}, "breaks a rule"),
-        ({"arrays": ["support", "shares", "more"]}, "not a readable"),
+        ({"arrays": ["support", "shares", "more"]}, "no array named more"),
         ({"problem": {"n_actions": -1}}, "not a readable"),
     ],
 )

@@ -9,10 +9,11 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from policysieve.checks import as_numbers, as_rng
+from policysieve.arrays import plain_array, real_numbers
+from policysieve.checks import as_path, as_rng
 from policysieve.errors import InvalidArgumentError
 from policysieve.exploration.decisions import Decisions
-from policysieve.policies import Answers, PolicyClass
+from policysieve.policies import Answers, PolicyClass, check_class
 from policysieve.problem import Problem
 
 __all__ = ["Array", "Exploration", "frozen_array"]
@@ -101,17 +102,15 @@ class Exploration(ABC):
         actions, propensities : arrays of shape (n, slate_size)
         """
         answers = self._answers(contexts)
-        draws = as_numbers("uniforms", uniforms)
-        if draws.shape != (len(answers), self.draws_per_round):
+        shape = (len(answers), self.draws_per_round)
+        drawn = real_numbers("uniforms", uniforms, f"numbers in [0, 1) of shape {shape}")
+        if drawn.shape != shape:
             raise InvalidArgumentError(
-                f"uniforms must have shape {(len(answers), self.draws_per_round)}, one row for "
-                f"each context, got {draws.shape}"
+                f"uniforms must have shape {shape}, one row for each context, got {drawn.shape}"
             )
-        if not ((draws >= 0) & (draws < 1)).all():
-            raise InvalidArgumentError(
-                "uniforms must lie in [0, 1), as numpy.random.Generator.random draws them"
-            )
-        return self._choose(answers, draws)
+        if not ((drawn >= 0) & (drawn < 1)).all():
+            raise InvalidArgumentError("uniforms must lie in [0, 1); draw them with rng.random")
+        return self._choose(answers, drawn)
 
     def propensities(self, contexts: Any) -> Array:
         """W(x, j) of every item at the contexts, shape (n, n_actions); rows sum to slate_size."""
@@ -136,7 +135,7 @@ class Exploration(ABC):
         """Write one small file; an existing one is replaced only when all is written."""
         from policysieve.exploration.designs.saving import ExplorationFile
 
-        ExplorationFile.of(self).write(path)
+        ExplorationFile.of(self).write(as_path(path))
 
     @staticmethod
     def load(path: str | os.PathLike[str], policies: PolicyClass) -> "Exploration":
@@ -151,7 +150,8 @@ class Exploration(ABC):
         """
         from policysieve.exploration.designs.saving import ExplorationFile
 
-        return ExplorationFile.read(path).exploration(policies)
+        check_class(policies)
+        return ExplorationFile.read(as_path(path)).exploration(policies)
 
     def _answers(self, contexts: Any) -> Answers:
         answers: Answers = self.policies.answers(contexts)
@@ -197,10 +197,7 @@ def _own_generator() -> np.random.Generator:
 
 def frozen_array(name: str, values: Any, dtype: Any, length: int | None = None) -> npt.NDArray[Any]:
     """A read-only array of one dimension, with finite entries, or raise."""
-    try:
-        array = np.asarray(values)
-    except ValueError as error:
-        raise InvalidArgumentError(f"{name} must be an array of numbers ({error})") from error
+    array = plain_array(name, values, "numbers in one dimension")
     whole = np.dtype(dtype).kind == "i"
     if array.ndim != 1 or (len(array) and array.dtype.kind not in ("iu" if whole else "iuf")):
         raise InvalidArgumentError(

@@ -22,7 +22,7 @@ from policysieve.exploration.designs.implicit_hedge import ImplicitHedge
 from policysieve.exploration.designs.mixture import MixedExploration
 from policysieve.log import AnyLog, Log
 from policysieve.planning import estimation_rounds, plan
-from policysieve.policies import AnyPolicies
+from policysieve.policies import AnyPolicies, check_class
 from policysieve.problem import Problem
 
 __all__ = [
@@ -77,6 +77,7 @@ def design(
     InvalidArgumentError
         If the log is empty or does not fit; rows are named.
     """
+    check_class(policies)
     policies.check_fits(problem)
     log = Log.load(log)
     if not len(log):

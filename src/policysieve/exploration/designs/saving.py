@@ -11,9 +11,10 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from policysieve.archives import arrays_in
 from policysieve.errors import FileFormatError, InvalidArgumentError
 from policysieve.exploration.designs.base import Exploration
-from policysieve.files import read_archive, write_whole
+from policysieve.files import write_whole
 from policysieve.policies import PolicyClass
 from policysieve.policies.weights import Weights
 from policysieve.problem import Problem
@@ -102,7 +103,7 @@ class ExplorationFile:
                 "written by policysieve design and by Exploration.save"
             )
         try:
-            (text,) = read_archive(BytesIO(data), "header")
+            (text,) = arrays_in(name, "header", content=data)
             header = json.loads(str(text))
             if header["version"] != _VERSION:
                 raise FileFormatError(
@@ -119,7 +120,7 @@ class ExplorationFile:
                 problem=Problem(**header["problem"]),
                 fingerprint=str(header["fingerprint"]),
                 numbers=dict(header["numbers"]),
-                arrays=dict(zip(names, read_archive(BytesIO(data), *names), strict=True)),
+                arrays=dict(zip(names, arrays_in(name, *names, content=data), strict=True)),
                 source=name,
             )
         except FileFormatError:

@@ -7,6 +7,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
+from policysieve.checks import one_of
 from policysieve.errors import InvalidArgumentError
 from policysieve.evidence import anytime_intervals
 from policysieve.exploration.decisions import Recommendation
@@ -85,8 +86,7 @@ class ExplorationByOptimization(RecordedExplorer):
             ("rewards", rewards, get_args(Rewards)),
             ("output", output, get_args(Output)),
         ]:
-            if value not in choices:
-                raise InvalidArgumentError(f"{name} must be one of {choices}, got {value!r}")
+            one_of(name, value, choices)
         self._check_problem(policies, problem)
         if output == "last_half" and policies.n_policies is None:
             raise InvalidArgumentError(

@@ -4,8 +4,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from policysieve.checks import number
-from policysieve.errors import InvalidArgumentError
+from policysieve.checks import number, one_of
 from policysieve.exploration.learners.sifting import MEMORY_LIMIT, Array, SiftingExplorer
 from policysieve.policies import Policies
 from policysieve.problem import Problem
@@ -55,8 +54,7 @@ class Sieve(SiftingExplorer):
         memory_limit: int = MEMORY_LIMIT,
         rng: Any = None,
     ) -> None:
-        if goal not in get_args(Goal):
-            raise InvalidArgumentError(f"goal must be one of {get_args(Goal)}, got {goal!r}")
+        one_of("goal", goal, get_args(Goal))
         self.goal = goal
         share = _MIXING[goal] if mixing is None else mixing
         super().__init__(

@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from policysieve.checks import integer, number
+from policysieve.checks import integer, number, one_of
 from policysieve.errors import InvalidArgumentError
 from policysieve.evidence import Events, Evidence, Record, ValueIntervals, anytime_intervals
 from policysieve.exploration.decisions import Recommendation
@@ -76,8 +76,7 @@ class TwoPhaseExplorer(Explorer):
         stop: Stop,
         rng: Any,
     ) -> None:
-        if stop not in get_args(Stop):
-            raise InvalidArgumentError(f"stop must be one of {get_args(Stop)}, got {stop!r}")
+        one_of("stop", stop, get_args(Stop))
         self.evidence: Evidence | None = None
         if stop == "certified" and isinstance(policies, Policies):
             self.evidence = Evidence(policies, problem)
