@@ -113,9 +113,9 @@ def test_the_package_ships_what_was_measured():
 
 def test_the_page_says_whether_the_files_name_their_code():
     files = [ROOT / "benchmarks" / name for name in re.findall(r"`(\w+/\w+\.json)`", BENCHMARKS)]
-    assert len(files) == 5
+    assert len(files) == 6
     named = {file.parent.name for file in files if "code" in json.loads(file.read_text())}
-    assert named == {"certificates", "samples", "scaling"}
+    assert named == {"certificates", "faults", "samples", "scaling"}
     assert (
         "The files\nof certificates, samples and scaling do; the others were measured before"
         in BENCHMARKS

@@ -198,7 +198,7 @@ def test_the_header_that_the_bad_ones_come_from_is_good(tmp_path):
 @pytest.mark.parametrize("content", [b"", b"PK", b"\x93NUMPY", b"hello" * 40, bytes(300)])
 def test_what_is_no_archive_at_all(tmp_path, content):
     (tmp_path / "design.npz").write_bytes(sealed(content))
-    with pytest.raises(ps.FileFormatError, match="not a readable .npz archive"):
+    with pytest.raises(ps.FileFormatError, match=r"not a readable \.npz archive"):
         ps.Exploration.load(tmp_path / "design.npz", POLICIES)
 
 

@@ -16,7 +16,7 @@ def test_a_killed_writer_leaves_the_old_file_or_the_new_one():
     rows = apart(killed_writers, kills=2, writers=[*FEW, "policysieve decide"])
     assert [row["kills"] for row in rows] == [2] * 3
     for row in rows:
-        assert (row["broken"], row["lost"], row["failed"]) == (0, 0, 0), row
+        assert [row[name] for name in ("broken", "lost", "failed", "left_over")] == [0] * 4, row
 
 
 def test_readers_find_one_of_the_files_that_two_processes_write():

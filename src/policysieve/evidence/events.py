@@ -9,7 +9,14 @@ from policysieve.checks import first_rows
 from policysieve.columns import Columns
 from policysieve.errors import InvalidArgumentError
 from policysieve.log import Log
-from policysieve.policies import Answers, ContextAnswers, Policies, PolicyClass, Slates
+from policysieve.policies import (
+    Answers,
+    ContextAnswers,
+    Policies,
+    PolicyClass,
+    Slates,
+    check_class,
+)
 from policysieve.problem import Problem
 
 __all__ = ["Events", "check_comparable", "check_log_fits", "rewarded_events"]
@@ -144,6 +151,7 @@ def rewarded_events(log: Log, policies: PolicyClass, answers: Answers | None = N
 
 def check_comparable(policies: Any, problem: Problem) -> None:
     """Raise unless these are at least two numbered policies for the problem."""
+    check_class(policies)
     if not isinstance(policies, Policies):
         raise InvalidArgumentError(
             f"policies must be numbered, got {type(policies).__name__}; for a class that "

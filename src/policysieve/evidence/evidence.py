@@ -8,6 +8,7 @@ from typing import Any, Protocol, Self
 import numpy as np
 import numpy.typing as npt
 
+from policysieve.arrays import shown
 from policysieve.checks import as_rewards, integer
 from policysieve.errors import InvalidArgumentError
 from policysieve.evidence.certificate import Certificate, Proof
@@ -22,7 +23,7 @@ from policysieve.log import AnyLog, Log
 from policysieve.policies import Policies, Slates
 from policysieve.problem import Problem
 
-__all__ = ["MEMORY_LIMIT", "Decider", "Evidence"]
+__all__ = ["MEMORY_LIMIT", "Decider", "Evidence", "check_decider"]
 
 Array = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.intp]
@@ -43,6 +44,14 @@ class Decider(Protocol):
 
     def propensities(self, contexts: Any) -> Array:
         """Those of all actions at contexts, or at answers of the policies."""
+
+
+def check_decider(exploration: Any) -> None:
+    """Raise unless it is an exploration, or None."""
+    if exploration is not None and not hasattr(exploration, "propensities"):
+        raise InvalidArgumentError(
+            f"exploration must be what decided the rounds, got {shown(exploration)}"
+        )
 
 
 class Evidence:
@@ -109,6 +118,7 @@ class Evidence:
             If the log does not fit, has no distributions, or has other propensities than the
             exploration, or if the rewards of a round exceed the sparsity.
         """
+        check_decider(exploration)
         log = Log.load(log)
         check_log_fits(log, self.policies)
         as_rewards(log.rewards, len(log), log.slate_size, self.problem.sparsity)
@@ -246,13 +256,13 @@ def _by_exploration(
 ) -> Array:
     """Propensities of all actions, if those of the log are among them, else raise."""
     found = exploration.propensities(contexts(rows))
-    shown = np.take_along_axis(found, log.actions[rows].astype(np.intp), axis=1)
-    wrong = ~np.isclose(shown, log.propensities[rows], rtol=_SAME, atol=0.0).all(axis=1)
+    mine = np.take_along_axis(found, log.actions[rows].astype(np.intp), axis=1)
+    wrong = ~np.isclose(mine, log.propensities[rows], rtol=_SAME, atol=0.0).all(axis=1)
     if wrong.any():
         row = int(np.flatnonzero(wrong)[0])
         raise InvalidArgumentError(
             "propensities of the log must be those of the exploration that decided, got "
-            f"{log.propensities[rows][row].tolist()} where it has {shown[row].tolist()}, in row "
+            f"{log.propensities[rows][row].tolist()} where it has {mine[row].tolist()}, in row "
             f"{rows.start + row}; if several explorations decided, log the propensities of all "
             "actions with each round"
         )

@@ -8,7 +8,7 @@ from typing import Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from policysieve.checks import as_rewards, integer
+from policysieve.checks import as_rewards, integer, one_of
 from policysieve.errors import InvalidArgumentError
 from policysieve.evidence import classical
 from policysieve.evidence.betting import Betting
@@ -63,10 +63,7 @@ class FloorEvidence:
         method: FloorMethod = "betting",
         declared_rounds: int | None = None,
     ) -> None:
-        if method not in get_args(FloorMethod):
-            raise InvalidArgumentError(
-                f"method must be one of {get_args(FloorMethod)}, got {method!r}"
-            )
+        one_of("method", method, get_args(FloorMethod))
         if (method == "fixed") != (declared_rounds is not None):
             raise InvalidArgumentError(
                 'declared_rounds goes with method="fixed", which holds at that number of rounds; '

@@ -9,13 +9,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from policysieve.arrays import shown
 from policysieve.checks import number, one_of
 from policysieve.errors import InvalidArgumentError
 from policysieve.evidence.certificate import Certificate
 from policysieve.evidence.estimates import ValueIntervals
 from policysieve.evidence.events import check_log_fits
-from policysieve.evidence.evidence import MEMORY_LIMIT, Decider
+from policysieve.evidence.evidence import MEMORY_LIMIT, Decider, check_decider
 from policysieve.evidence.kinds import METHODS, Method, default_method, evidence_of
 from policysieve.evidence.record import check_floor
 from policysieve.evidence.weights import Mass
@@ -207,10 +206,7 @@ def select(
         floor = number("floor", floor, above=0, below=1, closed=True)
     if method is not None:
         one_of("method", method, METHODS)
-    if exploration is not None and not hasattr(exploration, "propensities"):
-        raise InvalidArgumentError(
-            f"exploration must be what decided the rounds, got {shown(exploration)}"
-        )
+    check_decider(exploration)
     method = method or default_method(log, policies, floor, exploration)
     evidence, add = evidence_of(
         policies,

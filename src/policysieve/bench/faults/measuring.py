@@ -5,7 +5,6 @@ import sys
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from functools import partial
-from importlib import import_module
 from typing import Any, Self
 
 from policysieve.bench.cells import SayStep, code_version
@@ -108,9 +107,9 @@ def _cannot() -> dict[str, str]:
 
 
 def _calls(n: int) -> dict[str, Any]:
-    calls = import_module("policysieve.bench.faults.calls")
-    found: dict[str, Any] = calls.fuzz_calls(n, seed=0)
-    return found
+    from policysieve.bench.faults.calls import fuzz_calls  # needs scikit-learn
+
+    return fuzz_calls(n, seed=0)
 
 
 def _soaks(rounds: int) -> list[dict[str, Any]]:
