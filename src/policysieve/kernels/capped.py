@@ -9,7 +9,8 @@ those of the rival that the leader does not show, mu = min(s, |D-|), tau = .99/l
 ones, in increasing order, and shares of the scale (n,) of a round, which was known before its
 context; none is above the last fixed one.
 
-Arrays are filled entry by entry: expressions of whole arrays take seconds to compile.
+Arrays are filled entry by entry, and made by one function for each type: expressions of whole
+arrays, and every other way to make one, take long to compile.
 """
 
 import numpy as np
@@ -209,15 +210,16 @@ def add_terms(
     """
     S, m, n, width = len(columns), table.shape[2], len(rows), totals.shape[1]
     E, G = len(epsilons), len(fixed) + len(shares)
-    bets, mu, z, rooms = E * G, min(sparsity, 1.0), np.empty(G), np.empty(G)
+    bets, mu = E * G, min(sparsity, 1.0)
     scored, wide = width > bets, (width + _LANES - 1) // _LANES * _LANES
     many = min(n, max(_ROUNDS, _TERMS // (K * wide)))
-    terms, known = np.zeros((many, K if m == 1 else 1, wide)), np.zeros((many, K), np.bool_)
-    tile, common = np.zeros((min(S, _TILE), wide)), np.zeros(bets)
-    stakes, taus, agree = np.empty((many, G)), np.empty((many, G)), np.empty((many, bets))
+    slots, common = K if m == 1 else 1, np.zeros((1, bets))[0]
+    terms, tile = np.zeros((many * slots, wide)), np.zeros((min(S, _TILE), wide))
+    stakes, taus, agree = np.zeros((many, G)), np.zeros((many, G)), np.zeros((many, bets))
     w_at, mean_at, reward = np.zeros((many, K)), np.zeros((many, K)), np.zeros((many, K))
-    seen, ours, theirs = np.zeros((many, K), np.bool_), np.zeros(K, np.bool_), np.zeros(K, np.bool_)
-    plus, minus = np.empty(m, np.int64), np.empty(m, np.int64)
+    known, seen = np.zeros((many, K), np.bool_), np.zeros((many, K), np.bool_)
+    marks, lists, of_g = np.zeros((2, K), np.bool_), np.zeros((2, m), np.int64), np.zeros((2, G))
+    ours, theirs, plus, minus, z, rooms = marks[0], marks[1], lists[0], lists[1], of_g[0], of_g[1]
     for start in range(0, n, many):
         here = min(many, n - start)
         for c in range(here):
@@ -248,7 +250,7 @@ def add_terms(
                     if m == 1 and ours[a] and not scored:
                         continue
                     if m > 1 or not known[c, a]:
-                        term = terms[c, a if m == 1 else 0]
+                        term = terms[c * slots + (a if m == 1 else 0)]
                         n_plus, n_minus = 1, 0 if ours[a] else 1
                         if m > 1:
                             n_plus, n_minus = _compare(
@@ -301,7 +303,7 @@ def add_terms(
                                 bets,
                             )
                         known[c, a] = True
-                    total, term = tile[s - first], terms[c, a if m == 1 else 0]
+                    total, term = tile[s - first], terms[c * slots + (a if m == 1 else 0)]
                     for k in range(wide):
                         total[k] += term[k]
                 for k in range(m):
@@ -350,19 +352,26 @@ def add_value_factors(
     """
     S, m, V, G = len(columns), table.shape[2], grid.shape[1], len(fixed) + len(shares)
     mu, scale, sign = min(sparsity, 1.0), np.nan, -1.0 if kind == BELOW else 1.0
-    stakes, taus, rooms, z = np.empty(G), np.empty(G), np.empty(G), np.empty(G)
-    w_at, mean_at, reward = np.zeros(K), np.zeros(K), np.zeros(K)
-    seen, ours, theirs = np.zeros(K, np.bool_), np.zeros(K, np.bool_), np.zeros(K, np.bool_)
-    plus, minus = np.empty(m, np.int64), np.empty(m, np.int64)
-    product, span, agreed = np.ones((S, G, V)), np.ones(S), np.zeros(S, np.int64)
+    of_g, of_k, marks = np.zeros((4, G)), np.zeros((3, K)), np.zeros((3, K), np.bool_)
+    stakes, taus, rooms, z = of_g[0], of_g[1], of_g[2], of_g[3]
+    w_at, mean_at, reward = of_k[0], of_k[1], of_k[2]
+    seen, ours, theirs = marks[0], marks[1], marks[2]
+    lists, agreed = np.zeros((2, m), np.int64), np.zeros((1, S), np.int64)[0]
+    plus, minus = lists[0], lists[1]
+    product, span = np.zeros((S * G, V)), np.zeros((1, S))[0]
+    for s in range(S):
+        span[s] = 1.0
+        for g in range(G):
+            for v in range(V):
+                product[s * G + g, v] = 1.0
     for i in range(len(rows) + 1):
         if i == len(rows) or scales[i] != scale:
             for s in range(S):
                 for g in range(G):
                     for v in range(V):
                         quiet = agreed[s] * np.log1p(stakes[g] * grid[s, v]) if agreed[s] else 0.0
-                        log_wealth[s, g, v] += quiet + np.log(product[s, g, v])
-                        product[s, g, v] = 1.0
+                        log_wealth[s, g, v] += quiet + np.log(product[s * G + g, v])
+                        product[s * G + g, v] = 1.0
                 agreed[s], span[s] = 0, 1.0
             if i == len(rows):
                 break
@@ -423,13 +432,13 @@ def add_value_factors(
             if span[s] * farthest > _FAR:
                 for g in range(G):
                     for v in range(V):
-                        log_wealth[s, g, v] += np.log(product[s, g, v])
-                        product[s, g, v] = 1.0
+                        log_wealth[s, g, v] += np.log(product[s * G + g, v])
+                        product[s * G + g, v] = 1.0
                 span[s] = 1.0
             span[s] *= farthest
             values = grid[s]
             for g in range(G):
-                products, base, slope = product[s, g], z[g], sign * stakes[g]
+                products, base, slope = product[s * G + g], z[g], sign * stakes[g]
                 for v in range(V):
                     products[v] *= base + slope * values[v]
         if kind == AGAINST:

@@ -45,7 +45,7 @@ def list_items(
     of a round is the sum of share/w of all items that can be shown, a voter's mean 1/w.
     """
     K, m = propensities.shape[1], table.shape[2]
-    share, listed = np.zeros(K), np.zeros(K, np.bool_)
+    share, listed = np.zeros((1, K))[0], np.zeros((1, K), np.bool_)[0]
     end = 0
     offsets[0] = 0
     for i in range(len(rows)):

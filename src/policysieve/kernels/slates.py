@@ -48,9 +48,10 @@ def uniform_subsets(u, K, out):
 @kernel
 def alias_table(p, accept, alias):
     """Walker's tables for drawing from the weights p in constant time (Vose's construction)."""
-    n = len(p)
-    total = p.sum()
-    stack = np.empty(n, np.int64)  # small ones from the left, large ones from the right
+    n, total = len(p), 0.0
+    for i in range(n):
+        total += p[i]
+    stack = np.zeros((1, n), np.int64)[0]  # small ones from the left, large ones from the right
     small, large = 0, n
     for i in range(n):
         accept[i] = p[i] * n / total
@@ -250,11 +251,11 @@ def sieve_slates(
     coin, the policy, the items.
     """
     n, m = slates.shape
-    seen, allowed = np.full(K, -1, np.int64), np.empty(K, np.int64)
-    pi, q = np.zeros(K), np.zeros(K)
+    lists, shares = np.zeros((2, K), np.int64), np.zeros((2, K))
+    seen, allowed, pi, q = lists[0], lists[1], shares[0], shares[1]
     for i in range(n):
         row = table[rows[i]]
-        size = _inclusion(row, survivors, need, votes, i, seen, allowed, pi, q)
+        size = _inclusion(row, survivors, need, votes, i + 1, seen, allowed, pi, q)
         if u[i, 0] < gamma:
             _systematic(u[i, 2], allowed, size, pi, slates[i])
         else:
@@ -270,11 +271,11 @@ def sieve_slates(
 def sieve_propensities(gamma, table, rows, survivors, need, votes, out):
     """W of all items into out (n, K); 0 where no survivor shows them."""
     K = out.shape[1]
-    seen, allowed = np.full(K, -1, np.int64), np.empty(K, np.int64)
-    pi, q = np.zeros(K), np.zeros(K)
+    lists, shares = np.zeros((2, K), np.int64), np.zeros((2, K))
+    seen, allowed, pi, q = lists[0], lists[1], shares[0], shares[1]
     for i in range(len(rows)):
         row = table[rows[i]]
-        size = _inclusion(row, survivors, need, votes, i, seen, allowed, pi, q)
+        size = _inclusion(row, survivors, need, votes, i + 1, seen, allowed, pi, q)
         out[i] = 0.0
         for k in range(size):
             a = allowed[k]
