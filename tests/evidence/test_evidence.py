@@ -349,6 +349,8 @@ def test_bad_arguments():
     with pytest.raises(ps.InvalidArgumentError, match="agree on n_actions"):
         ps.Evidence(ps.PolicyTable([[0, 1]], n_actions=2), world.problem)
     with pytest.raises(ps.InvalidArgumentError, match="must be numbered"):
+        ps.Evidence(ps.TabularPolicies(n_contexts=9, n_actions=5), world.problem)
+    with pytest.raises(ps.InvalidArgumentError, match="must be a policy class"):
         ps.Evidence(object(), world.problem)
     with pytest.raises(ps.InvalidArgumentError, match="memory_limit"):
         world.evidence(memory_limit=-1)

@@ -20,6 +20,8 @@ PARTS = (
     "_set_stakes",
     "_compare",
     "_add_sums",
+    "_write_bets",
+    "_add_terms",
 )
 WHOLES = ("add_terms", "add_value_factors")
 LISTING = ("_bin_of", "list_items")
@@ -83,6 +85,7 @@ class Rounds:
         rng = np.random.default_rng(seed)
         self.m, self.K, self.n = m, K, n
         self.sparsity = float(m if sparsity is None else sparsity)
+        self.room = None if m == 1 else np.empty((2, m), np.int64)
         self.table = rng.random((4, n_policies, K)).argsort(axis=-1)[..., :m].astype(np.uint8)
         self.rows = rng.integers(0, 4, n)
         self.columns = np.sort(rng.choice(n_policies, n_policies - 1, replace=False))
@@ -215,6 +218,7 @@ def test_terms(kernels, monkeypatch, case, scored):
             "shares": shares,
             "epsilons": epsilons,
             "weight": weight,
+            "lists": rounds.room,
             "totals": totals,
         }
     )
@@ -279,6 +283,7 @@ def test_factors_of_values(kernels, case, kind):
             shares=shares,
             kind=getattr(capped, kind.upper()),
             grid=grid,
+            lists=rounds.room,
             log_wealth=wealth,
         )
     )

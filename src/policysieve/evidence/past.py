@@ -79,6 +79,7 @@ class Past:
     def __init__(self, policies: Policies, n_bins: int) -> None:
         m = policies.slate_size
         self._looked_up, self._n_actions = policies.looked_up, policies.n_actions
+        self._slate_size = m
         everyone = np.empty(0, np.intp) if self._looked_up else np.arange(policies.n_policies)
         self._kept = everyone  # policies whose slates are kept
         self._answers: Slates | None = None
@@ -170,6 +171,11 @@ class Past:
         )
         empty._offsets = Columns(np.zeros(1, np.int64))
         return empty
+
+    @property
+    def room(self) -> npt.NDArray[np.int64] | None:
+        """Room for kernels to work in with slates; single items need none."""
+        return None if self._slate_size == 1 else np.empty((2, self._slate_size), np.int64)
 
     def scales(self, since: int = 0) -> Array:
         """Those of the models of the later rounds."""

@@ -146,6 +146,7 @@ def _log_wealth(
         STAKE_SHARES / m,
         AGAINST,
         np.tile(epsilons, (len(rivals), 1)),
+        past.room,
         wealth,
     )
     return log_mean_exp(wealth.swapaxes(1, 2))

@@ -311,6 +311,7 @@ def add_rounds(
             STAKE_SHARES / problem.slate_size,
             epsilons,
             weight,
+            past.room,
             totals,
         )
 

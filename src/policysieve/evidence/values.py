@@ -131,6 +131,7 @@ def betting_limits(
                 _NO_SHARES,
                 ABOVE if above else BELOW,
                 grid,
+                past.room,
                 wealth,
             )
             passed = log_mean_exp(wealth.swapaxes(1, 2)) >= log_term  # up to, or from some v on

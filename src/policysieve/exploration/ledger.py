@@ -138,13 +138,14 @@ class Ledger:
             end = self.issued
         else:
             end = self._end_of_issuer(decisions.issuer)
-        ordered = numbers if len(numbers) == 1 else np.sort(numbers)
+        in_order = len(numbers) == 1 or bool((numbers[1:] > numbers[:-1]).all())  # as usual
+        ordered = numbers if in_order else np.sort(numbers)
         if ordered[-1] >= end:
             raise DecisionsError(
                 "decisions were not issued by this learner but by a copy of it, or after the copy "
                 "was taken; tell them to the learner whose ask returned them"
             )
-        if len(numbers) > 1 and (ordered[1:] == ordered[:-1]).any():
+        if not in_order and (ordered[1:] == ordered[:-1]).any():
             raise DecisionsError("decisions name a round twice")
         assert self._columns is not None
         states, places = self._columns.arrays[_STATES], numbers - self._first

@@ -9,8 +9,9 @@ those of the rival that the leader does not show, mu = min(s, |D-|), tau = .99/l
 ones, in increasing order, and shares of the scale (n,) of a round, which was known before its
 context; none is above the last fixed one.
 
-Arrays are filled entry by entry, and made by one function for each type: expressions of whole
-arrays, and every other way to make one, take long to compile.
+Much of the code is about what is fast to compile. Arrays are filled entry by entry, and made by one
+function for each type. lists (2, m) is room to work in for slates, and None for single items, for
+which what concerns slates is not compiled at all.
 """
 
 import numpy as np
@@ -22,7 +23,8 @@ BELOW, ABOVE, AGAINST = range(3)  # what values are bet on: limits of a policy's
 _FAR = 1e200  # from one, or its inverse: then the logarithm of a product is taken
 _TILE = 256  # policies whose totals stay in the nearest cache
 _ROUNDS = 8  # whose terms are worked out at once, at least,
-_TERMS = 1 << 15  # and as many as stay in the next cache
+_TERMS = 1 << 15  # or as many as stay in the next cache,
+_ITEMS = 1 << 20  # and no more than have so many actions together
 _LANES = 16  # terms that are added at once
 
 
@@ -152,8 +154,8 @@ def _single_scores(a, b, w, mean, seen, reward, mu, taus, rooms, z):
 
 
 @kernel
-def _add_sums(row, column, w, mean, seen, reward, weight, out, at):
-    """Write seven numbers about a policy's slate behind out[at]; weight is that of the period.
+def _add_sums(row, column, w, mean, seen, reward, weight, term, at):
+    """Write seven numbers about a policy's slate behind term[at]; weight is that of the period.
 
     The doubly robust score, sum over its items of mean + 1[shown] (r - mean)/w, times the weight,
     and its square; what it earned, sum of 1[shown] r/w, and its square; what it missed, sum of
@@ -172,10 +174,65 @@ def _add_sums(row, column, w, mean, seen, reward, weight, out, at):
                 earned += reward[j] / w[j]
                 missed += (1.0 - reward[j]) / w[j]
     h *= weight
-    out[at], out[at + 1] = h, h * h
-    out[at + 2], out[at + 3] = earned, earned * earned
-    out[at + 4], out[at + 5] = missed, missed * missed
-    out[at + 6] = cost * weight * weight / m
+    term[at], term[at + 1] = h, h * h
+    term[at + 2], term[at + 3] = earned, earned * earned
+    term[at + 4], term[at + 5] = missed, missed * missed
+    term[at + 6] = cost * weight * weight / m
+
+
+@kernel
+def _write_bets(
+    row,
+    column,
+    leader,
+    ours,
+    theirs,
+    lists,
+    w,
+    mean,
+    seen,
+    reward,
+    sparsity,
+    stakes,
+    taus,
+    epsilons,
+    agree,
+    of_g,
+    term,
+):
+    """Write ln(1 + lam (Z + eps)) of a column against the leader's, less that of agreement.
+
+    ours has the leader's items; of_g (2, G) is room to work in.
+    """
+    G, z, rooms, agrees = len(stakes), of_g[0], of_g[1], False
+    if lists is None:
+        a, b = row[column, 0], row[leader, 0]
+        agrees = a == b
+        if not agrees:
+            _single_scores(a, b, w, mean, seen, reward, min(sparsity, 1.0), taus, rooms, z)
+    else:
+        plus, minus = lists[0], lists[1]
+        n_plus, n_minus = _compare(row, ours, column, leader, theirs, plus, minus)
+        agrees = n_minus == 0
+        for g in range(G):
+            z[g] = capped_score(
+                plus, n_plus, minus, n_minus, w, mean, seen, reward, sparsity, taus[g]
+            )
+    for e in range(len(epsilons)):
+        for g in range(G):
+            at = e * G + g
+            term[at] = 0.0
+            if not agrees:
+                term[at] = np.log1p(stakes[g] * (z[g] + epsilons[e])) - agree[at]
+
+
+@kernel
+def _add_terms(row, columns, place, terms, tile):
+    """Add to each row of the tile the terms of its policy's first item."""
+    for s in range(len(columns)):
+        total, term = tile[s], terms[place[row[columns[s], 0]]]
+        for k in range(len(total)):
+            total[k] += term[k]
 
 
 @kernel
@@ -197,6 +254,7 @@ def add_terms(
     shares,
     epsilons,
     weight,
+    lists,
     totals,
 ):
     """Add ln(1 + lam (Z + eps)) of each round to totals (S, E G), and seven sums if it is wider.
@@ -210,16 +268,18 @@ def add_terms(
     """
     S, m, n, width = len(columns), table.shape[2], len(rows), totals.shape[1]
     E, G = len(epsilons), len(fixed) + len(shares)
-    bets, mu = E * G, min(sparsity, 1.0)
+    bets, longest = E * G, 1
     scored, wide = width > bets, (width + _LANES - 1) // _LANES * _LANES
-    many = min(n, max(_ROUNDS, _TERMS // (K * wide)))
-    slots, common = K if m == 1 else 1, np.zeros((1, bets))[0]
-    terms, tile = np.zeros((many * slots, wide)), np.zeros((min(S, _TILE), wide))
+    for i in range(n):
+        longest = max(longest, offsets[i + 1] - offsets[i])
+    many = max(1, min(n, max(_ROUNDS, _TERMS // (longest * wide)), _ITEMS // K))
+    common, terms = np.zeros((1, bets))[0], np.zeros((many * longest, wide))
+    tile, of_g = np.zeros((min(S, _TILE), wide)), np.zeros((2, G))
     stakes, taus, agree = np.zeros((many, G)), np.zeros((many, G)), np.zeros((many, bets))
     w_at, mean_at, reward = np.zeros((many, K)), np.zeros((many, K)), np.zeros((many, K))
     known, seen = np.zeros((many, K), np.bool_), np.zeros((many, K), np.bool_)
-    marks, lists, of_g = np.zeros((2, K), np.bool_), np.zeros((2, m), np.int64), np.zeros((2, G))
-    ours, theirs, plus, minus, z, rooms = marks[0], marks[1], lists[0], lists[1], of_g[0], of_g[1]
+    place, marks = np.zeros((many, K), np.int64), np.zeros((2, K), np.bool_)
+    ours, theirs = marks[0], marks[1]
     for start in range(0, n, many):
         here = min(many, n - start)
         for c in range(here):
@@ -235,77 +295,57 @@ def add_terms(
             for k in range(offsets[i], offsets[i + 1]):
                 j = items[k]
                 w_at[c, j], mean_at[c, j], known[c, j] = w[k], mean[k], False
+                place[c, j] = c * longest + (k - offsets[i] if lists is None else 0)
             for k in range(shown.shape[1]):
                 seen[c, shown[i, k]], reward[c, shown[i, k]] = True, rewards[i, k]
         for first in range(0, S, _TILE):
             last = min(S, first + _TILE)
             for c in range(here):
-                row, w_here, mean_here = table[rows[start + c]], w_at[c], mean_at[c]
-                seen_here, reward_here = seen[c], reward[c]
+                row = table[rows[start + c]]
                 for k in range(m):
                     ours[row[leader, k]] = True
                 for s in range(first, last):
                     column = columns[s]
                     a = row[column, 0]
-                    if m == 1 and ours[a] and not scored:
+                    if known[c, a]:
                         continue
-                    if m > 1 or not known[c, a]:
-                        term = terms[c * slots + (a if m == 1 else 0)]
-                        n_plus, n_minus = 1, 0 if ours[a] else 1
-                        if m > 1:
-                            n_plus, n_minus = _compare(
-                                row, ours, column, leader, theirs, plus, minus
-                            )
-                            for g in range(G):
-                                z[g] = capped_score(
-                                    plus,
-                                    n_plus,
-                                    minus,
-                                    n_minus,
-                                    w_here,
-                                    mean_here,
-                                    seen_here,
-                                    reward_here,
-                                    sparsity,
-                                    taus[c, g],
-                                )
-                        elif n_minus > 0:
-                            b = row[leader, 0]
-                            _single_scores(
-                                a,
-                                b,
-                                w_here,
-                                mean_here,
-                                seen_here,
-                                reward_here,
-                                mu,
-                                taus[c],
-                                rooms,
-                                z,
-                            )
-                        for e in range(E):
-                            for g in range(G):
-                                at = e * G + g
-                                term[at] = 0.0
-                                if n_minus > 0:
-                                    factor = np.log1p(stakes[c, g] * (z[g] + epsilons[e]))
-                                    term[at] = factor - agree[c, at]
-                        if scored:
-                            _add_sums(
-                                row,
-                                column,
-                                w_here,
-                                mean_here,
-                                seen_here,
-                                reward_here,
-                                weight,
-                                term,
-                                bets,
-                            )
-                        known[c, a] = True
-                    total, term = tile[s - first], terms[c * slots + (a if m == 1 else 0)]
-                    for k in range(wide):
-                        total[k] += term[k]
+                    known[c, a] = lists is None
+                    term = terms[place[c, a]]
+                    _write_bets(
+                        row,
+                        column,
+                        leader,
+                        ours,
+                        theirs,
+                        lists,
+                        w_at[c],
+                        mean_at[c],
+                        seen[c],
+                        reward[c],
+                        sparsity,
+                        stakes[c],
+                        taus[c],
+                        epsilons,
+                        agree[c],
+                        of_g,
+                        term,
+                    )
+                    if scored:
+                        _add_sums(
+                            row,
+                            column,
+                            w_at[c],
+                            mean_at[c],
+                            seen[c],
+                            reward[c],
+                            weight,
+                            term,
+                            bets,
+                        )
+                    if lists is not None:
+                        _add_terms(row, columns[s : s + 1], place[c], terms, tile[s - first :])
+                if lists is None:
+                    _add_terms(row, columns[first:last], place[c], terms, tile)
                 for k in range(m):
                     ours[row[leader, k]] = False
             for s in range(first, last):
@@ -341,6 +381,7 @@ def add_value_factors(
     shares,
     kind,
     grid,
+    lists,
     log_wealth,
 ):
     """Add bets on many values v in grid (S, V) to log_wealth (S, G, V), for a few policies.
@@ -356,8 +397,7 @@ def add_value_factors(
     stakes, taus, rooms, z = of_g[0], of_g[1], of_g[2], of_g[3]
     w_at, mean_at, reward = of_k[0], of_k[1], of_k[2]
     seen, ours, theirs = marks[0], marks[1], marks[2]
-    lists, agreed = np.zeros((2, m), np.int64), np.zeros((1, S), np.int64)[0]
-    plus, minus = lists[0], lists[1]
+    agreed = np.zeros((1, S), np.int64)[0]
     product, span = np.zeros((S * G, V)), np.zeros((1, S))[0]
     for s in range(S):
         span[s] = 1.0
@@ -386,28 +426,25 @@ def add_value_factors(
             for k in range(m):
                 ours[row[leader, k]] = True
         for s in range(S):
-            column = columns[s]
-            a, b = row[column, 0], row[leader, 0]
-            if m == 1 and kind == AGAINST:
-                if a == b:
-                    agreed[s] += 1
-                    continue
-                _single_scores(a, b, w_at, mean_at, seen, reward, mu, taus, rooms, z)
-            elif m == 1 and kind == ABOVE:
-                rival_scores(w_at[a], mean_at[a], seen[a], reward[a], mu, taus, z, rooms)
-            elif m == 1:
-                for g in range(G):
-                    z[g], rooms[g] = 0.0, taus[g] - cap
-                add_leader_scores(w_at[a], mean_at[a], seen[a], reward[a], rooms, z)
+            column, agrees = columns[s], False
+            if lists is None:
+                a, b = row[column, 0], row[leader, 0]
+                agrees = kind == AGAINST and a == b
+                if kind == ABOVE:
+                    rival_scores(w_at[a], mean_at[a], seen[a], reward[a], mu, taus, z, rooms)
+                elif kind == BELOW:
+                    for g in range(G):
+                        z[g], rooms[g] = 0.0, taus[g] - cap
+                    add_leader_scores(w_at[a], mean_at[a], seen[a], reward[a], rooms, z)
+                elif not agrees:
+                    _single_scores(a, b, w_at, mean_at, seen, reward, mu, taus, rooms, z)
             else:
-                n_plus, n_minus, room = m if kind == BELOW else 0, m if kind == ABOVE else 0, 0.0
+                plus, minus, room = lists[0], lists[1], cap if kind == BELOW else 0.0
+                n_plus, n_minus = m if kind == BELOW else 0, m if kind == ABOVE else 0
                 if kind == AGAINST:
                     n_plus, n_minus = _compare(row, ours, column, leader, theirs, plus, minus)
-                    if n_minus == 0:
-                        agreed[s] += 1
-                        continue
+                    agrees = n_minus == 0
                 else:
-                    room = cap if kind == BELOW else 0.0
                     for k in range(m):
                         plus[k], minus[k] = row[column, k], row[column, k]
                 for g in range(G):
@@ -423,6 +460,9 @@ def add_value_factors(
                         sparsity,
                         taus[g] - room,
                     )
+            if agrees:
+                agreed[s] += 1
+                continue
             least, most = 1.0, 1.0
             for g in range(G):
                 z[g] = 1.0 + stakes[g] * z[g]
