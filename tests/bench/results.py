@@ -187,7 +187,7 @@ BENCHES: dict[str, dict[str, Any]] = {
             "cases": [
                 {
                     "n_policies": 1000,
-                    "rounds": 4000,
+                    "n_events": 4000,
                     "competing": competing,
                     "seconds": 2.0,
                     "one_thread_seconds": 3.0,

@@ -262,6 +262,30 @@ def sums_of(rounds, p, weight):
     return expected
 
 
+@pytest.mark.parametrize("m", [1, 2])
+def test_a_million_actions_give_the_same_terms(m):
+    """Some rounds at once would take too much room, so it is one."""
+    rounds, K = Rounds(6, m=m), 1_000_000
+    spread = np.sort(np.random.default_rng(0).choice(K, rounds.K, replace=False))
+    bets = {
+        "scales": SCALES,
+        "leader": rounds.leader,
+        "sparsity": rounds.sparsity,
+        "fixed": STAKES[[0, 8]] / m,
+        "shares": np.array([0.3]) / m,
+        "epsilons": np.array([0.1]),
+        "weight": 1.0,
+        "lists": rounds.room,
+    }
+    few, many = np.zeros((len(rounds.columns), 10)), np.zeros((len(rounds.columns), 10))
+    capped.add_terms(**rounds.arguments(**bets, totals=few))
+    given_here = rounds.arguments(**bets, totals=many)
+    for name in ("table", "shown", "items"):
+        given_here[name] = spread[given_here[name]].astype(np.int32)
+    capped.add_terms(**{**given_here, "K": K})
+    np.testing.assert_allclose(many, few, rtol=1e-12)
+
+
 @pytest.mark.parametrize("kind", ["below", "above", "against"])
 @pytest.mark.parametrize("case", CASES)
 def test_factors_of_values(kernels, case, kind):

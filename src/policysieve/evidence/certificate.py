@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import pairwise
 from math import log
 from typing import Any
 
@@ -16,8 +15,8 @@ Array = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.intp]
 
 TOLERANCE = 1e-3  # of a bound, relative
-_HARDEST = (4, 32)  # rivals that are looked at before the others, and
-_HARD = 4  # those of the least wealth, on which a bound is searched for
+_HARD = 4  # rivals that are looked at first, and on which a bound is searched for
+_MORE = 8  # times as many are looked at next
 _POINTS = 33  # values of epsilon that are tried at once
 
 
@@ -129,7 +128,7 @@ class Proof:
             passed = self._reach(rivals, grid[:-1]).all(axis=0)
             first = int(passed.argmax()) if passed.any() else len(grid) - 1
             if first == 0:
-                return low
+                return float(grid[0])
             if grid[first] - grid[first - 1] <= TOLERANCE * grid[first]:
                 return float(grid[first])
             grid = np.linspace(grid[first - 1], grid[first], _POINTS)
@@ -138,10 +137,10 @@ class Proof:
         return np.asarray(self.log_wealth(rivals, epsilons) >= self.log_threshold)
 
     def _parts(self) -> Iterator[Numbers]:
-        edges = [0, *_HARDEST, len(self.rivals)]
-        for start, end in pairwise(edges):
-            if start < len(self.rivals):
-                yield self.rivals[start:end]
+        start, size = 0, _HARD
+        while start < len(self.rivals):
+            yield self.rivals[start : start + size]
+            start, size = start + size, _MORE * size
 
 
 @dataclass(frozen=True)

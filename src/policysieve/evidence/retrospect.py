@@ -43,19 +43,22 @@ class Retrospect:
     leader : int
     rivals : integer array of shape (n,)
         Those that were ever looked at, in increasing order.
-    rounds : integer array of shape (n,)
-        Behind the wealth.
+    counted : integer array of shape (n,)
+        Rounds behind their wealth.
     log_wealth : float array of shape (n, n_stakes)
+    rounds : int
+        After which it was last asked whether all rivals reach the threshold,
     holds : bool
-        Whether all rivals reach the threshold.
+        and whether they did.
     """
 
     problem: Problem
     log_threshold: float
     leader: int
     rivals: Numbers
-    rounds: npt.NDArray[np.int64]
+    counted: npt.NDArray[np.int64]
     log_wealth: Array
+    rounds: int = -1
     holds: bool = False
 
     @classmethod
@@ -69,54 +72,59 @@ class Retrospect:
     @property
     def nbytes(self) -> int:
         """Memory that it takes."""
-        return self.rivals.nbytes + self.rounds.nbytes + self.log_wealth.nbytes
+        return self.rivals.nbytes + self.counted.nbytes + self.log_wealth.nbytes
 
     def after(self, past: Past, standing: Standing, policies: Policies) -> "Retrospect":
         """After all rounds of the past, for the leader and the survivors of a standing."""
-        leader, held = standing.leader, self
-        if leader != self.leader:
-            held = self.first(self.problem, standing.n_policies, leader)
-        held = held._of(standing.survivors)
-        for rivals in standing.rivals(policies):
-            held, log_wealth = held._brought_up(past, rivals)
-            if not (log_wealth >= self.log_threshold).all():
-                return replace(held, holds=False)
-        return replace(held, holds=True)
-
-    def _of(self, survivors: Numbers) -> "Retrospect":
-        """The same without rivals that were eliminated."""
-        places = np.minimum(survivors.searchsorted(self.rivals), len(survivors) - 1)
-        stay = survivors[places] == self.rivals
-        if stay.all():
+        if (self.leader, self.rounds) == (standing.leader, standing.rounds):
             return self
-        return replace(
-            self,
-            rivals=self.rivals[stay],
-            rounds=self.rounds[stay],
-            log_wealth=self.log_wealth[stay],
-        )
+        held = self
+        if standing.leader != self.leader:
+            held = self.first(self.problem, standing.n_policies, standing.leader)
+        numbers, wealth, holds = [], [], True
+        for rivals in standing.rivals(policies):
+            numbers.append(rivals)
+            wealth.append(held._log_wealth_of(rivals, past))
+            if not (log_mean_exp(wealth[-1]) >= self.log_threshold).all():
+                holds = False
+                break
+        held = held._with(numbers, wealth, len(past), standing.survivors)
+        return replace(held, rounds=standing.rounds, holds=holds)
 
-    def _brought_up(self, past: Past, rivals: Numbers) -> tuple["Retrospect", Array]:
-        """With bets against some rivals in all rounds, and their log-wealth."""
-        everyone = np.union1d(self.rivals, rivals)
-        before = everyone.searchsorted(self.rivals)
-        rounds = np.zeros(len(everyone), np.int64)
-        log_wealth = np.zeros((len(everyone), self.log_wealth.shape[1]))
-        rounds[before], log_wealth[before] = self.rounds, self.log_wealth
-        places = everyone.searchsorted(rivals)
-        for known in np.unique(rounds[places]):
-            some = places[rounds[places] == known]
+    def _log_wealth_of(self, rivals: Numbers, past: Past) -> Array:
+        """Of bets against some rivals in all rounds, shape (n_rivals, n_stakes)."""
+        counted = np.zeros(len(rivals), np.int64)
+        log_wealth = np.zeros((len(rivals), self.log_wealth.shape[1]))
+        if len(self.rivals):
+            places = np.minimum(self.rivals.searchsorted(rivals), len(self.rivals) - 1)
+            known = self.rivals[places] == rivals
+            counted[known] = self.counted[places[known]]
+            log_wealth[known] = self.log_wealth[places[known]]
+        for before in np.unique(counted):
+            some = counted == before
             log_wealth[some] += log_factors(
                 self.problem,
                 past,
                 self.leader,
-                everyone[some],
+                rivals[some],
                 np.array([self.problem.epsilon]),
-                len(past) - int(known),
+                len(past) - int(before),
             )[:, 0]
-        rounds[places] = len(past)
-        held = replace(self, rivals=everyone, rounds=rounds, log_wealth=log_wealth)
-        return held, log_mean_exp(log_wealth[places])
+        return log_wealth
+
+    def _with(
+        self, numbers: list[Numbers], wealth: list[Array], counted: int, survivors: Numbers
+    ) -> "Retrospect":
+        """With some rivals after so many rounds, and without those that do not survive."""
+        looked_at = np.concatenate([self.rivals[:0], *numbers])
+        others = np.isin(self.rivals, survivors) & ~np.isin(self.rivals, looked_at)
+        rivals = np.concatenate([self.rivals[others], looked_at])
+        order = np.argsort(rivals)
+        rounds = np.concatenate([self.counted[others], np.full(len(looked_at), counted)])
+        log_wealth = np.concatenate([self.log_wealth[others], *wealth])
+        return replace(
+            self, rivals=rivals[order], counted=rounds[order], log_wealth=log_wealth[order]
+        )
 
 
 def proof_in_retrospect(past: Past, standing: Standing, policies: Policies) -> Proof:

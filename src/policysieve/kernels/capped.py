@@ -214,7 +214,7 @@ def _write_bets(
         plus, minus = lists[0], lists[1]
         n_plus, n_minus = _compare(row, ours, column, leader, theirs, plus, minus)
         agrees = n_minus == 0
-        for g in range(G):
+        for g in range(0 if agrees else G):
             z[g] = capped_score(
                 plus, n_plus, minus, n_minus, w, mean, seen, reward, sparsity, taus[g]
             )
@@ -447,7 +447,7 @@ def add_value_factors(
                 else:
                     for k in range(m):
                         plus[k], minus[k] = row[column, k], row[column, k]
-                for g in range(G):
+                for g in range(0 if agrees else G):
                     z[g] = capped_score(
                         plus,
                         n_plus,

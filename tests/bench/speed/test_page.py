@@ -52,7 +52,7 @@ def test_rows_hold_what_is_to_be_compared():
     rows = {what: (measured, against) for what, measured, against in sieve_rows()}
     (recommend,) = (row for what, row in rows.items() if what.startswith("recommend"))
     assert recommend == ("941 ms / 2.50 s", "4,000 times the tell of 100 rounds")
-    cores = "4,000 rounds on all cores, 1,000 policies"
+    cores = "a certificate on all cores, 1,000 policies, 4,000 events"
     for beside in ("alone", "next to busy processes"):
         expected = ("2.00 s", "1.50 times as fast as with one thread")
         assert rows[f"{cores}, {beside}"] == expected

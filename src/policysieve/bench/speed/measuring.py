@@ -12,17 +12,14 @@ from policysieve.bench.speed.class_size import growth, memory_bandwidth
 from policysieve.bench.speed.first_use import first_use
 from policysieve.bench.speed.latency import latency
 from policysieve.bench.speed.memory import peak_memory, sieve_memory
+from policysieve.bench.speed.proving import certificate, two_cores
 from policysieve.bench.speed.sieve import recommending, sieve
 from policysieve.bench.speed.sieve_growth import sieve_growth
-from policysieve.bench.speed.two_cores import two_cores
 from policysieve.bench.speed.yardsticks import best_seconds, naive_low_variance
-from policysieve.evidence import FloorEvidence
 from policysieve.exploration import Explorer
 from policysieve.exploration.learners import Exp4, ExplorationByOptimization, LowVarianceExploration
 from policysieve.kernels.by_optimization import closed_forms
-from policysieve.log import Log
 from policysieve.policies import PolicyTable
-from policysieve.problem import Problem
 from policysieve.worlds import SparseSynthetic
 
 __all__ = ["measure_speed"]
@@ -158,43 +155,4 @@ def by_optimization(*, rounds: int = 100_000, batch: int = 1_000) -> dict[str, A
         "rounds_per_second": rounds / ours,
         "exp4_rounds_per_second": rounds / exp4,
         "ratio": exp4 / ours,
-    }
-
-
-def certificate(*, n_policies: int = 100_000, n_events: int = 10_000) -> dict[str, Any]:
-    """One betting certificate from scratch, against one pass over the actions it has to read.
-
-    K = 100, 1,000 contexts, one good policy; the pass is priced at the bandwidth of a copy between
-    arrays larger than the caches.
-    """
-    rng = np.random.default_rng(0)
-    table = rng.integers(0, 100, (1_000, n_policies), dtype=np.uint8)
-    labels = rng.integers(0, 100, 1_000)
-    table[:, 0] = np.where(rng.random(1_000) < 0.8, labels, table[:, 0])
-    policies = PolicyTable(table, n_actions=100)
-    problem = Problem(n_actions=100, epsilon=0.05, delta=0.05)
-    contexts = rng.integers(0, 1_000, 100 * n_events)
-    actions = rng.integers(0, 100, len(contexts))
-    log = Log(
-        contexts=contexts,
-        actions=actions,
-        propensities=np.full(len(contexts), 0.01),
-        rewards=actions == labels[contexts],
-    )
-    evidence = FloorEvidence(policies, problem)
-    evidence.add(log, floor=0.01)
-    seconds = best_seconds(evidence.certificate, repeats=3)
-    proof = evidence.certificate()
-    source = np.ones(1 << 28, dtype=np.uint8)
-    target = np.empty_like(source)
-    bandwidth = len(source) / best_seconds(lambda: np.copyto(target, source), repeats=5)
-    read = evidence.record.n_events * n_policies
-    return {
-        "n_policies": n_policies,
-        "n_events": evidence.record.n_events,
-        "seconds": seconds,
-        "events_times_policies_per_second": read / seconds,
-        "share": read / bandwidth / seconds,
-        "certified": proof.certified,
-        "n_eliminated": int(proof.eliminated.sum()),
     }

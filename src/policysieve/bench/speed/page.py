@@ -259,7 +259,8 @@ def _recommend_rows(recommend: dict[str, Any]) -> Rows:
 def _two_cores_rows(two_cores: dict[str, Any]) -> Rows:
     return [
         (
-            f"{case['rounds']:,} rounds on all cores, {case['n_policies']:,} policies, "
+            f"a certificate on all cores, {case['n_policies']:,} policies, "
+            f"{case['n_events']:,} events, "
             + ("next to busy processes" if case["competing"] else "alone"),
             _time(case["seconds"]),
             f"{case['ratio']:.2f} times as fast as with one thread",
