@@ -3,8 +3,9 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check
-# The tested versions, and no others.
-INSTALL := $(PIP) --quiet install --constraint constraints.txt --editable
+# The tested versions, and no others. Unlike the option, variables also hold where pip builds: the first of them with older
+# versions of pip, the second with newer ones.
+INSTALL := PIP_CONSTRAINT=constraints.txt PIP_BUILD_CONSTRAINT=constraints.txt $(PIP) --quiet install --editable
 
 .PHONY: help demo test lint check docs measured outdated constraints clean
 .DEFAULT_GOAL := help
@@ -59,7 +60,7 @@ outdated: $(VENV)/installed-docs ## list what has newer releases than constraint
 
 constraints: ## write constraints.txt anew, with the newest versions that go together
 	@$(PYTHON) -m venv --clear $(VENV)-newest
-	@$(VENV)-newest/bin/python -m pip --disable-pip-version-check --quiet install ".[dev,docs]"
+	@$(VENV)-newest/bin/python -m pip --disable-pip-version-check --quiet install ".[dev,docs]" hatchling editables
 	@grep '^#' constraints.txt > $(VENV)-newest/constraints.txt
 	@$(VENV)-newest/bin/python -m pip freeze --exclude policysieve >> $(VENV)-newest/constraints.txt
 	@mv $(VENV)-newest/constraints.txt constraints.txt

@@ -9,7 +9,8 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).parent.parent
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+FILE = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+PROJECT = FILE["project"]
 LINES = [
     line
     for line in (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
@@ -21,7 +22,7 @@ WANTED = [
     for extra, texts in {"": PROJECT["dependencies"], **PROJECT["optional-dependencies"]}.items()
     for text in texts
     if extra != "peers"
-]
+] + [Requirement(text) for text in FILE["build-system"]["requires"]]
 
 
 def test_lines_are_names_and_exact_versions():
@@ -42,7 +43,9 @@ def test_every_dependency_has_a_version_that_it_allows(wanted):
 
 def test_make_installs_these_versions():
     text = (ROOT / "Makefile").read_text(encoding="utf-8")
-    assert "INSTALL := $(PIP) --quiet install --constraint constraints.txt --editable\n" in text
+    (install,) = re.findall(r"^INSTALL := (.*)$", text, flags=re.MULTILINE)
+    assert "PIP_CONSTRAINT=constraints.txt" in install.split()  # reach what is built with, too
+    assert "PIP_BUILD_CONSTRAINT=constraints.txt" in install.split()
     stamps = re.findall(r"^\$\(VENV\)/installed-\w+:(.*)$", text, flags=re.MULTILINE)
     assert len(stamps) == 3
     assert all("constraints.txt" in needs for needs in stamps)

@@ -33,6 +33,7 @@ Paths = AnyPath | Sequence[AnyPath]
 
 _LOCK = ".policysieve.lock"
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_HELD = (errno.EAGAIN, errno.EACCES)  # a lock of another; the second is what SMB shares say
 
 
 def are_paths(value: object) -> TypeGuard[Paths]:
@@ -60,8 +61,8 @@ def whole_or_nothing(path: AnyPath, *, new: bool = False) -> Iterator[Path]:
     What was written is on the disk before it gets its name: `path` is what it was before, or all
     of the new, whatever becomes of the process or the machine. If anything goes wrong, what was
     written is removed; what a killed process left is removed by whoever writes to `path` next.
-    A file that is replaced passes on its mode, and who has it open goes on reading it. Of a link
-    the file that it leads to is replaced.
+    A file that is replaced passes on its mode, and who has it open goes on reading it (on
+    Windows it cannot be replaced then). Of a link the file that it leads to is replaced.
 
     Parameters
     ----------
@@ -126,10 +127,9 @@ def sole_writer(folder: AnyPath) -> Iterator[None]:
     try:
         lock = _locked(path, wait=False)
     except BlockingIOError:
-        holder = path.read_text(encoding="utf-8") if path.exists() else ""
         raise InUseError(
-            f"{place} is being written to by another process{holder}; wait until that has ended, "
-            "or name another folder"
+            f"{place} is being written to by another process{_holder(path)}; wait until that has "
+            "ended, or name another folder"
         ) from None
     try:
         if lock is not None:
@@ -148,14 +148,20 @@ def sole_writer(folder: AnyPath) -> Iterator[None]:
 
 @contextmanager
 def _partial(target: Path) -> Iterator[Path]:
-    """A new empty file beside the target, locked for as long as its writer lives, then removed."""
+    """A new empty file beside the target, which is removed in the end.
+
+    Another file is locked for as long as the writer lives. On SMB shares only the descriptor that
+    has locked a file can write to it, so what is written to is never locked itself.
+    """
     path = target.with_name(f".{target.name}.{uuid4().hex}.partial")
-    lock = _locked(path, wait=True)
-    path.touch()
+    path_of_lock = path.with_suffix(".lock")
+    lock = _locked(path_of_lock, wait=True)
     try:
+        path.touch()
         yield path
     finally:
         path.unlink(missing_ok=True)
+        path_of_lock.unlink(missing_ok=True)  # last: without it nobody would remove the other
         if lock is not None:
             os.close(lock)
 
@@ -171,33 +177,48 @@ def _locked(path: Path, *, wait: bool) -> int | None:
         handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-            mine = os.fstat(handle)
-            with suppress(FileNotFoundError):
-                if os.path.samestat(mine, os.stat(path)):
-                    return handle
-        except BlockingIOError:
+            if _is_at(handle, path):
+                return handle
+        except OSError as error:
             os.close(handle)
-            raise
-        except OSError:  # a file system without locks
-            os.close(handle)
-            return None
+            if not wait and error.errno in _HELD:
+                raise BlockingIOError(error.errno, "locked by another", os.fspath(path)) from error
+            return None  # a file system without locks
         os.close(handle)  # removed by another between our two steps
 
 
+def _is_at(handle: int, path: Path) -> bool:
+    """Whether a file that is open still has this name."""
+    try:
+        return os.path.samestat(os.fstat(handle), os.stat(path))
+    except FileNotFoundError:
+        return False
+
+
+def _holder(path: Path) -> str:
+    """What a process has written into its lock; nothing if it has just gone, or hides it."""
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")
+    except OSError:  # on SMB shares what is locked cannot be read
+        return ""
+
+
 def _remove_left_overs(target: Path) -> None:
-    """Remove what dead writers of the target have left: files that nobody has locked."""
+    """Remove what dead writers of the target have left, whose locks nobody holds."""
     if fcntl is None:
         return
-    ours = re.compile(re.escape(f".{target.name}.") + "[0-9a-f]{32}[.]partial")
+    ours = re.compile(re.escape(f".{target.name}.") + "[0-9a-f]{32}[.]lock")
     names: list[str] = []
     with suppress(PermissionError):  # a folder may be for writing only
         names = os.listdir(target.parent)
-    for name in filter(ours.fullmatch, names):
+    for lock in map(target.with_name, filter(ours.fullmatch, names)):
         with suppress(OSError):  # its writer lives, or it is gone already
-            handle = os.open(target.with_name(name), os.O_RDWR)
+            handle = os.open(lock, os.O_RDWR)
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                target.with_name(name).unlink()
+                if _is_at(handle, lock):  # else a new writer may have it
+                    lock.with_suffix(".partial").unlink(missing_ok=True)
+                    lock.unlink()
             finally:
                 os.close(handle)
 

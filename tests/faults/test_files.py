@@ -1,10 +1,12 @@
 """Writers that fail, are killed, or meet: what was there stays, and nothing is left behind."""
 
+import errno
 import json
 import os
 import stat
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -74,11 +76,11 @@ class TestLeftOvers:
             killed = elsewhere("whole_or_nothing", tmp_path / name)
             killed.kill()
             killed.wait()
-        assert len(names(tmp_path)) == 3
+        assert len(names(tmp_path)) == 5  # of each what was written, and its lock
         assert path.read_bytes() == b"old"
         write_whole(path, b"new")
-        left, _ = names(tmp_path)
-        assert left.startswith(".other.")  # of another target: its next writer's business
+        *left, _ = names(tmp_path)
+        assert [name[:7] for name in left] == [".other."] * 2  # its next writer's business
         write_whole(tmp_path / "other", b"new")
         assert names(tmp_path) == ["file", "other"]
 
@@ -88,12 +90,45 @@ class TestLeftOvers:
         with whole_or_nothing(path) as mine:
             mine.write_bytes(b"mine")
             write_whole(path, b"other")
-            assert len(names(tmp_path)) == 3
+            assert len(names(tmp_path)) == 5
         assert path.read_bytes() == b"mine"
-        assert len(names(tmp_path)) == 2
+        assert len(names(tmp_path)) == 3
+
+    def test_a_lock_alone_goes_and_a_file_without_one_stays(self, tmp_path):
+        (tmp_path / f".file.{'a' * 32}.lock").touch()  # killed before or after it wrote
+        (tmp_path / f".file.{'b' * 32}.partial").touch()  # from where there are no locks
+        write_whole(tmp_path / "file", b"new")
+        assert names(tmp_path) == [f".file.{'b' * 32}.partial", "file"]
+
+    def test_a_lock_that_a_new_writer_has_taken_meanwhile_stays(self, tmp_path, monkeypatch):
+        """One who tidies up may open a lock that is then removed and made anew."""
+        flock, path = files.fcntl.flock, tmp_path / "file"
+        lock = tmp_path / f".file.{'a' * 32}.lock"
+        lock.touch()
+
+        def made_anew(handle, how):
+            if how & files.fcntl.LOCK_NB:
+                lock.unlink()
+                lock.touch()
+            flock(handle, how)
+
+        monkeypatch.setattr(files.fcntl, "flock", made_anew)
+        write_whole(path, b"new")
+        assert names(tmp_path) == [lock.name, "file"]
+
+    @pytest.mark.parametrize("step", ["touch", "fsync"])
+    def test_there_are_none_where_a_step_fails(self, tmp_path, monkeypatch, step):
+        def fail(*_):
+            raise OSError("no more")
+
+        monkeypatch.setattr(*{"touch": (Path, "touch"), "fsync": (os, "fsync")}[step], fail)
+        with pytest.raises(OSError, match="no more"):
+            write_whole(tmp_path / "file", b"new")
+        assert names(tmp_path) == []
 
     def test_files_of_strangers_stay(self, tmp_path):
         strangers = [".file.partial", ".file.notes.partial", f".file.{'a' * 32}.partial.txt"]
+        strangers += [".file.lock", ".file.notes.lock", f".file.{'a' * 32}.lock.txt"]
         for name in strangers:
             (tmp_path / name).write_text("mine")
         write_whole(tmp_path / "file", b"new")
@@ -106,6 +141,23 @@ class TestLeftOvers:
         write_whole(tmp_path / "file", b"new")
         assert names(tmp_path) == [left.name, "file"]
         assert (tmp_path / "file").read_bytes() == b"new"
+
+
+@pytest.mark.parametrize("new", [True, False])
+def test_what_is_written_to_is_never_locked(tmp_path, monkeypatch, new):
+    """On SMB shares locks are mandatory: nobody else may write to, read or sync a locked file."""
+    locked, flock = [], files.fcntl.flock
+
+    def seen(handle, how):
+        locked.append(os.fstat(handle).st_ino)
+        flock(handle, how)
+
+    monkeypatch.setattr(files.fcntl, "flock", seen)
+    with whole_or_nothing(tmp_path / "file", new=new) as partial:
+        assert partial.stat().st_ino not in locked
+    assert len(locked) == 1
+    assert (tmp_path / "file").stat().st_ino not in locked
+    assert names(tmp_path) == ["file"]
 
 
 class TestModes:
@@ -292,6 +344,32 @@ class TestSoleWriter:
         other = elsewhere("sole_writer", tmp_path)
         words = rf"another process, number {other.pid}, since \d{{4}}-.*; wait until"
         with pytest.raises(ps.InUseError, match=words), sole_writer(tmp_path):
+            pass
+
+    @pytest.mark.parametrize("error", [PermissionError, FileNotFoundError])
+    def test_it_is_in_use_even_if_nobody_can_read_by_whom(self, tmp_path, monkeypatch, error):
+        """SMB shares do not let others read a locked file, and it may just have been removed."""
+
+        def fail(*_, **__):
+            raise error
+
+        with sole_writer(tmp_path):
+            monkeypatch.setattr(Path, "read_text", fail)
+            with pytest.raises(ps.InUseError, match="another process; wait"), sole_writer(tmp_path):
+                pass
+
+    def test_words_that_are_no_text_do_not_hide_that_it_is_in_use(self, tmp_path):
+        with sole_writer(tmp_path):
+            (tmp_path / ".policysieve.lock").write_bytes(b"\xff")
+            with pytest.raises(ps.InUseError), sole_writer(tmp_path):
+                pass
+
+    def test_a_lock_that_is_refused_as_on_smb_shares_is_in_use(self, tmp_path, monkeypatch):
+        def refuse(*_):
+            raise PermissionError(errno.EACCES, "Permission denied")
+
+        monkeypatch.setattr(files.fcntl, "flock", refuse)
+        with pytest.raises(ps.InUseError), sole_writer(tmp_path):
             pass
 
     def test_the_lock_goes_with_its_process(self, tmp_path, elsewhere):

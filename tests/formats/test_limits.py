@@ -187,6 +187,18 @@ class TestLongTexts:
         else:
             assert got == self.LOG
 
+    def test_they_are_read_where_a_long_has_32_bits(self, tmp_path, monkeypatch):
+        """As on Windows, where more is an OverflowError."""
+        limit = csv.field_size_limit
+
+        def short(*new):
+            assert all(value < 2**31 for value in new)
+            return limit(*new)
+
+        convert(self.LOG, tmp_path / "a.csv")
+        monkeypatch.setattr(csv, "field_size_limit", short)
+        assert ps.Log.load(ps.LogFile(tmp_path / "a.csv", max_bytes=2**40)) == self.LOG
+
     def test_a_broken_long_row_is_named_and_the_next_one_read(self, tmp_path):
         text = io.StringIO()
         csv.writer(text).writerows(

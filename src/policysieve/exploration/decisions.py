@@ -1,6 +1,7 @@
 """What passes between a learner and its user: decisions out, recommendations at the end."""
 
 import math
+import sys
 import time
 from dataclasses import dataclass, fields
 from typing import Any, Self
@@ -14,12 +15,20 @@ from policysieve.policies import MarginalPolicy, Policy, RandomizedPolicy
 
 __all__ = ["Decisions", "Recommendation"]
 
-_STARTED = time.time() - time.monotonic()  # read once: later the clock of the day may be set anew
+
+def _ticks() -> float:
+    """Seconds by a clock that nobody sets."""
+    if sys.platform == "linux":
+        return time.clock_gettime(time.CLOCK_BOOTTIME)  # goes on while the machine sleeps
+    return time.monotonic()
+
+
+_STARTED = time.time() - _ticks()  # read once: later the clock of the day may be set anew
 
 
 def _now() -> float:
     """Seconds since 1970 by a clock that nobody sets while the process runs."""
-    return _STARTED + time.monotonic()
+    return _STARTED + _ticks()
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -40,8 +49,9 @@ class Decisions:
         Places of the rounds in the order of all decisions of the learner, from 0.
     asked : float array of shape (n,)
         When they were asked for, in seconds since 1970, by a clock that is set once, when the
-        process starts: setting the clock of the day later does not change ages. In another process,
-        as after a pickle, ages are as right as the clocks of both were when they started.
+        process starts: setting the clock of the day later does not change ages. On Linux it goes on
+        while the machine sleeps. In another process, as after a pickle, ages are as right as the
+        clocks of both were when they started.
     issuer : str
         Mark of the learner that issued them; empty if none did.
     """
@@ -65,12 +75,11 @@ class Decisions:
         propensities: npt.NDArray[np.float64],
         *,
         first: int = 0,
-        asked: float | None = None,
         issuer: str = "",
     ) -> Self:
         """A whole batch, its rounds numbered from `first`, asked for now."""
         times = np.empty(len(actions))
-        times.fill(_now() if asked is None else asked)
+        times.fill(_now())
         numbers = np.arange(first, first + len(actions))
         return cls(contexts, actions, propensities, numbers, times, issuer)
 

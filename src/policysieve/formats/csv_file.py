@@ -53,7 +53,7 @@ def _long_row(lines: Lines, longest: int) -> Any:
     again = csv.reader(chain(list(lines.row), lines), strict=True)
     with _ROOM:
         before = csv.field_size_limit()
-        csv.field_size_limit(max(before, longest))
+        csv.field_size_limit(max(before, min(longest, 2**31 - 1)))  # a C long, short on Windows
         try:
             return next(again)
         except csv.Error as error:
