@@ -24,6 +24,7 @@ __all__ = ["ExplorationFile", "sealed"]
 _VERSION = 4
 _CHECKSUM = 64  # bytes: SHA-256 in hexadecimal digits
 _WEIGHTS = "weights."
+_ANEW = "no exploration is packed so densely, so it is damaged or made to do harm; make it anew"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -103,7 +104,7 @@ class ExplorationFile:
                 "written by policysieve design and by Exploration.save"
             )
         try:
-            (text,) = arrays_in(name, "header", content=data)
+            (text,) = arrays_in(name, "header", content=data, advice=_ANEW)
             header = json.loads(str(text))
             if header["version"] != _VERSION:
                 raise FileFormatError(
@@ -115,12 +116,13 @@ class ExplorationFile:
                     f"{name} holds a {header['kind']!r}, which this release does not know"
                 )
             names = header["arrays"]
+            found = arrays_in(name, *names, content=data, advice=_ANEW)
             return cls(
                 kind=header["kind"],
                 problem=Problem(**header["problem"]),
                 fingerprint=str(header["fingerprint"]),
                 numbers=dict(header["numbers"]),
-                arrays=dict(zip(names, arrays_in(name, *names, content=data), strict=True)),
+                arrays=dict(zip(names, found, strict=True)),
                 source=name,
             )
         except FileFormatError:
