@@ -69,7 +69,7 @@ def arrays_in(
     *names: str,
     content: bytes | None = None,
     max_bytes: int | None = None,
-    advice: str = "",
+    advice: str = "make it anew",
 ) -> list[npt.NDArray[Any]]:
     """Arrays of a ``.npz`` archive by their names, if they take no more memory than this.
 
@@ -111,7 +111,7 @@ def _measure(
         if size > max_bytes:
             raise FileFormatError(
                 f"{path}: its arrays up to {name} take {size:,} bytes, and {max_bytes:,} are "
-                f"allowed, because small files can unpack to any size{f'; {advice}' if advice else ''}"
+                f"allowed, because small files can unpack to any size; {advice}"
             )
 
 

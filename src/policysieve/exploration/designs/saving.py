@@ -24,7 +24,6 @@ __all__ = ["ExplorationFile", "sealed"]
 _VERSION = 4
 _CHECKSUM = 64  # bytes: SHA-256 in hexadecimal digits
 _WEIGHTS = "weights."
-_ANEW = "no exploration is packed so densely, so it is damaged or made to do harm; make it anew"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -104,7 +103,7 @@ class ExplorationFile:
                 "written by policysieve design and by Exploration.save"
             )
         try:
-            (text,) = arrays_in(name, "header", content=data, advice=_ANEW)
+            (text,) = arrays_in(name, "header", content=data)
             header = json.loads(str(text))
             if header["version"] != _VERSION:
                 raise FileFormatError(
@@ -116,7 +115,7 @@ class ExplorationFile:
                     f"{name} holds a {header['kind']!r}, which this release does not know"
                 )
             names = header["arrays"]
-            found = arrays_in(name, *names, content=data, advice=_ANEW)
+            found = arrays_in(name, *names, content=data)
             return cls(
                 kind=header["kind"],
                 problem=Problem(**header["problem"]),
