@@ -89,6 +89,15 @@ def test_an_archive_that_unpacks_to_much_is_refused_before_it_is_unpacked(tmp_pa
         array_in(archive(path, HEADER % "(1000000000000,)"), "weights")
 
 
+def test_an_archive_that_is_as_large_as_its_arrays_is_read(tmp_path, monkeypatch):
+    monkeypatch.setattr("policysieve.archives.MAX_BYTES", 1000)
+    np.savez(tmp_path / "a.npz", weights=np.ones(1000))
+    assert array_in(tmp_path / "a.npz", "weights").shape == (1000,)
+    path = archive(tmp_path / "b.npz", HEADER % "(2000000,)", zeros=16_000_000)
+    with pytest.raises(ps.FileFormatError, match=r"any size; ask for it$"):
+        array_in(path, "weights", advice="ask for it")
+
+
 def test_an_archive_is_no_array_and_has_the_names_it_has(tmp_path):
     np.savez(tmp_path / "a.npz", other=np.ones(2))
     with pytest.raises(ps.FileFormatError, match="no array named weights"):

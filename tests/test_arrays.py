@@ -19,7 +19,8 @@ COLUMNS = {
 class Frame:
     """What a data frame looks like from outside."""
 
-    columns = ("age", "height")
+    def __init__(self, *columns):
+        self.columns = columns
 
     def __array__(self, dtype=None, copy=None):
         return np.ones((2, 2))
@@ -110,7 +111,9 @@ def test_contexts_stay_what_they_are():
     assert swapped.tolist() == [3, 4]
 
 
-@pytest.mark.parametrize("frame", [Frame(), pa.table({"age": [1.0, 2.0], "height": [1.0, 2.0]})])
+@pytest.mark.parametrize(
+    "frame", [Frame("age", "height"), pa.table({"age": [1.0, 2.0], "height": [1.0, 2.0]})]
+)
 def test_data_frames_are_refused_because_their_columns_may_come_in_another_order(frame):
     functions = ps.FunctionPolicies([lambda x: x[:, 0] > 1], n_actions=2)
     learner = ps.Uniform(functions, ps.Problem(n_actions=2, epsilon=0.1, delta=0.1), rng=0)
@@ -134,7 +137,7 @@ def test_a_classifier_takes_frames_by_the_names_of_their_columns(kind):
     rows = pa.table({"age": [1.0, 2.0], "height": [0.5, 2.0]})
     learner = kind(classes=["a", "b"], random_state=0)
     with pytest.raises(ps.InvalidArgumentError, match=r"pass frame\[columns\].to_numpy\(\)"):
-        learner.ask(Frame())
+        learner.ask(Frame("age", "height"))
     assert len(learner.ask(rows)) == 2
     with pytest.raises(ps.InvalidArgumentError, match="must be in the same order"):
         learner.ask(rows.select(["height", "age"]))
@@ -160,6 +163,50 @@ def test_a_classifier_refuses_features_that_are_no_numbers(kind, rows):
     with pytest.raises(ps.InvalidArgumentError):
         learner.ask(rows)
     assert learner.pending == 0
+
+
+@pytest.mark.parametrize("kind", [ps.BanditClassifier, ps.BanditListClassifier])
+def test_a_classifier_takes_columns_that_are_numbered_by_their_places(kind):
+    learner = kind(classes=["a", "b"], random_state=0)
+    assert len(learner.ask(Frame(0, 1))) == 2
+    assert len(learner.ask(np.ones((1, 2)))) == 1
+
+
+@pytest.mark.parametrize("columns", [(0, 1), ("a", "b")])
+def test_labels_may_come_in_a_data_frame(columns):
+    learner = ps.BanditListClassifier(classes=["a", "b"], random_state=0)
+    learner.fit(np.ones((2, 3)), Frame(*columns))
+    assert learner.score(np.ones((2, 3)), Frame(*columns)) == 1
+
+
+def test_labels_that_are_texts_are_refused_in_one_sentence():
+    learner = ps.BanditListClassifier(classes=["a", "b"], random_state=0)
+    with pytest.raises(ps.InvalidArgumentError, match=r"^Y must be a matrix of numbers, got '1';"):
+        learner.fit(np.ones((2, 3)), np.array([["1", 0], ["0", 1]], dtype=object))
+
+
+class Attached:
+    """As a tensor that gradients flow through."""
+
+    def __array__(self, dtype=None, copy=None):
+        raise RuntimeError("call detach() first")
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+def test_what_an_object_says_of_why_it_is_no_array_is_told(name):
+    with pytest.raises(ps.InvalidArgumentError, match=rf"{name} must be .*call detach\(\) first"):
+        log(**{name: Attached()})
+
+
+@pytest.mark.parametrize("epsilon", [Decimal("0.05"), Fraction(1, 20), np.float64(0.05)])
+def test_a_single_number_may_be_of_every_kind_that_those_of_arrays_are(epsilon):
+    assert ps.Problem(n_actions=2, epsilon=epsilon, delta=0.1).epsilon == 0.05
+
+
+@pytest.mark.parametrize("epsilon", [Decimal("NaN"), Decimal("sNaN"), "0.05", True, 10**400, 1j])
+def test_a_single_number_that_is_none_is_refused(epsilon):
+    with pytest.raises(ps.InvalidArgumentError, match="epsilon must be a number with"):
+        ps.Problem(n_actions=2, epsilon=epsilon, delta=0.1)
 
 
 def test_other_arrays_of_numbers_have_the_same_rule():

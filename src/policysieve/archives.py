@@ -15,7 +15,12 @@ from numpy.lib.format import MAGIC_PREFIX
 from policysieve.errors import FileFormatError
 from policysieve.files import AnyPath
 
-__all__ = ["arrays_in", "mapped_array"]
+__all__ = ["DENSEST", "MAX_BYTES", "arrays_in", "mapped_array", "most_bytes"]
+
+MAX_BYTES = 1 << 32  # 4 GiB
+DENSEST = 100
+"""Times as large in memory as on disk. Logs are up to 90 times where compression finds next to
+nothing new in a round; features that are almost all 0 are more, and need a limit of their own."""
 
 _HEADERS: dict[tuple[int, int], Any] = {
     (1, 0): np.lib.format.read_array_header_1_0,
@@ -36,6 +41,14 @@ def _reading(path: AnyPath, what: str) -> Iterator[None]:
         ) from error
 
 
+def most_bytes(on_disk: int) -> int:
+    """Memory that files of so many bytes may take, unless a user says so: small ones little.
+
+    A small file can unpack to any size, but a large one that is honest must not be refused.
+    """
+    return max(MAX_BYTES, DENSEST * on_disk)
+
+
 def mapped_array(path: AnyPath) -> npt.NDArray[Any]:
     """The array of a ``.npy`` file, which stays on disk until it is looked at."""
     with _reading(path, ".npy array"):
@@ -52,7 +65,11 @@ def mapped_array(path: AnyPath) -> npt.NDArray[Any]:
 
 
 def arrays_in(
-    path: AnyPath, *names: str, content: bytes | None = None, max_bytes: int = 1 << 32
+    path: AnyPath,
+    *names: str,
+    content: bytes | None = None,
+    max_bytes: int | None = None,
+    advice: str = "make it anew",
 ) -> list[npt.NDArray[Any]]:
     """Arrays of a ``.npz`` archive by their names, if they take no more memory than this.
 
@@ -62,8 +79,10 @@ def arrays_in(
     *names : str
     content : bytes, optional
         Of the file, if it was read already.
-    max_bytes : int
-        For all of them together.
+    max_bytes : int, optional
+        For all of them together; by default as many as a file of this size may take.
+    advice : str
+        What to do if they take more.
     """
     with (
         _reading(path, ".npz archive"),
@@ -72,11 +91,15 @@ def arrays_in(
         if raw.read(len(MAGIC_PREFIX)) == MAGIC_PREFIX:
             raise ValueError("it is one .npy array")
         with ZipFile(raw) as archive:
-            _measure(path, archive, names, max_bytes)
+            size = os.path.getsize(path) if content is None else len(content)
+            limit = most_bytes(size) if max_bytes is None else max_bytes
+            _measure(path, archive, names, limit, advice)
             return [_array(archive, name) for name in names]
 
 
-def _measure(path: AnyPath, archive: ZipFile, names: tuple[str, ...], max_bytes: int) -> None:
+def _measure(
+    path: AnyPath, archive: ZipFile, names: tuple[str, ...], max_bytes: int, advice: str
+) -> None:
     """Raise if the headers of arrays announce too much."""
     size = 0
     for name in names:
@@ -88,8 +111,7 @@ def _measure(path: AnyPath, archive: ZipFile, names: tuple[str, ...], max_bytes:
         if size > max_bytes:
             raise FileFormatError(
                 f"{path}: its arrays up to {name} take {size:,} bytes, and {max_bytes:,} are "
-                "allowed, because small files can unpack to any size; if you trust it, load it in "
-                "Python"
+                f"allowed, because small files can unpack to any size; {advice}"
             )
 
 

@@ -50,7 +50,7 @@ def plain_array(name: str, values: Any, rule: str) -> npt.NDArray[Any]:
         )
     try:
         return np.asarray(values)
-    except (TypeError, ValueError, OverflowError, RecursionError) as error:
+    except Exception as error:  # of an object's own way to become an array, which may be any
         ragged = "inhomogeneous" in str(error)
         got = "ragged rows" if ragged else f"{shown(values)} ({error})"
         raise InvalidArgumentError(f"{name} must be {rule}, got {got}") from error

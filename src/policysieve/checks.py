@@ -58,21 +58,22 @@ def number(
     above: float,
     below: float,
     closed: bool = False,
+    closed_below: bool = False,
     smallest: float = 1e-300,
     hint: str = "",
 ) -> float:
-    """Return `value` as a float if above < value < below (<= below when `closed`), else raise.
+    """Return `value` as a float if above < value < below, else raise.
 
-    A number that must be positive is at least the `smallest`, so that computing with it does not
-    give 0.
+    It may also be `below` when `closed`, and `above` when `closed_below`. A number that
+    must be positive is at least the `smallest`, so that computing with it does not give 0.
     """
-    rule = f"a number with {above:g} < {name} {'<=' if closed else '<'} {below:g}"
-    if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real):
-        raise InvalidArgumentError(f"{name} must be {rule}, got {shown(value)}{_tail(hint)}")
-    x = _rounded(value)
-    if math.isnan(x) or not above < x or not (x <= below if closed else x < below):
+    less, least = "<=" if closed else "<", "<=" if closed_below else "<"
+    rule = f"a number with {above:g} {least} {name} {less} {below:g}"
+    x = _real(name, value, rule, hint)
+    inside = above < x < below or (closed and x == below) or (closed_below and x == above)
+    if not inside:
         raise InvalidArgumentError(f"{name} must be {rule}, got {x:g}{_tail(hint)}")
-    if above == 0 and x < smallest:
+    if above == 0 and x < smallest and not closed_below:
         raise InvalidArgumentError(
             f"{name} must be at least {smallest:g}, got {x:g}; what is smaller is lost in rounding"
         )
@@ -104,20 +105,24 @@ def as_path(path: Any, *, name: str = "path") -> Path:
 def log_of_size(name: str, value: Any) -> float:
     """Return `value` as a float if it can be ln|Pi|, finite and at least 0, else raise."""
     rule = "a number >= 0, the logarithm of the number of policies"
-    if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real):
-        raise InvalidArgumentError(f"{name} must be {rule}, got {shown(value)}")
-    x = _rounded(value)
+    x = _real(name, value, rule)
     if not 0 <= x < math.inf:
         raise InvalidArgumentError(f"{name} must be {rule}, got {x:g}")
     return x
 
 
-def _rounded(value: Any) -> float:
-    """A real number as a float, infinite if it is too large for one."""
+def _real(name: str, value: Any, rule: str, hint: str = "") -> float:
+    """A real number as a float, infinite if it is too large for one; a truth value is none."""
     try:
+        if isinstance(value, bool | np.bool_):
+            raise TypeError
         return as_float(value)
     except OverflowError:
         return math.inf if value > 0 else -math.inf
+    except (TypeError, ValueError) as error:
+        raise InvalidArgumentError(
+            f"{name} must be {rule}, got {shown(value)}{_tail(hint)}"
+        ) from error
 
 
 def as_rng(rng: Any, *, name: str = "rng", stream: int | None = None) -> np.random.Generator:
@@ -188,7 +193,7 @@ def as_actions(actions: Any, n_rounds: int) -> npt.NDArray[np.int32]:
         )
     if a.size and a.dtype.kind not in "iu":
         raise InvalidArgumentError(f"actions must be whole numbers, got dtype {a.dtype}")
-    bad = ((a < 0) | (a > np.iinfo(np.int32).max)).any(axis=1)
+    bad = ((a < 0) | (a >= MOST_ACTIONS)).any(axis=1)
     refuse_rows(bad, "actions must be numbered from 0", lambda row: a[row].tolist())
     twice = repeated_items(a)
     refuse_rows(twice, "actions of one slate must be different", lambda row: a[row].tolist())

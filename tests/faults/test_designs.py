@@ -211,7 +211,7 @@ def test_an_array_larger_than_memory_is_refused(tmp_path):
     with ZipFile(file, "a") as archive:
         archive.writestr("a.npy", array.getvalue())
     (tmp_path / "design.npz").write_bytes(sealed(file.getvalue()))
-    with pytest.raises(ps.FileFormatError, match="are allowed"):
+    with pytest.raises(ps.FileFormatError, match=r"are allowed, .*; make it anew"):
         ps.Exploration.load(tmp_path / "design.npz", POLICIES)
 
 
@@ -266,7 +266,7 @@ class TestMaking:
 
     @pytest.mark.parametrize("policies", [None, 3, "table.npy", np.zeros((3, 2), int)])
     def test_policies_that_are_none(self, policies):
-        with pytest.raises(ps.InvalidArgumentError, match="policies must be a PolicyClass"):
+        with pytest.raises(ps.InvalidArgumentError, match="policies must be a policy class"):
             UniformExploration(policies, PROBLEM)
 
     @pytest.mark.parametrize("problem", [None, {"n_actions": 4}])

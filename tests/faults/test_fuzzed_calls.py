@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 import policysieve as ps
+from policysieve.bench.faults.call import Call
 from policysieve.bench.faults.calls import fuzz_calls
-from policysieve.bench.faults.catalogue import CALLS, Call
+from policysieve.bench.faults.catalogue import CALLS
 from policysieve.bench.faults.values import Hostile, hostile_value
 from policysieve.formats import from_bandit_feedback, open_contexts, to_bandit_feedback
 

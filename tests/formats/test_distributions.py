@@ -43,8 +43,8 @@ BAD = [
     ([(0, 0.5), (3, 0.5)], "action 2 was shown, but is not in the distribution"),
     ([(0, 0.6), (2, 0.4)], "action 2 was shown with propensity 0.5, but has 0.4 in the"),
     ([(0, 0.25), (0, 0.25), (2, 0.5)], "actions of the distribution must be different, got 0"),
-    ([(-1, 0.5), (2, 0.5)], "an action of the distribution must be a number from 0 to 2147483647"),
-    ([(2**31, 0.5), (2, 0.5)], "must be a number from 0 to 2147483647, got 2147483648"),
+    ([(-1, 0.5), (2, 0.5)], "an action of the distribution must be a number from 0 to 2147483646"),
+    ([(2**31, 0.5), (2, 0.5)], "must be a number from 0 to 2147483646, got 2147483648"),
     ([(0, 1.5), (1, -1.0), (2, 0.5)], r"of the distribution must lie in \(0, 1\], got 1.5"),
     ([(0, 0.5), (1, 0.0), (2, 0.5)], r"lie in \(0, 1\], got 0; leave out actions that cannot"),
 ]

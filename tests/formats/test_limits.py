@@ -85,7 +85,9 @@ class TestBombs:
         assert os.path.getsize(path) < 100_000
         tracemalloc.start()
         arrow = pa.total_allocated_bytes()
-        with pytest.raises(ps.FileFormatError, match=r"allow more \(--max-bytes, or max_bytes="):
+        with pytest.raises(
+            ps.FileFormatError, match=r"raise the limit \(--max-bytes, or max_bytes="
+        ):
             next(ps.LogFile(path, max_bytes=LIMIT).rounds())
         held = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
@@ -114,6 +116,20 @@ class TestBombs:
         assert sum(len(piece) for piece in allowed.pieces()) == 1000
         assert len(ps.Log.load(ps.LogFile(path, max_bytes=1 << 27))) == 1000
 
+    def test_a_whole_log_that_is_as_large_as_its_file_says_is_not_refused(
+        self, tmp_path, monkeypatch
+    ):
+        """Unless a limit was named: what is refused then is small and unpacks to much."""
+        monkeypatch.setattr("policysieve.archives.MAX_BYTES", 1000)
+        rounds, honest, dense = "1,0,0.5,1\n" * 40_000, tmp_path / "a.csv", tmp_path / "a.csv.gz"
+        honest.write_text("context,action,propensity,reward\n" + rounds)
+        dense.write_bytes(gzip.compress(honest.read_bytes()))
+        assert len(ps.Log.load(honest)) == 40_000
+        with pytest.raises(ps.FileFormatError, match="the whole log is too large"):
+            ps.Log.load(ps.LogFile(honest, max_bytes=1 << 20))
+        with pytest.raises(ps.FileFormatError, match="the whole log is too large"):
+            ps.Log.load(dense)
+
     def test_a_limit_that_is_raised_lets_it_pass(self, tmp_path):
         path = texts(tmp_path / "a.parquet", n=100)
         with pytest.raises(ps.FileFormatError, match="rounds read at once"):
@@ -130,6 +146,14 @@ class TestBombs:
         held = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
         assert held < LIMIT
+
+    def test_a_row_that_is_too_long_is_told_what_share_of_the_limit_it_may_have(self, tmp_path):
+        path = tmp_path / "a.csv"
+        path.write_text("context,action,propensity,reward\n" + "1,0,0.5,1" + " " * 100 + "\n")
+        words = "line 2 is too long, 63 bytes or more, and 62 are allowed, a sixteenth of"
+        with pytest.raises(ps.FileFormatError, match=words):
+            ps.LogFile(path, max_bytes=1000)
+        assert len(ps.LogFile(path, max_bytes=16 * 110)) == 1
 
     @pytest.mark.parametrize(("name", "form"), [("a.csv.gz", "csv"), ("a.txt.gz", "vw-adf")])
     def test_a_row_of_lines_without_end_is_refused(self, tmp_path, name, form):
@@ -159,7 +183,7 @@ class TestBombs:
         assert not (tmp_path / "b.csv").exists()
         done = CliRunner().invoke(main, ["check", str(path), "--max-bytes", str(LIMIT)])
         assert done.exit_code != 0
-        assert "if you trust it, allow more" in done.output
+        assert "if you trust it, raise the limit" in done.output
 
     def test_the_limit_is_a_number_of_bytes(self, tmp_path):
         for wrong in (0, -1, 1.5, "1", 10**400 * -1):

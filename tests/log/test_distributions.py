@@ -181,7 +181,7 @@ def test_what_is_refused(values, message):
         (([0, 2, 1, 2], [0, 1], [0.5, 0.5]), "offsets must be numbers in order"),
         (([0, 1], [0], [0.5, 0.5]), r"equally long arrays .* got shapes \(1,\) and \(2,\)"),
         (([0, 1], [[0]], [[1]]), "of one dimension"),
-        (([0, 1], [2**40], [1]), "row 0: an action .* from 0 to 2147483647, got 1099511627776"),
+        (([0, 1], [2**40], [1]), "row 0: an action .* from 0 to 2147483646, got 1099511627776"),
         (([0, 1], [-3], [1]), "row 0: an action .* got -3"),
     ],
 )

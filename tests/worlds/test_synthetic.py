@@ -113,6 +113,12 @@ def test_fractional_rewards_are_levels_between_a_fifth_and_one():
     assert len(np.unique(positive)) == len(positive)
 
 
+@pytest.mark.parametrize("noise", [-5e-324, -1, 1.5, "0"])
+def test_noise_is_a_share(noise):
+    with pytest.raises(InvalidArgumentError, match="noise must be a number with 0 <= noise <= 1"):
+        make(noise=noise)
+
+
 def test_noise_is_as_frequent_as_it_says_and_uniform():
     still, noisy = make(rng=1), make(rng=1, noise=0.25)
     rewards = rewards_by_context(still)

@@ -9,7 +9,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from policysieve.arrays import plain_array
-from policysieve.classify.features import own_errors, refuse_odd
+from policysieve.classify.features import own_errors, refuse_odd, refuse_unknown_names
 from policysieve.classify.labels import places_of
 from policysieve.classify.learner import LabelLearner
 from policysieve.classify.likelihoods import EXCLUSIVE
@@ -114,6 +114,7 @@ class BanditClassifier(ClassifierMixin, LabelLearner):
 
     def _labelled_rows(self, X: Any, y: Any) -> tuple[Any, npt.NDArray[Any]]:
         with own_errors():
+            refuse_unknown_names(X)
             refuse_odd("X", X)
             plain_array("y", y, "an array of labels")
             rows, right = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)

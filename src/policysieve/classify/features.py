@@ -4,12 +4,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from sklearn.utils.validation import _get_feature_names
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import validate_data
 
 from policysieve.arrays import plain_array, shown
 from policysieve.errors import InvalidArgumentError, PolicySieveError
 
-__all__ = ["own_errors", "refuse_odd"]
+__all__ = ["own_errors", "refuse_odd", "refuse_unknown_names"]
 
 
 class NotNumbersError(InvalidArgumentError, TypeError):
@@ -32,23 +33,33 @@ def own_errors() -> Iterator[None]:
 def refuse_odd(name: str, values: Any) -> None:
     """Raise for what scikit-learn would silently turn into other numbers.
 
-    That is text, dates, and what lies under a mask; and the columns of a data frame that has no
-    names, which would be taken by their places.
+    That is text, dates, and what lies under a mask.
     """
     if hasattr(values, "tocsr"):
         return
-    if hasattr(values, "columns") and _get_feature_names(values) is None:
-        raise InvalidArgumentError(
-            f"{name} must be an array, or a data frame whose columns have strings as names, got a "
-            f"{type(values).__name__}, whose columns may come in another order the next time; pass "
-            "frame[columns].to_numpy(), with the columns in an order that is always the same"
-        )
     array = plain_array(name, values, "a matrix of numbers")
-    odd = [str(array.dtype)] if array.dtype.kind in "SUTMm" else []
+    odd = str(array.dtype) if array.dtype.kind in "SUTMm" else None
     if array.dtype == object:
-        odd = [shown(entry) for entry in array.flat if isinstance(entry, str | bytes)]
-    if odd:
+        odd = next((shown(entry) for entry in array.flat if isinstance(entry, str | bytes)), None)
+    if odd is not None:
         raise InvalidArgumentError(
-            f"{name} must be a matrix of numbers, got {odd[0]}; if these are numbers, convert them "
+            f"{name} must be a matrix of numbers, got {odd}; if these are numbers, convert them "
             "with astype(float)"
+        )
+
+
+def refuse_unknown_names(X: Any) -> None:
+    """Raise for a data frame whose columns have names that scikit-learn cannot compare.
+
+    Columns that are numbered are taken by their places, as scikit-learn takes them.
+    """
+    if not any(isinstance(name, str) for name in getattr(X, "columns", ())):
+        return
+    known = BaseEstimator()
+    validate_data(known, X, skip_check_array=True, ensure_2d=False)
+    if not hasattr(known, "feature_names_in_"):
+        raise InvalidArgumentError(
+            f"X must be an array, or a data frame of a kind that scikit-learn knows, got a "
+            f"{type(X).__name__}, whose columns may come in another order the next time; pass "
+            "frame[columns].to_numpy(), with the columns in an order that is always the same"
         )

@@ -17,7 +17,7 @@ from policysieve.arrays import shown
 from policysieve.checks import as_rewards, as_rng, integer, number
 from policysieve.classify.answers import AnsweredRounds, Rows
 from policysieve.classify.exploring import LabelCounts, best_labels, draw_labels, inclusion
-from policysieve.classify.features import own_errors, refuse_odd
+from policysieve.classify.features import own_errors, refuse_odd, refuse_unknown_names
 from policysieve.classify.labels import LabelDecisions, as_labels, places_of
 from policysieve.classify.likelihoods import Likelihood
 from policysieve.classify.model import Array, Block, LabelModel, check_features
@@ -285,6 +285,7 @@ class LabelLearner(Asking, BaseEstimator):
     def _rows(self, X: Any, *, reset: bool = False) -> Any:
         """Checked feature rows, an array or a CSR matrix of floats."""
         with own_errors():
+            refuse_unknown_names(X)
             refuse_odd("X", X)
             rows = validate_data(self, X, reset=reset, accept_sparse="csr", dtype=np.float64)
         check_features(rows)

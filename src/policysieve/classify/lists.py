@@ -113,8 +113,8 @@ class BanditListClassifier(LabelLearner):
 
 def _indicators(Y: Any, rows: Any, n_labels: int) -> npt.NDArray[np.float64]:
     """Which labels are right, shape (n, n_labels)."""
+    refuse_odd("Y", Y)
     try:
-        refuse_odd("Y", Y)
         right = check_array(Y, dtype=np.float64)
         check_consistent_length(rows, right)
     except (TypeError, ValueError, OverflowError) as error:

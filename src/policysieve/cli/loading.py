@@ -19,6 +19,11 @@ from policysieve.policies import (
 
 __all__ = ["in_words", "load_policies"]
 
+_IN_PYTHON = (
+    "if you trust it, write LinearPolicies(numpy.load(file)['weights']) in a module, and pass "
+    "--policies module:attribute"
+)
+
 
 def load_policies(source: str, n_actions: int | None, slate_size: int) -> AnyPolicies:
     """Policies from ``table.npy``, ``weights.npz`` or ``module:attribute``.
@@ -56,7 +61,8 @@ def _load(source: str, n_actions: int | None, slate_size: int) -> AnyPolicies:
     if source.endswith(".npz"):
         if not Path(source).is_file():
             raise FileNotFoundError(f"no weights at {source}")
-        return LinearPolicies(arrays_in(source, "weights")[0], slate_size=slate_size)
+        (weights,) = arrays_in(source, "weights", advice=_IN_PYTHON)
+        return LinearPolicies(weights, slate_size=slate_size)
     module, _, attribute = source.partition(":")
     if not attribute:
         raise InvalidArgumentError(

@@ -143,7 +143,7 @@ class Asking(ABC):
         """Open rounds that have waited for so many seconds."""
         if isinstance(older_than, timedelta):
             older_than = older_than.total_seconds()
-        age = number("older_than", older_than, above=-1e-9, below=float("inf"))
+        age = number("older_than", older_than, above=0, below=float("inf"), closed_below=True)
         waiting = self._open()
         return waiting[waiting.ages >= age]
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from policysieve.archives import DENSEST
 from policysieve.errors import FileFormatError
 from policysieve.formats.format import BATCH, Format
 from policysieve.formats.parquet_columns import (
@@ -45,7 +46,6 @@ def is_parquet(path: Path) -> bool:
 
 _VALUES = 1 << 22  # of all columns, in a batch of rounds
 _NUMBER = 8  # bytes
-_SPARSE = 100  # times as large as on disk: what is packed more densely may be made to be
 
 
 class _ParquetFile:
@@ -103,7 +103,7 @@ class _ParquetFile:
         full = sum(int(column.total_uncompressed_size) for column in columns)
         if self._columns.any_length:
             full = max(full, _NUMBER * values)
-        if full > _SPARSE * on_disk:
+        if full > DENSEST * on_disk:
             self._allow("a row group is too large", full)
         for column in columns:
             name, longest = column.path_in_schema, max(1, int(column.total_uncompressed_size))

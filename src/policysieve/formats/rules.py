@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from policysieve.archives import MAX_BYTES
 from policysieve.arrays import as_float, shown
 from policysieve.checks import MOST_ACTIONS, integer, number, repeated_items
 from policysieve.errors import FileFormatError, InvalidArgumentError
@@ -25,8 +26,6 @@ __all__ = [
     "raising",
     "too_large",
 ]
-
-MAX_BYTES = 1 << 32  # 4 GiB
 
 MISSING = (
     "the reward is missing; if its deadline has passed, count it as 0 (--missing-reward 0, or "
@@ -75,7 +74,7 @@ class Rules:
 
     @property
     def longest_row(self) -> int:
-        """Characters of a row of text; it is there several times while it is understood."""
+        """Characters of a row of text, which is there several times while it is understood."""
         return max(1, self.max_bytes // 16)
 
 
@@ -121,12 +120,12 @@ def nothing_read(log: Sequence[object], first: BadRow | None = None) -> FileForm
     return FileFormatError(f"{', '.join(map(str, log))} holds no rounds that can be read{reason}")
 
 
-def too_large(source: object, what: str, size: int, limit: int) -> FileFormatError:
-    """The error that a file unpacks to more than may be held at once."""
+def too_large(source: object, what: str, size: int, limit: int, share: str = "") -> FileFormatError:
+    """The error that a file unpacks to more than may be held at once, or than a share of that."""
     return FileFormatError(
-        f"{source}: {what}, {size:,} bytes or more, and {limit:,} are allowed, because small files "
-        "can unpack to any size; if you trust it, allow more (--max-bytes, or max_bytes= of "
-        "LogFile and convert)"
+        f"{source}: {what}, {size:,} bytes or more, and {limit:,} are allowed{share}, because "
+        "small files can unpack to any size; if you trust it, raise the limit (--max-bytes, or "
+        "max_bytes= of LogFile and convert)"
     )
 
 
@@ -142,7 +141,7 @@ def check_rounds(rounds: Rounds, rules: Rules) -> tuple[Rounds, dict[int, str]]:
         raw = np.where(np.isnan(raw), rules.missing_reward, raw)
     scaled = (raw - low) / (high - low)
     outside = ~np.isnan(raw) & ~((raw >= low) & (raw <= high))
-    limit = np.iinfo(np.int32).max if rules.n_actions is None else rules.n_actions - 1
+    limit = (rules.n_actions or MOST_ACTIONS) - 1
     misnumbered = (rounds.actions < 0) | (rounds.actions > limit)
     improbable = ~((rounds.propensities > 0) & (rounds.propensities <= 1))
     found: list[tuple[Any, Callable[[int], str]]] = [

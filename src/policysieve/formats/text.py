@@ -74,7 +74,8 @@ class Lines:
         self._left -= len(line)
         if self._left < 0:
             what = f"the row in line {self.number + 1 - len(self.row)} is too long"
-            raise too_large(self._path, what, self._longest, self._longest)
+            share = ", a sixteenth of the limit"
+            raise too_large(self._path, what, self._longest + 1, self._longest, share)
         self.number += 1
         self.row.append(line)
         return line

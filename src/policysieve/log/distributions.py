@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from policysieve.arrays import as_float, plain_array, real_numbers, shown
-from policysieve.checks import as_numbers, first_rows, integer
+from policysieve.checks import MOST_ACTIONS, as_numbers, first_rows, integer
 from policysieve.columns import Columns
 from policysieve.errors import InvalidArgumentError
 
@@ -26,7 +26,7 @@ __all__ = [
 Faults = list[tuple[npt.NDArray[np.bool_], Callable[[int], str]]]
 """For each rule a mask of the rounds that break it, and in words how one of them does."""
 
-_LARGEST = np.iinfo(np.int32).max
+_LARGEST = MOST_ACTIONS - 1
 _SUM_SLACK = 1e-3 + 1e-9  # files round: 0.333 three times is a distribution
 _WHOLE = "an array of whole numbers"
 _SAME = 1e-6  # relative difference of two texts of the same propensity

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
+from policysieve.archives import most_bytes
 from policysieve.errors import FileFormatError, InvalidArgumentError
-from policysieve.files import Paths, are_paths
+from policysieve.files import Paths, are_paths, as_paths
 from policysieve.log.log import Log
 from policysieve.log.rounds import Layout, Rounds
 
@@ -38,8 +39,9 @@ class LogFile:
     missing_reward : float, optional
         What a missing reward counts as, in units of the files.
     max_bytes : int, optional
-        Memory that may be held at once, 4 GiB by default: all of a log in `Log.load`, else one
-        batch of rounds. A small file can unpack to any size.
+        Memory that may be held at once: all of a log in `Log.load`, else one batch of rounds. A
+        small file can unpack to any size. By default 4 GiB, and for all of a log a hundred times
+        the size of its files if that is more.
 
     Attributes
     ----------
@@ -69,7 +71,7 @@ class LogFile:
     ) -> None:
         from policysieve.formats.rules import MAX_BYTES, Rules
 
-        self._paths, self._format = paths, format
+        self._paths, self._format, self._limit = paths, format, max_bytes
         self._rules = Rules(
             reward_range=reward_range,
             missing_reward=missing_reward,
@@ -102,11 +104,13 @@ class LogFile:
         """All `pieces`, or raise if they take too much memory together."""
         from policysieve.formats.rules import too_large
 
+        on_disk = sum(path.stat().st_size for path in as_paths(self._paths))
+        limit = most_bytes(on_disk) if self._limit is None else self._limit
         held, pieces = 0, []
         for piece in self.pieces():
             held += piece.nbytes
-            if held > self._rules.max_bytes:
-                raise too_large(self, "the whole log is too large", held, self._rules.max_bytes)
+            if held > limit:
+                raise too_large(self, "the whole log is too large", held, limit)
             pieces.append(piece)
         return pieces
 

@@ -52,7 +52,7 @@ class RealValuedSolution(ExplorationSolution):
 
     def log_ratio(self, action: int, reward: float) -> float:
         """xi(a; a, r): what the policies that choose a gain on all others after reward r at a."""
-        reward = number("reward", reward, above=-1e-300, below=1, closed=True)
+        reward = number("reward", reward, above=0, below=1, closed=True, closed_below=True)
         if not self.weights[action] > 0 or self.value == 0:
             return 0.0  # played by no one, or by everyone: there is nothing to move
         return float(real_valued_log_ratio(self.weights[action], self.excess, reward))

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from policysieve.arrays import plain_array
-from policysieve.checks import integer, refuse_rows
+from policysieve.checks import MOST_ACTIONS, integer, refuse_rows
 from policysieve.errors import InvalidArgumentError
 from policysieve.worlds.base import RewardsOf
 from policysieve.worlds.finite import FiniteWorld, dataset_contexts
@@ -77,6 +77,6 @@ def _checked_labels(y: Any) -> npt.NDArray[np.int64]:
             f"y must hold labels 0, ..., K-1, got dtype {labels.dtype}; "
             "number them by numpy.unique(y, return_inverse=True)[1]"
         )
-    bad = ~((labels >= 0) & (labels < 2**31 - 1) & (np.floor(labels) == labels))
+    bad = ~((labels >= 0) & (labels < MOST_ACTIONS) & (np.floor(labels) == labels))
     refuse_rows(bad, "y must hold whole numbers 0, ..., K-1", lambda row: labels[row])
     return labels.astype(np.int64)

@@ -95,7 +95,7 @@ class SparseSynthetic(FiniteWorld):
         super().__init__(
             np.arange(n_contexts), n_actions=n_actions, slate_size=slate_size, sparsity=sparsity
         )
-        self.noise = max(0.0, number("noise", noise, above=-5e-324, below=1, closed=True))
+        self.noise = number("noise", noise, above=0, below=1, closed=True, closed_below=True)
         generator = as_rng(rng)
         n_rewarded = max(1, int(self.sparsity))
         self._levels = np.full((n_contexts, n_rewarded), min(1.0, self.sparsity))

@@ -208,6 +208,17 @@ def test_command(monkeypatch, tmp_path):
     assert (tmp_path / "memory.svg").is_file()
 
 
+def test_without_scikit_learn_no_calls_are_made(monkeypatch):
+    monkeypatch.setattr(measuring, "find_spec", lambda _name: None)
+    assert "needs scikit-learn" in measuring._cannot()["calls"]
+
+
+def test_few_rounds_are_no_soak(monkeypatch):
+    monkeypatch.setattr(measuring, "apart", lambda _soak, **run: run["rounds"])
+    assert set(measuring._soaks(20_000)) == {20_000}
+    assert set(measuring._soaks(1_000_000)) == {1_000_000, 100_000}
+
+
 def test_what_a_system_cannot_do_is_left_out(monkeypatch):
     monkeypatch.setattr(sys, "platform", "win32")
     monkeypatch.delattr(os, "fork", raising=False)

@@ -25,6 +25,13 @@ def test_all_that_happened_is_in_the_table():
     assert found["rounds of 8 threads at once", "a round is lost in the log"] == 5
 
 
+def test_a_leak_is_something_that_went_wrong():
+    leak = ("rounds of long runs", "memory grows as if rounds were kept twice")
+    run = RESULT["soaks"][0]
+    assert happened(RESULT)[leak] == 0
+    assert happened({**RESULT, "soaks": [run, {**run, "bytes_beyond": 30.0}]})[leak] == 1
+
+
 def test_every_writer_has_its_row():
     first, second = tables(RESULT)["files"].rows
     assert first == ["Log.save", 100, 0, 0, 2, 5_000, 0, 4, 0]

@@ -10,7 +10,8 @@ import numpy as np
 from sklearn.exceptions import NotFittedError
 
 import policysieve as ps
-from policysieve.bench.faults.catalogue import CALLS, CSV, Call
+from policysieve.bench.faults.call import CSV, Call
+from policysieve.bench.faults.catalogue import CALLS
 from policysieve.bench.faults.values import hostile_value
 
 __all__ = ["fuzz_calls"]

@@ -5,6 +5,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from functools import partial
+from importlib.util import find_spec
 from typing import Any, Self
 
 from policysieve.bench.cells import SayStep, code_version
@@ -12,12 +13,14 @@ from policysieve.bench.faults.apart import apart
 from policysieve.bench.faults.calling import clock_jumps, interrupts, threads
 from policysieve.bench.faults.files import full_disks, killed_writers, writers_at_once
 from policysieve.bench.faults.soaking import soak
+from policysieve.errors import MissingExtraError
 from policysieve.exploration.learners import LEARNERS
 
 __all__ = ["FaultSettings", "measure_faults"]
 
 _THREADS = 8
 _OTHERS = 10  # times fewer rounds for learners other than the Sieve
+_LEAST = 20_000  # rounds of a soak: of fewer, most of the growth is that of allocators
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,7 +36,8 @@ class FaultSettings:
     write_seconds : float
         For which two processes write each file.
     soak_rounds : int
-        Of the Sieve, one by one and in batches; a tenth of them for each other learner.
+        Of the Sieve, one by one and in batches; a tenth of them for each other learner, but no
+        fewer than 20,000.
     thread_seconds : float
         For which threads ask and tell.
     interrupts : int
@@ -103,6 +107,8 @@ def _cannot() -> dict[str, str]:
         cannot |= dict.fromkeys(("kills", "at_once", "full", "interrupts"), why)
     if not sys.platform.startswith("linux"):
         cannot["soaks"] = "only measured on Linux"
+    if find_spec("sklearn") is None:
+        cannot["calls"] = str(MissingExtraError("the calls", "scikit-learn", "sklearn"))
     return cannot
 
 
@@ -114,5 +120,5 @@ def _calls(n: int) -> dict[str, Any]:
 
 def _soaks(rounds: int) -> list[dict[str, Any]]:
     runs = [("Sieve", rounds, 1), ("Sieve", rounds, 100)]
-    runs += [(name, rounds // _OTHERS, 100) for name in LEARNERS if name != "Sieve"]
+    runs += [(name, max(rounds // _OTHERS, _LEAST), 100) for name in LEARNERS if name != "Sieve"]
     return [apart(soak, learner=name, rounds=n, batch=batch) for name, n, batch in runs]

@@ -54,6 +54,16 @@ class _Shy:
         raise RuntimeError("no repr")
 
 
+class _Attached:
+    """As a tensor is that gradients flow through: it refuses to become an array."""
+
+    def __repr__(self) -> str:
+        return "an attached tensor"
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        raise RuntimeError("call detach() first")
+
+
 def _others() -> tuple[Any, ...]:
     """Values of all kinds, none of them an array that fits."""
     return (
@@ -92,6 +102,7 @@ def _others() -> tuple[Any, ...]:
         print,
         _Shy(),
         _Frame(),
+        _Attached(),
         [],
         (),
         {},

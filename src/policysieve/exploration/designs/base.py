@@ -53,12 +53,7 @@ class Exploration(ABC):
         Exploration.kinds[cls.__name__] = cls
 
     def __post_init__(self) -> None:
-        for name, kind in (("policies", PolicyClass), ("problem", Problem)):
-            value = getattr(self, name)
-            if not isinstance(value, kind):
-                raise InvalidArgumentError(
-                    f"{name} must be a {kind.__name__}, got {type(value).__name__}"
-                )
+        check_class(self.policies)
         self.policies.check_fits(self.problem)
 
     @property

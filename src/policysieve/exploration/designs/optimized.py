@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from policysieve.checks import number
+from policysieve.checks import flag, number
 from policysieve.errors import InvalidArgumentError
 from policysieve.exploration.designs.base import Array, Exploration
 from policysieve.exploration.designs.parts import ContextMemory, check_weights
@@ -70,8 +70,7 @@ class OptimizedExploration(Exploration):
                 f"{self.problem.slate_size}"
             )
         check_weights(self.weights, self.policies)
-        if not isinstance(self.binary, bool | np.bool_):
-            raise InvalidArgumentError(f"binary must be True or False, got {self.binary!r}")
+        binary = flag("binary", self.binary)
         price = number(
             "information_weight",
             self.information_weight,
@@ -79,7 +78,7 @@ class OptimizedExploration(Exploration):
             below=float("inf"),
             hint="the closed form needs a little more than the number of actions",
         )
-        self.__dict__.update(information_weight=price, binary=bool(self.binary))
+        self.__dict__.update(information_weight=price, binary=binary)
         self._check_floor()
 
     @property

@@ -115,12 +115,13 @@ class ExplorationFile:
                     f"{name} holds a {header['kind']!r}, which this release does not know"
                 )
             names = header["arrays"]
+            found = arrays_in(name, *names, content=data)
             return cls(
                 kind=header["kind"],
                 problem=Problem(**header["problem"]),
                 fingerprint=str(header["fingerprint"]),
                 numbers=dict(header["numbers"]),
-                arrays=dict(zip(names, arrays_in(name, *names, content=data), strict=True)),
+                arrays=dict(zip(names, found, strict=True)),
                 source=name,
             )
         except FileFormatError:
