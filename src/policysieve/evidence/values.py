@@ -21,7 +21,7 @@ Numbers = npt.NDArray[np.intp]
 _STAKES = np.array([0.001, 0.003, 0.01, 0.025, 0.06, 0.12, 0.25, 0.5, 0.75])
 _NO_SHARES = np.empty(0)  # of propensities: all stakes are fixed
 _BET_ON = 32  # policies of the largest estimates whose limits are found by betting
-_POINTS, _ZOOMS = 64, 2  # values that are tried at once, and how often between two of them
+_POINTS, _ZOOMS = 40, 2  # values that are tried at once, and how often between two of them
 _WAYS = 4  # two sides and two kinds of limits
 
 

@@ -21,6 +21,7 @@ _RUN = 256  # events whose factors are computed together
 _TILE = 1024  # policies whose wealth stays in the cache
 _WIDE = 20_000  # policies, and
 _MANY = 16  # events, from which on threads pay
+_PIECES = 8  # for each thread
 
 
 @kernel
@@ -141,15 +142,16 @@ def bet_on_events(
 ) -> None:
     """Add the log-factors of events to the wealth; rounds without reward are the caller's.
 
-    table (., P, m), rows (n,), actions and gains = r/W (n, m'). Large classes are cut into one
-    piece per core.
+    table (., P, m), rows (n,), actions and gains = r/W (n, m'). Large classes are cut into
+    some pieces per core, so that one which another process has does not hold up the rest.
     """
     events = (table, rows, actions, gains, n_actions)
     P = table.shape[1]
-    pieces = 1
+    threads, pieces = 1, 1
     if P >= _WIDE and len(rows) >= _MANY:
         # Asking numba for its threads would start them, after which the process cannot be forked.
-        pieces = nb.config.NUMBA_NUM_THREADS  # type: ignore[attr-defined]
+        threads = nb.config.NUMBA_NUM_THREADS  # type: ignore[attr-defined]
+        pieces = _PIECES * threads if threads > 1 else 1
     edges = [P * k // pieces for k in range(pieces + 1)]
     start = common.copy()
 
@@ -160,5 +162,5 @@ def bet_on_events(
     if pieces == 1:
         bet(0)
     else:
-        with ThreadPoolExecutor(pieces) as pool:
+        with ThreadPoolExecutor(threads) as pool:
             list(pool.map(bet, range(pieces)))
