@@ -100,7 +100,7 @@ class Decisions:
         index = np.arange(len(self))
         try:
             index = np.asarray(index[rows])
-        except (IndexError, TypeError, ValueError, OverflowError) as error:
+        except Exception as error:  # what an odd object raises is its own matter
             raise InvalidArgumentError(
                 f"decisions are indexed by a slice, a mask or row numbers below {len(self)} "
                 f"({error})"
