@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from policysieve.bench.faults.page import tables as fault_tables
 from policysieve.bench.race.shipping import shipped
 from policysieve.measured import MEASURED, measured_tasks
 
@@ -85,6 +86,96 @@ def test_speed():
         assert said in BENCHMARKS
 
 
+def sieve_rows():
+    """What the page says of the Sieve, from what was measured."""
+    cases = {
+        (case["kind"], case["n_policies"], case["batch"], case["until_certified"]): case
+        for case in SPEED["sieve"]["cases"]
+    }
+
+    def row(what, *keys):
+        return f"| {what} | {' | '.join(rate(key) for key in keys)} |"
+
+    def rate(key):
+        return f"{cases[key]['rounds_per_second']:,.0f}" if key in cases else ""
+
+    def longest(n_policies):
+        found = (cases[kind, n_policies, 100, False] for kind in ("clusters", "close"))
+        parts = (
+            f"{1e3 * one['longest_ask_seconds']:.1f} / {1e3 * one['longest_tell_seconds']:.0f} ms"
+            for one in found
+        )
+        return f"| longest `ask` / `tell` of these, {n_policies:,} policies | {' | '.join(parts)} |"
+
+    rows = []
+    for n in (1_000, 100_000):
+        play = f"rounds per second with {n:,} policies, "
+        kinds = ("clusters", n), ("close", n)
+        rows.append(
+            row(f"{play}20,000 rounds in batches of 100", *((*k, 100, False) for k in kinds))
+        )
+        rows.append(row(f"{play}until certified", *((*k, 100, True) for k in kinds)))
+    one_by_one = "rounds per second with 1,000 policies, 20,000 rounds one at a time"
+    rows.append(row(one_by_one, ("clusters", 1_000, 1, False), ("close", 1_000, 1, False)))
+    rows += [longest(1_000), longest(100_000)]
+    medians = (f"{1e3 * one['median_seconds']:.0f} ms" for one in SPEED["recommend"].values())
+    rows.append(f"| `recommend` after 60,000 rounds, 1,000 policies | {' | '.join(medians)} |")
+    return rows
+
+
+def test_the_sieve():
+    for row in sieve_rows():
+        assert row in BENCHMARKS, row
+    first, memory = SPEED["first_use"], SPEED["sieve_memory"]
+    alone, busy = SPEED["two_cores"]["cases"]
+    for said in (
+        f"takes {first['empty_cache_seconds']:.1f} s on a new machine",
+        f"{first['cached_seconds']:.1f} s after that",
+        f"takes {memory['megabytes_beyond']:.0f} MB beyond the table",
+        f"{memory['evidence_megabytes']:.0f} MB that its evidence keeps",
+        f"{alone['ratio']:.1f} times as fast on two cores as on one, and {busy['ratio']:.1f} times "
+        "next to a busy process",
+    ):
+        assert said in " ".join(BENCHMARKS.split()), said
+    assert first["compiled_for_mapped"] == 0
+    assert "memory-mapped table compiles nothing" in " ".join(BENCHMARKS.split())
+
+
+def latency_rows():
+    kinds = {"clusters": "clusters", "close": "close values"}
+    for case in SPEED["latency"]["cases"]:
+        numbers = [case[call][at] for call in ("ask", "tell") for at in ("p50", "p99", "max")]
+        beside = "a busy process" if case["competing"] else "alone"
+        cells = (kinds[case["kind"]], str(case["threads"]), beside, *(f"{x:.2f}" for x in numbers))
+        yield f"| {' | '.join(cells)} |"
+
+
+def test_latency():
+    rows = list(latency_rows())
+    assert len(rows) == 8
+    for row in rows:
+        assert row in BENCHMARKS, row
+
+
+FAULTS = json.loads((ROOT / "benchmarks" / "faults" / "faults.json").read_text())
+
+
+def test_nothing_went_wrong():
+    rows = fault_tables(FAULTS)["faults"].rows
+    assert len(rows) > 20
+    assert [row for row in rows if row[-1]] == []
+    assert FAULTS["skipped"] == {}
+    kills, reads = (
+        sum(one[n] for one in FAULTS[k]) for k, n in (("kills", "kills"), ("at_once", "reads"))
+    )
+    said = (
+        f"{FAULTS['calls']['inputs_tried']:,} calls, {kills:,} kills, {reads:,} reads while two "
+        f"processes wrote, {FAULTS['threads']['rounds']:,} rounds of eight threads and "
+        f"{sum(one['rounds'] for one in FAULTS['soaks']):,} rounds of long runs: nothing went wrong"
+    )
+    assert said in " ".join(BENCHMARKS.split()), said
+
+
 def test_the_share_of_the_plan_that_a_certificate_takes():
     page = (ROOT / "docs" / "budget.md").read_text(encoding="utf-8")
     assert "about a two-hundredth of the planned rounds" in page
@@ -115,8 +206,5 @@ def test_the_page_says_whether_the_files_name_their_code():
     files = [ROOT / "benchmarks" / name for name in re.findall(r"`(\w+/\w+\.json)`", BENCHMARKS)]
     assert len(files) == 6
     named = {file.parent.name for file in files if "code" in json.loads(file.read_text())}
-    assert named == {"certificates", "faults", "samples", "scaling"}
-    assert (
-        "The files\nof certificates, samples and scaling do; the others were measured before"
-        in BENCHMARKS
-    )
+    assert named == {"certificates", "faults", "samples", "scaling", "speed"}
+    assert "All but that of classify do, which was measured before" in " ".join(BENCHMARKS.split())

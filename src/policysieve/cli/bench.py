@@ -109,7 +109,7 @@ def bench() -> None:
 def speed(output: _Output) -> None:
     """Learners and certificates against naive twins, memory bandwidth and the class size.
 
-    Takes about seven minutes on two cores.
+    Takes about four minutes on two cores.
     """
     from policysieve.bench.speed.measuring import measure_speed
 
@@ -243,8 +243,7 @@ def classify(
 def faults(quick: bool, output: _Output) -> None:
     """Bad input, killed writers, full disks, threads, interrupts, clocks and long runs.
 
-    Counts what went wrong, which should be nothing. Takes about half an hour; with --quick, two
-    minutes.
+    Counts what went wrong, which should be nothing. Takes about ten minutes; with --quick, two.
     """
     from policysieve.bench.faults.measuring import FaultSettings, measure_faults
 
