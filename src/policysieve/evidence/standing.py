@@ -230,8 +230,8 @@ class Standing:
         leaves &= survivors != self.leader
         if leaves.any():
             out = survivors[leaves]
-            every = np.full(len(out), rounds), np.tile(weights, (len(out), 1))
-            gone = gone.plus(out, totals[leaves, _N_STAKES:], every[1], every[0])
+            same = np.tile(weights, (len(out), 1)), np.full(len(out), rounds)
+            gone = gone.plus(out, totals[leaves, _N_STAKES:], *same)
             survivors, totals = survivors[~leaves], _left(totals, ~leaves)
         found = Standing(
             problem,
