@@ -27,7 +27,7 @@ def peak_memory() -> dict[str, Any]:
 def sieve_memory(
     *, n_policies: int = 1_000_000, n_contexts: int = 32, rounds: int = 200
 ) -> dict[str, Any]:
-    """Megabytes beyond the table, and beyond the rounds that the Sieve's evidence keeps.
+    """Megabytes beyond the table, and beyond what the Sieve's evidence keeps.
 
     Policies of close values, epsilon 0.01, batches of 100 and a recommendation at the end; read as
     by `peak_memory`.

@@ -287,10 +287,10 @@ def _sieve_memory_rows(memory: dict[str, Any]) -> Rows:
         return []
     return [
         (
-            "peak memory beyond the table and the rounds that are kept "
+            "peak memory beyond the table and what evidence keeps "
             f"({memory['n_policies']:,} policies, {memory['rounds']:,} rounds)",
             f"{memory['megabytes_beyond']:.0f} MB",
-            f"the table has {memory['table_megabytes']:.0f} MB, the rounds "
+            f"the table has {memory['table_megabytes']:.0f} MB, the evidence "
             f"{memory['evidence_megabytes']:.1f} MB",
         )
     ]
