@@ -34,7 +34,7 @@ def _in_folder(tmp_path, monkeypatch):
         ("broken_exit:make", "SystemExit: 3"),
         ("broken_call:make", "KeyError: 'key'"),
         ("broken_call:other", "AttributeError"),
-        ("broken_bytes:make", "SyntaxError"),
+        ("broken_bytes:make", "source code string cannot contain null bytes"),
         (":make", "ValueError"),
         ("..:make", "TypeError"),
         ("not_there:make", "ModuleNotFoundError"),
