@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from policysieve.kernels import capped, listing
+from policysieve.kernels import capped
+from tests.kernels.rounds import Rounds, fractions
 from tests.oracles import capped as oracle
 
 PARTS = (
@@ -24,25 +25,17 @@ PARTS = (
     "_add_terms",
 )
 WHOLES = ("add_terms", "add_value_factors")
-LISTING = ("_bin_of", "list_items")
 STAKES = np.array([float(stake) for stake in oracle.STAKES])
-SPECIAL = [0.0, 1e-16, 1e-6, 1.0]  # propensities
 
 
 @pytest.fixture(params=["compiled", "interpreted"])
 def kernels(request, monkeypatch):
     found = {name: getattr(capped, name) for name in PARTS + WHOLES}
-    found |= {name: getattr(listing, name) for name in LISTING}
     if request.param == "interpreted":
         found = {name: kernel.py_func for name, kernel in found.items()}
         for name in PARTS:
             monkeypatch.setattr(capped, name, found[name])
-        monkeypatch.setattr(listing, "_bin_of", found["_bin_of"])
     return SimpleNamespace(**found)
-
-
-def fractions(array):
-    return {j: Fraction(float(x)) for j, x in enumerate(array)}
 
 
 def kernel_score(kernels, leader, rival, w, mean, seen, sparsity, tau):
@@ -73,66 +66,6 @@ def kernel_score(kernels, leader, rival, w, mean, seen, sparsity, tau):
         float(sparsity),
         float(tau),
     )
-
-
-class Rounds:
-    """Random rounds: slates of policies, lists of what they show, and what was shown.
-
-    Propensities and means are any numbers; what has propensity 0 is not shown.
-    """
-
-    def __init__(self, seed, *, m, K=7, n=40, n_policies=6, sparsity=None):
-        rng = np.random.default_rng(seed)
-        self.m, self.K, self.n = m, K, n
-        self.sparsity = float(m if sparsity is None else sparsity)
-        self.room = None if m == 1 else np.empty((2, m), np.int64)
-        self.table = rng.random((4, n_policies, K)).argsort(axis=-1)[..., :m].astype(np.uint8)
-        self.rows = rng.integers(0, 4, n)
-        self.columns = np.sort(rng.choice(n_policies, n_policies - 1, replace=False))
-        self.leader = int(rng.choice(self.columns))
-        self.W = rng.uniform(0.02, 1, (n, K))
-        odd = rng.random((n, K)) < 0.3
-        self.W[odd] = rng.choice(SPECIAL, odd.sum())
-        self.M = rng.random((n, K))
-        odd = rng.random((n, K)) < 0.3
-        self.M[odd] = rng.choice([0.0, 1.0], odd.sum())
-        self.M = self.M.astype(np.float32)
-        self.shown = np.array([rng.permutation(np.flatnonzero(w))[:m] for w in self.W], np.int32)
-        rewards = rng.choice([0.0, 0.0, 0.25, 0.7, 1.0], (n, m))
-        over = np.maximum(rewards.sum(axis=1, keepdims=True) / self.sparsity, 1)
-        self.rewards = rewards / over
-        lists = [
-            rng.permutation(np.unique(self.table[x, self.columns])).astype(np.int32)
-            for x in self.rows
-        ]
-        self.offsets = np.cumsum([0, *map(len, lists)])
-        self.items = np.concatenate(lists)
-        at = np.repeat(np.arange(n), np.diff(self.offsets))
-        self.w, self.mean = self.W[at, self.items], self.M[at, self.items]
-
-    def arguments(self, **more):
-        """Those that kernels have in common, by name."""
-        return {
-            "table": self.table,
-            "rows": self.rows,
-            "columns": self.columns,
-            "shown": self.shown,
-            "rewards": self.rewards,
-            "offsets": self.offsets,
-            "items": self.items,
-            "w": self.w,
-            "mean": self.mean,
-            "K": self.K,
-            **more,
-        }
-
-    def given(self, i):
-        """w, mean and seen of round i, for the twin."""
-        seen = zip(self.shown[i].tolist(), self.rewards[i].tolist(), strict=True)
-        return fractions(self.W[i]), fractions(self.M[i]), {j: Fraction(r) for j, r in seen}
-
-    def slate(self, i, p):
-        return tuple(self.table[self.rows[i], p].tolist())
 
 
 CASES = [
@@ -326,68 +259,6 @@ def test_factors_of_values(kernels, case, kind):
             for lams, x in zip(stakes, z, strict=True):
                 exact = exact.times(1 + lams[g] * (x + at))
             assert wealth[s, g, v] == pytest.approx(0.5 + exact.log, rel=1e-9, abs=1e-9)
-
-
-@pytest.mark.parametrize("m", [1, 3])
-def test_lists_of_items(kernels, m):
-    """All that voters show, once, with its propensity and the reward that its votes let expect."""
-    rounds, rng = Rounds(5, m=m), np.random.default_rng(0)
-    n, voters = rounds.n, rounds.columns
-    votes = rng.dirichlet(np.ones(len(voters)))
-    votes[0] = 0.0  # what this one alone shows has no votes
-    edges = np.array(oracle.EDGES)
-    rates = np.sort(rng.random(len(edges) + 1))
-    shown_w = np.maximum(np.take_along_axis(rounds.W, rounds.shown.astype(int), axis=1), 0.01)
-    most = n * min(rounds.K, m * len(voters))
-    offsets, items = np.full(n + 1, -1), np.full(most, -1, np.int32)
-    w, mean = np.full(most, np.nan), np.full(most, np.nan, np.float32)
-    tally, costs = np.full((2, len(rates)), 0.5), np.full(n, np.nan)
-    kernels.list_items(
-        table=rounds.table,
-        rows=rounds.rows,
-        columns=voters,
-        votes=votes,
-        propensities=rounds.W,
-        shown=rounds.shown,
-        shown_w=shown_w,
-        rewards=rounds.rewards,
-        edges=edges,
-        rates=rates,
-        offsets=offsets,
-        items=items,
-        w=w,
-        mean=mean,
-        costs=costs,
-        tally=tally,
-    )
-    expected, without = np.full(tally.shape, 0.5), 0
-    for i in range(n):
-        slates = rounds.table[rounds.rows[i]].tolist()
-        listed = {j for p in voters for j in slates[p]}
-        part = slice(offsets[i], offsets[i + 1])
-        assert sorted(items[part].tolist()) == sorted(listed)
-        shares = {
-            j: oracle.share_of(j, slates, dict(zip(voters, votes, strict=True))) for j in listed
-        }
-        for j, chance, reward in zip(items[part].tolist(), w[part], mean[part], strict=True):
-            assert chance == rounds.W[i, j]
-            bin = oracle.bin_of(shares[j])
-            assert reward == (np.float32(rates[bin]) if shares[j] else 0)
-            without += not shares[j]
-        assert costs[i] == pytest.approx(
-            sum(shares[j] / rounds.W[i, j] for j in listed if rounds.W[i, j] > 0), rel=1e-12
-        )
-        for j, r, chance in zip(rounds.shown[i], rounds.rewards[i], shown_w[i], strict=True):
-            if j in listed:
-                expected[:, oracle.bin_of(shares[j])] += r / chance, 1 / chance
-    assert offsets[0] == 0
-    assert without
-    np.testing.assert_allclose(tally, expected, rtol=1e-12)
-
-
-def test_a_share_on_an_edge_belongs_to_the_bin_below():
-    for k, edge in enumerate(oracle.EDGES):
-        assert oracle.bin_of(edge) == k == np.searchsorted(oracle.EDGES, edge)
 
 
 # --- what scores promise, by enumeration of everything that can happen -------------------------
