@@ -86,8 +86,7 @@ def _add_proofs(page: Page, result: "ExperimentResult") -> None:
     page.figure(
         bound_by_learner(result),
         "How much better the best policy can be than the leading one, at most, by what the rounds "
-        f"of each learner prove with probability {1 - result.problem.delta:g}, whenever one looks, "
-        "provided that no propensity could be below the smallest one so far. "
+        f"of each learner prove with probability {1 - result.problem.delta:g}, whenever one looks. "
         + ("Lines are medians over seeds, bands hold all of them. " if many else "")
         + "A diamond marks the first checkpoint at which epsilon was proved. Bounds below a tenth "
         "of epsilon are drawn there.",

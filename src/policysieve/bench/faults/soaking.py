@@ -55,11 +55,13 @@ def soak(*, learner: str, rounds: int, batch: int) -> dict[str, Any]:
 def _made(name: str, rounds: int) -> Explorer:
     """A learner that still wants rounds after so many."""
     kind: Any = LEARNERS[name]
+    endless: dict[str, Any] = {}
     if name == "Sieve":
-        return kind(POLICIES, PROBLEM, goal="best", rng=0)  # type: ignore[no-any-return]
-    if hasattr(kind, "_find_design"):
-        return kind(POLICIES, PROBLEM, explore_rounds=2 * rounds, rng=0)  # type: ignore[no-any-return]
-    return kind(POLICIES, PROBLEM, rng=0)  # type: ignore[no-any-return]
+        endless = {"goal": "best"}
+    elif hasattr(kind, "_find_design"):
+        endless = {"explore_rounds": 2 * rounds}
+    made: Explorer = kind(POLICIES, PROBLEM, rng=0, **endless)
+    return made
 
 
 def _give_back() -> None:
