@@ -1,0 +1,1 @@
+"""Contexts that are rows of a table: columns have names and types, and values may be missing."""
