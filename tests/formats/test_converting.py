@@ -12,7 +12,7 @@ from policysieve.log import Log, LogFile, Rounds
 from tests.formats.rounds import read, write
 
 GOOD = "context,action,propensity,reward\n1,0,0.5,1\n2,3,0.25,0\n"
-BAD = "3,0,0,1\n4,x,0.5,1\n5,1,0.5,\n6,1,0.5,1\n"
+BAD = "3,0,0,1\n4,1.5,0.5,1\n5,1,0.5,\n6,1,0.5,1\n"
 
 
 def files(folder):
@@ -80,7 +80,7 @@ def test_bad_rows_can_be_skipped(tmp_path):
     skipped = (tmp_path / "a.jsonl.skipped.jsonl").read_text().splitlines()
     assert [tuple(json.loads(line).values()) for line in skipped] == [
         (str(tmp_path / "a.csv"), 4, "a propensity must lie in (0, 1], got 0", "3,0,0,1"),
-        (str(tmp_path / "a.csv"), 5, "action must be a whole number, got 'x'", "4,x,0.5,1"),
+        (str(tmp_path / "a.csv"), 5, "an action must be a whole number, got '1.5'", "4,1.5,0.5,1"),
         (str(tmp_path / "a.csv"), 6, MISSING, "5,1,0.5,"),
     ]
     assert read(tmp_path / "a.jsonl").contexts.tolist() == [1, 2, 6]

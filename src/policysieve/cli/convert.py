@@ -5,7 +5,13 @@ from typing import Any
 
 import click
 
-from policysieve.cli.options import FormatOption, LogArgument, json_option, log_argument
+from policysieve.cli.options import (
+    FormatOption,
+    LogArgument,
+    column_map,
+    json_option,
+    log_argument,
+)
 from policysieve.cli.output import print_json, print_text
 from policysieve.progress import tracked
 
@@ -54,6 +60,7 @@ def convert(
         reward_range=log.reward_range,
         n_actions=actions,
         missing_reward=log.missing_reward,
+        columns=column_map(log.columns),
         max_bytes=log.max_bytes,
         skip_bad=skip_bad,
         overwrite=overwrite,

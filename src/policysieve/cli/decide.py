@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from policysieve.cli.options import as_floor, from_option, json_option, max_bytes_option
+from policysieve.cli.options import (
+    as_floor,
+    column_map,
+    from_option,
+    json_option,
+    map_option,
+    max_bytes_option,
+)
 from policysieve.cli.output import print_json, print_text
 
 if TYPE_CHECKING:
@@ -41,6 +48,7 @@ _ENTRIES = 1 << 20  # propensities of all actions held at once
     "for several files, which are read in this order.",
 )
 @from_option("the contexts")
+@map_option
 @max_bytes_option
 @click.option(
     "--out",
@@ -64,6 +72,7 @@ def decide(
     policies: str,
     contexts: tuple[str, ...],
     format: str | None,
+    columns: str | None,
     max_bytes: int | None,
     out: Path,
     seed: int | None,
@@ -86,7 +95,7 @@ def decide(
     candidates = load_policies(policies, problem.n_actions, problem.slate_size)
     exploration = file.exploration(candidates)
     size = max(1, min(_BATCH, _ENTRIES // problem.n_actions)) if distributions else _BATCH
-    pieces = _contexts(contexts, format, max_bytes, size)
+    pieces = _contexts(contexts, format, columns, max_bytes, size)
     decisions = _decisions(exploration, pieces, as_rng(seed, stream=2), distributions)
     rounds, smallest = _write(decisions, out)
     floor = exploration.floor
@@ -160,16 +169,20 @@ def _decisions(
 
 
 def _contexts(
-    paths: Sequence[str], format: str | None, max_bytes: int | None, size: int
+    paths: Sequence[str],
+    format: str | None,
+    columns: str | None,
+    max_bytes: int | None,
+    size: int,
 ) -> "Pieces":
     """Contexts of .npy arrays or of other files, in pieces, with the ids and times of those."""
     from policysieve.formats import open_contexts
 
     batches: Pieces
-    if format is None and all(path.endswith(".npy") for path in paths):
+    if format is None and columns is None and all(path.endswith(".npy") for path in paths):
         batches = ((array, None, None) for array in _arrays(paths))
     else:
-        opened = open_contexts(paths, format, max_bytes=max_bytes)
+        opened = open_contexts(paths, format, columns=column_map(columns), max_bytes=max_bytes)
         batches = ((one.contexts, one.ids, one.times) for one in opened)
     for contexts, ids, times in batches:
         for start in range(0, len(contexts), size):

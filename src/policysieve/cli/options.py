@@ -1,6 +1,6 @@
 """Options that several commands share."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from decimal import ROUND_FLOOR, Decimal
 from functools import wraps
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from policysieve.experiment import ExperimentResult
-    from policysieve.log import LogFile
+    from policysieve.log import ColumnMap, LogFile
     from policysieve.policies import AnyPolicies
     from policysieve.problem import Problem
     from policysieve.reported import Reported
@@ -30,6 +30,7 @@ __all__ = [
     "PlotOutput",
     "as_floor",
     "candidates_options",
+    "column_map",
     "count_option",
     "delta_option",
     "epsilon_option",
@@ -40,6 +41,7 @@ __all__ = [
     "json_option",
     "known_sparsity",
     "log_argument",
+    "map_option",
     "max_bytes_option",
     "page_options",
     "plot_option",
@@ -145,6 +147,22 @@ max_bytes_option = click.option(
 )
 
 
+map_option = click.option(
+    "--map",
+    "columns",
+    metavar="COLUMNS",
+    help="Which columns of a table hold what, such as context=age+country,action=item,"
+    "propensity=p,reward=clicked; or a .toml file that says so.",
+)
+
+
+def column_map(text: str | None) -> "ColumnMap | None":
+    """What ``--map`` says."""
+    from policysieve.log import ColumnMap
+
+    return None if text is None else ColumnMap.parse(text)
+
+
 def from_option(what: str) -> Callable[[Command], Command]:
     """The option ``--from``, which a command gets as `format`."""
     return click.option("--from", "format", cls=FormatOption, help=f"Format of {what}")
@@ -156,12 +174,13 @@ class LogArgument:
 
     paths: tuple[str, ...]
     format: str | None
+    columns: str | None
     reward_range: tuple[float, float] | None
     missing_reward: float | None
     max_bytes: int | None
 
-    def open(self) -> "LogFile":
-        """Open its files."""
+    def open(self, actions: Sequence[str] | None = None) -> "LogFile":
+        """Open its files; `actions` are the names that there are, if that is known."""
         from policysieve.log import LogFile
 
         return LogFile(
@@ -169,6 +188,8 @@ class LogArgument:
             self.format,
             reward_range=self.reward_range,
             missing_reward=self.missing_reward,
+            columns=column_map(self.columns),
+            actions=actions,
             max_bytes=self.max_bytes,
         )
 
@@ -182,6 +203,7 @@ def log_argument(metavar: str = "LOG...") -> Callable[[Command], Command]:
             "paths", metavar=metavar, nargs=-1, required=True, type=click.Path(dir_okay=False)
         ),
         from_option("the log"),
+        map_option,
         click.option(
             "--reward-range",
             nargs=2,

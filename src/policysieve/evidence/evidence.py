@@ -19,7 +19,7 @@ from policysieve.evidence.past import Past
 from policysieve.evidence.retrospect import Retrospect, proof_in_retrospect
 from policysieve.evidence.standing import BIN_EDGES, Standing
 from policysieve.evidence.values import policy_interval, policy_intervals
-from policysieve.log import AnyLog, Log
+from policysieve.log import AnyLog, Log, load_for
 from policysieve.policies import Policies, Slates
 from policysieve.problem import Problem
 
@@ -119,7 +119,7 @@ class Evidence:
             exploration, or if the rewards of a round exceed the sparsity.
         """
         check_decider(exploration)
-        log = Log.load(log)
+        log = load_for(log, self.policies, self.problem)
         check_log_fits(log, self.policies)
         as_rewards(log.rewards, len(log), log.slate_size, self.problem.sparsity)
         answers, distributions = self.policies.answers(log.contexts), log.distributions

@@ -16,7 +16,7 @@ from policysieve.evidence.certificate import Certificate, Proof
 from policysieve.evidence.estimates import Estimates, ValueIntervals
 from policysieve.evidence.events import check_comparable, rewarded_events
 from policysieve.evidence.record import Record, check_floor
-from policysieve.log import AnyLog, Log
+from policysieve.log import AnyLog, load_for
 from policysieve.policies import Policies
 from policysieve.problem import Problem
 
@@ -104,7 +104,7 @@ class FloorEvidence:
             If a propensity is below the floor, or the rewards of a round exceed the sparsity.
         """
         policies, problem = self.record.policies, self.record.problem
-        log = Log.load(log)
+        log = load_for(log, policies, problem)
         smallest = check_floor(log, floor)
         as_rewards(log.rewards, len(log), log.slate_size, problem.sparsity)
         events = rewarded_events(log, policies)

@@ -16,7 +16,7 @@ from policysieve.evidence.classical import value_limits
 from policysieve.evidence.estimates import ValueIntervals
 from policysieve.evidence.events import Events, rewarded_events
 from policysieve.evidence.record import Block, Record, check_floor
-from policysieve.log import AnyLog, Log
+from policysieve.log import AnyLog, load_for
 from policysieve.policies import Answers, ImplicitPolicies, MarginalPolicy, Policy
 from policysieve.problem import Problem
 
@@ -198,7 +198,7 @@ class ImplicitEvidence:
         answers : Answers, optional
             The contexts, checked.
         """
-        log = Log.load(log)
+        log = load_for(log, self.policies, self.problem)
         smallest = 0.0 if floor is None else check_floor(log, floor)
         as_rewards(log.rewards, len(log), log.slate_size, self.problem.sparsity)
         events = rewarded_events(log, self.policies, answers)

@@ -18,7 +18,7 @@ from policysieve.evidence.evidence import MEMORY_LIMIT, Decider, check_decider
 from policysieve.evidence.kinds import METHODS, Method, default_method, evidence_of
 from policysieve.evidence.record import check_floor
 from policysieve.evidence.weights import Mass
-from policysieve.log import AnyLog, Log, LogFile, open_log
+from policysieve.log import AnyLog, Log, LogFile, open_for
 from policysieve.policies import AnyPolicies, Policy, check_class
 from policysieve.problem import Problem
 from policysieve.reported import Reported
@@ -199,7 +199,7 @@ def select(
     """
     check_class(policies)
     policies.check_fits(problem)
-    log = open_log(log)
+    log = open_for(log, policies, problem)
     if not len(log):
         raise InvalidArgumentError("log must have at least one round, got none")
     if floor is not None:

@@ -10,7 +10,7 @@ from policysieve.evidence.certificate import Certificate
 from policysieve.evidence.estimates import Estimates, ValueIntervals
 from policysieve.evidence.events import check_comparable, check_log_fits, rewarded_events
 from policysieve.evidence.values import limits_from_sums
-from policysieve.log import AnyLog, Log
+from policysieve.log import AnyLog, Log, load_for
 from policysieve.policies import Policies
 from policysieve.problem import Problem
 
@@ -43,7 +43,7 @@ class UnprovedEvidence:
 
     def add(self, log: AnyLog) -> None:
         """Take in the next rounds, of a log or of files; all or nothing."""
-        log = Log.load(log)
+        log = load_for(log, self.policies, self.problem)
         check_log_fits(log, self.policies)
         as_rewards(log.rewards, len(log), log.slate_size, self.problem.sparsity)
         answers = self.policies.answers(log.contexts)

@@ -16,7 +16,7 @@ from policysieve.exploration.asking import Asking, alone, changing, living
 from policysieve.exploration.decisions import Decisions, Recommendation
 from policysieve.exploration.designs.base import Exploration
 from policysieve.exploration.ledger import Part
-from policysieve.log import AnyLog, Log
+from policysieve.log import AnyLog, Log, load_for, names_of
 from policysieve.policies import Answers, AnyPolicies, check_class
 from policysieve.problem import Problem
 
@@ -203,7 +203,8 @@ class Explorer(Asking):
                 f"exploration must be one that {type(self).__name__} has published, such as "
                 f"{self.exploration!r}, got {shown(exploration)}"
             )
-        rounds = Log.load(rounds)
+        told = load_for(rounds, self.policies, self.problem)
+        rounds = Log.trusted(told.contexts, told.actions, told.propensities, told.rewards)
         check_log_fits(rounds, self.policies)
         check_floor(rounds, exploration.floor)
         q = self.problem
@@ -232,8 +233,9 @@ class Explorer(Asking):
         """The rounds learnt from so far, in the order of their decisions."""
         log = self._snapshot()._log
         if log is None:
-            return Log.empty(contexts=np.empty(0, np.int64), slate_size=self.problem.slate_size)
-        return log[:]
+            log = Log.empty(contexts=np.empty(0, np.int64), slate_size=self.problem.slate_size)
+        names = names_of(self.policies, self.problem)
+        return log[:] if names is None else log.with_action_names(names)
 
     @property
     def rounds(self) -> int:

@@ -7,9 +7,19 @@ from datetime import UTC, datetime
 
 from policysieve.errors import FileFormatError
 
-__all__ = ["as_number", "as_timestamp", "as_whole", "finite", "finite_row", "seconds", "whole"]
+__all__ = [
+    "as_number",
+    "as_timestamp",
+    "as_whole",
+    "earned",
+    "finite",
+    "finite_row",
+    "seconds",
+    "whole",
+]
 
 _LARGEST = 2**63 - 1
+_TRUTH = {"true": 1.0, "false": 0.0}
 
 
 def as_whole(text: str) -> int | None:
@@ -45,10 +55,18 @@ def finite(name: str, text: str) -> float:
     return value
 
 
+def earned(name: str, text: str) -> float:
+    """A reward: a finite number, or 1 and 0 for true and false."""
+    plain = text.strip().lower()
+    if plain in ("yes", "no", "y", "n", "t", "f"):
+        raise FileFormatError(
+            f"{name} must be a finite number, got {text!r}; write true or false, or 1 and 0"
+        )
+    return _TRUTH[plain] if plain in _TRUTH else finite(name, text)
+
+
 def _hint(text: str) -> str:
-    """What to write in place of a truth value, a percent sign or a comma, else nothing."""
-    if text.strip().lower() in ("true", "false"):
-        return "; write 1 and 0 for true and false"
+    """What to write in place of a percent sign or a comma, else nothing."""
     plain = text.strip().removesuffix("%").replace(",", ".")
     if as_number(plain) is None:
         return ""

@@ -1,7 +1,7 @@
 """From one format to another, in pieces: all of a file or nothing."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -15,7 +15,8 @@ from policysieve.files import AnyPath, as_paths, whole_or_nothing
 from policysieve.formats.format import BATCH, Source
 from policysieve.formats.registry import find_format, open_source
 from policysieve.formats.rules import MAX_BYTES, BadRow, Report, Rules, nothing_read
-from policysieve.log import AnyLog, Log, LogFile, Rounds, log_paths
+from policysieve.log import AnyLog, ColumnMap, Log, LogFile, Rounds, log_paths
+from policysieve.naming import as_names
 
 __all__ = ["Conversion", "convert"]
 
@@ -73,6 +74,8 @@ def convert(
     reward_range: tuple[float, float] | None = None,
     n_actions: int | None = None,
     missing_reward: float | None = None,
+    columns: Mapping[str, Any] | ColumnMap | None = None,
+    actions: Sequence[str] | None = None,
     max_bytes: int | None = None,
     skip_bad: bool = False,
     overwrite: bool = False,
@@ -96,8 +99,8 @@ def convert(
         many. By default the largest action seen, plus one.
     missing_reward : float, optional
         What a missing reward counts as, in units of the source; by default its row is bad.
-    max_bytes : int, optional
-        Memory that may be held at once, as `LogFile` has it.
+    columns, actions, max_bytes
+        As `LogFile` has them.
     skip_bad : bool
         Leave out rows that break a rule, and write them with file, line and reason to
         ``TARGET.skipped.jsonl``. Otherwise the first is an error, and nothing is written.
@@ -124,6 +127,8 @@ def convert(
         n_actions=n_actions,
         allow_missing=False,
         missing_reward=missing_reward,
+        columns=columns if columns is None else ColumnMap.of(columns),
+        actions=actions if actions is None else as_names("actions", actions),
         max_bytes=MAX_BYTES if max_bytes is None else max_bytes,
     )
     skipped = 0
@@ -190,6 +195,8 @@ def _opened(
         "from_format": from_format,
         "reward_range": rules.reward_range,
         "missing_reward": rules.missing_reward,
+        "columns": rules.columns,
+        "actions": rules.actions,
         "max_bytes": max_bytes,
     }
     for name, value in of_files.items():
@@ -222,6 +229,8 @@ class _LogSource:
 
     def n_actions(self) -> int:
         """Largest action number, plus one."""
+        if self._log.action_names is not None:
+            return len(self._log.action_names)
         return int(self._log.actions.max(initial=-1)) + 1
 
     def batches(self) -> Iterator[Rounds]:

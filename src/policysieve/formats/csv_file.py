@@ -8,21 +8,34 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote, unquote
 
 import numpy as np
 
 from policysieve.errors import FileFormatError
-from policysieve.formats.cells import finite, seconds, whole
-from policysieve.formats.format import refuse_text_rows
+from policysieve.formats.actions import ActionCell
+from policysieve.formats.cells import earned, finite, seconds
+from policysieve.formats.format import refuse_sparse, refuse_text_rows
+from policysieve.formats.frame_cells import FrameCells, held_of_frames, written
+from policysieve.formats.mapped import TEXT_CELLS, MappedRows, slates
 from policysieve.formats.rules import Rules
-from policysieve.formats.table import ITEMS, FeatureCells, ScalarCells, item_names, understand
+from policysieve.formats.table import (
+    FRAME_PREFIX,
+    ITEMS,
+    FeatureCells,
+    ScalarCells,
+    TableColumns,
+    check_mapped,
+    item_names,
+    understand,
+)
 from policysieve.formats.text import ContextReader, Lines, RawRow, TextRow, text_format
 from policysieve.log import Layout, Rounds
 
 __all__ = ["FORMAT", "CsvReader", "csv_text", "read_header"]
 
 _DISTRIBUTION = "distribution"  # the column
-_SEPARATORS = {";": "semicolons", "\t": "tabs"}  # which other programs write
+_SEPARATORS = (";", "\t")  # which other programs write
 
 
 _ROOM = threading.Lock()  # held by whoever has set the limit, which is one of the whole process
@@ -31,7 +44,8 @@ _ROOM = threading.Lock()  # held by whoever has set the limit, which is one of t
 def _table_rows(path: Path, longest: int) -> Iterator[RawRow]:
     """Rows of a CSV file whose parts are cells, or the `csv.Error` of a row."""
     lines = Lines(path, longest)
-    reader = csv.reader(lines, strict=True)
+    separator = _separator(path, longest)
+    reader = csv.reader(lines, delimiter=separator, strict=True)
     while True:
         first = lines.number + 1
         lines.next_row()
@@ -43,14 +57,21 @@ def _table_rows(path: Path, longest: int) -> Iterator[RawRow]:
         except csv.Error as error:
             cells = error
             if sum(map(len, lines.row)) > csv.field_size_limit():
-                cells = _long_row(lines, longest)
+                cells = _long_row(lines, longest, separator)
         if cells:
             yield RawRow(first, "".join(lines.row).rstrip("\r\n"), cells)
 
 
-def _long_row(lines: Lines, longest: int) -> Any:
+def _separator(path: Path, longest: int) -> str:
+    """What is between the names of the columns: a comma, unless there is none but another sign."""
+    header = next((line for line in Lines(path, longest) if line.strip()), "")
+    found = [sign for sign in _SEPARATORS if sign in header]
+    return found[0] if len(found) == 1 and "," not in header else ","
+
+
+def _long_row(lines: Lines, longest: int, separator: str) -> Any:
     """A row that may have a cell beyond Python's limit, from its first line on."""
-    again = csv.reader(chain(list(lines.row), lines), strict=True)
+    again = csv.reader(chain(list(lines.row), lines), delimiter=separator, strict=True)
     with _ROOM:
         before = csv.field_size_limit()
         csv.field_size_limit(max(before, min(longest, 2**31 - 1)))  # a C long, short on Windows
@@ -71,12 +92,6 @@ def read_header(path: Path, longest: int) -> tuple[list[str], Iterator[RawRow]]:
     if isinstance(first.parts, csv.Error):
         raise FileFormatError(f"{path} must start with names of columns ({first.parts})")
     names = [cell.strip() for cell in first.parts]
-    other = next((sign for sign in _SEPARATORS if sign in names[0]), None)
-    if len(names) == 1 and other is not None:
-        raise FileFormatError(
-            f"{path} must have commas between its columns, its first line has "
-            f"{_SEPARATORS[other]}; save it with commas, and with a point in numbers"
-        )
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise FileFormatError(f"{path} must have different columns, {twice[0]!r} is there twice")
@@ -132,6 +147,44 @@ class CsvReader(ABC):
         return cells
 
 
+class _MappedReader(CsvReader):
+    """Reads CSV files of others, whose columns a map names; other columns are left aside."""
+
+    def __init__(self, rules: Rules) -> None:
+        super().__init__(rules)
+        self._mapped = MappedRows(rules, TEXT_CELLS)
+        context = self._mapped.columns.context
+        self.contexts = (
+            ScalarCells(context) if isinstance(context, str) else FrameCells(context, typed=False)
+        )
+
+    def raw_rows(self, path: Path) -> Iterator[RawRow]:
+        """Rows after the header, or slates of them; each file may have other columns besides."""
+        names, rows = read_header(path, self._longest)
+        self._understand(path, names)
+        self._columns = {name: index for index, name in enumerate(names)}
+        slate = self._mapped.columns.slate
+        if slate is None:
+            return rows
+        return slates(rows, lambda raw: self._named(raw)[slate], self._longest)
+
+    def _understand(self, path: Path, names: list[str]) -> None:
+        check_mapped(path, names, self._mapped.names)
+
+    def row(self, raw: RawRow) -> TextRow:
+        """Understand one row, or all rows of a slate."""
+        if self._mapped.columns.slate is None:
+            return self._mapped.round([raw.line], [self._named(raw)])
+        rows = [self._named(part) for part in raw.parts]
+        if not rows[0][self._mapped.columns.slate]:
+            raise FileFormatError(f"{self._mapped.columns.slate} is empty, and says the slate")
+        return self._mapped.round([part.line for part in raw.parts], rows)
+
+    def _named(self, raw: RawRow) -> dict[str, str]:
+        cells = self._cells(raw)
+        return {name: cells[self._columns[name]] for name in self._mapped.names}
+
+
 class _OwnReader(CsvReader):
     def __init__(self, rules: Rules) -> None:
         super().__init__(rules)
@@ -141,7 +194,7 @@ class _OwnReader(CsvReader):
         table = understand(path, names, optional=[_DISTRIBUTION], contexts_only=self._contexts_only)
         self._features = [names.index(name) for name in table.features]
         self._items = {kind: [names.index(name) for name in table.items[kind]] for kind in ITEMS}
-        self.contexts = FeatureCells(table.features) if table.features else ScalarCells()
+        self.contexts = _contexts_of(table)
 
     def row(self, raw: RawRow) -> TextRow:
         """Understand one row."""
@@ -154,10 +207,10 @@ class _OwnReader(CsvReader):
                 if self._features
                 else cells[self._columns["context"]]
             ),
-            actions=[whole("action", cells[i]) for i in self._items["action"]],
+            actions=[ActionCell(cells[i]) for i in self._items["action"]],
             propensities=[finite("propensity", cells[i]) for i in self._items["propensity"]],
             rewards=[
-                finite("reward", cells[i]) if cells[i] else np.nan for i in self._items["reward"]
+                earned("reward", cells[i]) if cells[i] else np.nan for i in self._items["reward"]
             ],
             id=self._optional(cells, "id"),
             time=seconds("time", time) if time else np.nan,
@@ -169,8 +222,14 @@ class _OwnReader(CsvReader):
         return cells[self._columns[name]] if name in self._columns else ""
 
 
-def _as_pairs(cell: str) -> list[tuple[int, float]]:
-    """The distribution that a cell such as ``3:0.25 7:0.75`` holds."""
+def _contexts_of(table: TableColumns) -> ContextReader:
+    if table.framed:
+        return FrameCells([name.removeprefix(FRAME_PREFIX) for name in table.features], typed=False)
+    return FeatureCells(table.features) if table.features else ScalarCells("context")
+
+
+def _as_pairs(cell: str) -> list[tuple[ActionCell, float]]:
+    """The distribution that a cell such as ``3:0.25 7:0.75`` or ``red%20hats:1.0`` holds."""
     pairs = []
     for entry in cell.split():
         action, colon, propensity = entry.partition(":")
@@ -181,15 +240,15 @@ def _as_pairs(cell: str) -> list[tuple[int, float]]:
             )
         pairs.append(
             (
-                whole("an action of the distribution", action),
+                ActionCell(unquote(action)),
                 finite("a propensity of the distribution", propensity),
             )
         )
     return pairs
 
 
-def _as_cell(pairs: list[tuple[int, float]]) -> str:
-    return " ".join(f"{action}:{propensity!r}" for action, propensity in pairs)
+def _as_cell(pairs: list[tuple[Any, float]]) -> str:
+    return " ".join(f"{quote(str(action), safe='')}:{w!r}" for action, w in pairs)
 
 
 def _text(batches: Iterable[Rounds], layout: Layout, _n_actions: int) -> Iterator[str]:
@@ -199,7 +258,7 @@ def _text(batches: Iterable[Rounds], layout: Layout, _n_actions: int) -> Iterato
             [
                 *["id"] * layout.has_ids,
                 *["time"] * layout.has_times,
-                *([f"x{i}" for i in range(layout.width)] if layout.context_shape else ["context"]),
+                *_context_names(layout),
                 *(name for kind in ITEMS for name in item_names(kind, m)),
                 *[_DISTRIBUTION] * layout.has_distributions,
             ]
@@ -211,16 +270,31 @@ def _text(batches: Iterable[Rounds], layout: Layout, _n_actions: int) -> Iterato
             parts.append([[name] for name in rounds.ids])
         if rounds.times is not None:
             parts.append([["" if np.isnan(time) else time] for time in rounds.times.tolist()])
-        contexts = rounds.plain_contexts(flat=True)
-        parts.append(contexts if layout.context_shape else [[context] for context in contexts])
-        parts += [rounds.actions.tolist(), rounds.propensities.tolist(), rounds.plain_rewards()]
+        parts.append(_context_cells(rounds))
+        parts += [rounds.plain_actions(), rounds.propensities.tolist(), rounds.plain_rewards()]
         if rounds.distributions is not None:
-            parts.append([[_as_cell(pairs)] for pairs in rounds.distributions])
+            parts.append([[_as_cell(pairs or [])] for pairs in rounds.plain_distributions()])
         yield csv_text([list(chain(*row)) for row in zip(*parts, strict=True)])
+
+
+def _context_names(layout: Layout) -> list[str]:
+    if layout.has_frames:
+        return [f"{FRAME_PREFIX}{name}" for name in layout.context_dtype.names]
+    return [f"x{i}" for i in range(layout.width)] if layout.context_shape else ["context"]
+
+
+def _context_cells(rounds: Rounds) -> list[list[Any]]:
+    contexts = rounds.plain_contexts(flat=True)
+    if rounds.layout.has_frames:
+        return [[written(value) for value in row.values()] for row in contexts]
+    return contexts if rounds.layout.context_shape else [[context] for context in contexts]
 
 
 def _not_held(layout: Layout) -> tuple[str, ...]:
     refuse_text_rows(layout, "csv")
+    refuse_sparse(layout, "csv")
+    if layout.has_frames:
+        return held_of_frames(layout)
     if len(layout.context_shape) > 1:
         return (f"the shape of the contexts: they are rows of {layout.width} features",)
     return ()
@@ -230,7 +304,8 @@ FORMAT = text_format(
     name="csv",
     title="CSV with columns of our own",
     suffixes=(".csv",),
-    reader=_OwnReader,
+    reader=lambda rules: (_OwnReader if rules.columns is None else _MappedReader)(rules),
     text=_text,
+    tabular=True,
     not_held=_not_held,
 )

@@ -10,8 +10,8 @@ import numpy as np
 
 from policysieve.errors import FileFormatError, InvalidArgumentError
 from policysieve.formats.cells import as_timestamp, as_whole
-from policysieve.formats.format import refuse_slates, refuse_text_rows
-from policysieve.formats.json_lines import (
+from policysieve.formats.format import not_named, refuse_frames, refuse_slates, refuse_text_rows
+from policysieve.formats.json_values import (
     JsonValues,
     number_in,
     object_in,
@@ -212,7 +212,8 @@ def _text(batches: Iterable[Rounds], _layout: Layout, n_actions: int) -> Iterato
 def _not_held(layout: Layout) -> tuple[str, ...]:
     refuse_slates(layout, _TITLE)
     refuse_text_rows(layout, _TITLE)
-    notes = []
+    refuse_frames(layout, _TITLE)
+    notes = [*not_named(layout)]
     if layout.has_times:
         notes.append("parts of a microsecond of the times")
     if not layout.context_shape and layout.context_dtype.kind == "f":

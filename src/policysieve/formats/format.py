@@ -10,7 +10,17 @@ from policysieve.files import AnyPath, whole_or_nothing
 from policysieve.formats.rules import Report, Rules
 from policysieve.log import Layout, Rounds
 
-__all__ = ["BATCH", "DISTRIBUTIONS", "Format", "Source", "refuse_slates", "refuse_text_rows"]
+__all__ = [
+    "BATCH",
+    "DISTRIBUTIONS",
+    "Format",
+    "Source",
+    "not_named",
+    "refuse_frames",
+    "refuse_slates",
+    "refuse_sparse",
+    "refuse_text_rows",
+]
 
 BATCH = 1 << 16  # rounds in one batch
 DISTRIBUTIONS = "full distributions: only the propensities of what was shown are left"
@@ -56,6 +66,8 @@ class Format:
         `InvalidArgumentError` if it cannot hold them at all.
     needs_actions : bool
         Whether writing needs the number of actions.
+    tabular : bool
+        Whether files are tables, of which a map can say what their columns hold.
     """
 
     name: str
@@ -66,6 +78,7 @@ class Format:
     write: Callable[[Path, Iterable[Rounds], Layout, int, bool], None]
     not_held: Callable[[Layout], tuple[str, ...]]
     needs_actions: bool = False
+    tabular: bool = False
 
     def save(
         self,
@@ -91,6 +104,30 @@ def refuse_slates(layout: Layout, title: str) -> None:
             f"{title} holds one action a round, these rounds have slates of {layout.slate_size}; "
             "write parquet, csv or jsonl"
         )
+
+
+def not_named(layout: Layout) -> tuple[str, ...]:
+    """What a format without names of actions drops."""
+    if layout.action_names is None:
+        return ()
+    first = ", ".join(f"{i} is {name!r}" for i, name in enumerate(layout.action_names[:3]))
+    more = ", ..." if len(layout.action_names) > 3 else ""
+    return (f"names of actions: numbers stand for them ({first}{more})",)
+
+
+def refuse_frames(layout: Layout, title: str) -> None:
+    """Raise if contexts are rows of a table."""
+    if layout.has_frames:
+        raise InvalidArgumentError(
+            f"{title} holds numbers or one string as a context, these are {layout.context_dtype}; "
+            "write parquet, csv or jsonl"
+        )
+
+
+def refuse_sparse(layout: Layout, title: str) -> None:
+    """Raise if contexts are rows of a sparse matrix."""
+    if layout.has_frames and layout.context_dtype.is_sparse:
+        raise InvalidArgumentError(f"{title} does not hold {layout.context_dtype}; write parquet")
 
 
 def refuse_text_rows(layout: Layout, title: str) -> None:

@@ -12,7 +12,13 @@ from policysieve.checks import MOST_ACTIONS, context_array, integer
 from policysieve.errors import FileFormatError, InvalidArgumentError
 from policysieve.formats.cells import as_number, as_timestamp, finite, finite_row, seconds, whole
 from policysieve.formats.csv_file import CsvReader, csv_text, read_header
-from policysieve.formats.format import DISTRIBUTIONS, refuse_slates, refuse_text_rows
+from policysieve.formats.format import (
+    DISTRIBUTIONS,
+    not_named,
+    refuse_frames,
+    refuse_slates,
+    refuse_text_rows,
+)
 from policysieve.formats.rules import Rules, check_rounds
 from policysieve.formats.text import RawRow, TextRow, text_format
 from policysieve.log import AnyLog, Layout, Log, Rounds
@@ -248,7 +254,8 @@ def _timestamps(rounds: Rounds, first: int) -> list[Any]:
 def _not_held(layout: Layout) -> tuple[str, ...]:
     refuse_slates(layout, _TITLE)
     refuse_text_rows(layout, _TITLE)
-    notes = ["positions: all rounds are at position 1"]
+    refuse_frames(layout, _TITLE)
+    notes = ["positions: all rounds are at position 1", *not_named(layout)]
     if layout.has_distributions:
         notes.append(DISTRIBUTIONS)
     if layout.has_ids:

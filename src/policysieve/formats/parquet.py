@@ -224,5 +224,6 @@ FORMAT = Format(
     suffixes=(".parquet",),
     open=_ParquetSource,
     write=_write,
+    tabular=True,
     not_held=lambda layout: (),
 )

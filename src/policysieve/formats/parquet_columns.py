@@ -13,6 +13,9 @@ import numpy.typing as npt
 
 from policysieve.arrays import shown
 from policysieve.errors import FileFormatError
+from policysieve.formats.arrow_values import as_kind as _as_kind
+from policysieve.formats.arrow_values import is_list as _is_list
+from policysieve.formats.arrow_values import kind_of_type as _kind
 from policysieve.formats.table import understand
 from policysieve.log import Distributions, Layout, Rounds
 
@@ -396,12 +399,6 @@ def _fixed(column: Any, size: int, values: str | None) -> Any:
     return column.cast(pa.list_(inner, size))
 
 
-def _is_list(type: "pa.DataType") -> bool:
-    from pyarrow import types
-
-    return bool(types.is_list(type) or types.is_large_list(type) or types.is_fixed_size_list(type))
-
-
 class _PlainColumns(ParquetColumns):
     """Columns of numbers and strings with the names that CSV has, as data frames write them."""
 
@@ -461,36 +458,3 @@ def _allowed(name: str) -> tuple[str, ...]:
     if name == "time":
         return ("numbers", "whole numbers", "times")
     return ("numbers", "whole numbers", *["text"] * (name in ("context", "id")))
-
-
-def _kind(type: "pa.DataType") -> str:
-    """What values of an Arrow type are."""
-    from pyarrow import types
-
-    if types.is_dictionary(type):
-        return _kind(type.value_type)
-    if types.is_integer(type) or types.is_boolean(type):
-        return "whole numbers"
-    if types.is_floating(type) or types.is_decimal(type):
-        return "numbers"
-    if types.is_string(type) or types.is_large_string(type) or types.is_string_view(type):
-        return "text"
-    if types.is_null(type):
-        return "nothing"
-    return "times" if types.is_timestamp(type) else "something else"
-
-
-def _as_kind(column: "pa.Array", kind: str) -> npt.NDArray[Any]:
-    """A column as an array of a kind; a null is NaN or the empty string."""
-    import pyarrow as pa
-
-    if kind == "text":
-        column = column.cast(pa.string()).fill_null("")
-    elif kind == "whole numbers":
-        column = column.cast(pa.int64())
-    elif pa.types.is_timestamp(column.type):
-        microseconds = column.cast(pa.timestamp("us"), safe=False).cast(pa.int64())
-        return np.asarray(microseconds.cast(pa.float64()).to_numpy(zero_copy_only=False)) / 1e6
-    else:
-        column = column.cast(pa.float64())
-    return np.asarray(column.to_numpy(zero_copy_only=False))

@@ -1,7 +1,8 @@
 """The table of formats, and how files of any of them are opened."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from policysieve.checks import one_of
 from policysieve.errors import InvalidArgumentError
@@ -9,7 +10,7 @@ from policysieve.files import Paths, as_paths
 from policysieve.formats import csv_file, dsjson, json_lines, open_bandit, parquet, vowpal
 from policysieve.formats.format import Format, Source
 from policysieve.formats.rules import MAX_BYTES, Report, Rules
-from policysieve.log import Rounds
+from policysieve.log import ColumnMap, Rounds
 
 __all__ = ["FORMATS", "find_format", "formats_of_suffix", "open_contexts", "open_source"]
 
@@ -28,7 +29,11 @@ FORMATS: dict[str, Format] = {
 
 
 def open_contexts(
-    paths: Paths, format: str | None = None, *, max_bytes: int | None = None
+    paths: Paths,
+    format: str | None = None,
+    *,
+    columns: Mapping[str, Any] | ColumnMap | None = None,
+    max_bytes: int | None = None,
 ) -> Iterator[Rounds]:
     """Read contexts, ids and times alone, of a log or of files that have nothing else.
 
@@ -40,6 +45,9 @@ def open_contexts(
     paths : path or sequence of paths
     format : str, optional
         A name in `FORMATS`; by default what the files' names and their first lines say.
+    columns : mapping, optional
+        Which columns hold ``context``, ``id``, ``time`` and ``slate``, as `LogFile` has it; what it
+        says of others is left aside.
     max_bytes : int, optional
         Memory that one batch may take, as `LogFile` has it.
 
@@ -53,8 +61,12 @@ def open_contexts(
     FileNotFoundError, FileFormatError, InvalidArgumentError
         As `LogFile` has it.
     """
-    limit = MAX_BYTES if max_bytes is None else max_bytes
-    return open_source(paths, format, Rules(contexts_only=True, max_bytes=limit)).batches()
+    rules = Rules(
+        contexts_only=True,
+        columns=columns if columns is None else ColumnMap.of(columns),
+        max_bytes=MAX_BYTES if max_bytes is None else max_bytes,
+    )
+    return open_source(paths, format, rules).batches()
 
 
 def open_source(
@@ -65,9 +77,16 @@ def open_source(
     for path in every:
         if not path.is_file():
             raise FileNotFoundError(f"no {'contexts' if rules.contexts_only else 'log'} at {path}")
-    first = _recognised(every[0], format)
+    mapped = rules.columns is not None
+    first = _recognised(every[0], format, mapped=mapped)
+    if mapped and not first.tabular:
+        tables = ", ".join(known.name for known in FORMATS.values() if known.tabular)
+        raise InvalidArgumentError(
+            f"columns must be None for {first.name}, which is no table; a map of columns is for "
+            f"{tables}"
+        )
     for path in every[1:]:
-        other = _recognised(path, format)
+        other = _recognised(path, format, mapped=mapped)
         if other is not first:
             raise InvalidArgumentError(
                 f"the files of one log must be of one format, {every[0]} is {first.name} and "
@@ -98,15 +117,16 @@ def formats_of_suffix(path: Path) -> list[Format]:
     return sorted(found, key=lambda known: known.recognises is not None)
 
 
-def _recognised(path: Path, format: str | None) -> Format:
+def _recognised(path: Path, format: str | None, *, mapped: bool) -> Format:
     """The format of a file that is there; Parquet is known by its first bytes, whatever its name.
 
     No other format can begin with these, and before 0.2 a log was saved as Parquet under any name.
+    Where columns are mapped, their names do not tell the format.
     """
     if format is None and parquet.is_parquet(path):
         return parquet.FORMAT
     if format is None:
         for one in formats_of_suffix(path):
-            if one.recognises is not None and one.recognises(path):
+            if one.recognises is not None and not mapped and one.recognises(path):
                 return one
     return find_format(path, format)

@@ -14,6 +14,9 @@ from policysieve.checks import MOST_ACTIONS, integer, number, repeated_items
 from policysieve.errors import FileFormatError, InvalidArgumentError
 from policysieve.log import Rounds
 from policysieve.log.distributions import agreeing, disagreements, faults, in_order
+from policysieve.log.mapping import ColumnMap
+from policysieve.log.named import Names
+from policysieve.naming import as_names
 
 __all__ = [
     "MAX_BYTES",
@@ -44,6 +47,10 @@ class Rules:
         Declared range of the rewards as they are in the file, mapped to [0, 1].
     n_actions : int, optional
         Number of actions; by default any number from 0 is one.
+    actions : tuple of str, optional
+        Names of all actions in the order of their numbers.
+    columns : ColumnMap, optional
+        Which columns of a table hold what; by default they have names of our own.
     allow_missing : bool
         Whether a reward may be missing.
     missing_reward : float, optional
@@ -57,6 +64,8 @@ class Rules:
 
     reward_range: tuple[float, float] | None = None
     n_actions: int | None = None
+    actions: Names = None
+    columns: ColumnMap | None = None
     allow_missing: bool = True
     missing_reward: float | None = None
     contexts_only: bool = False
@@ -67,10 +76,22 @@ class Rules:
             object.__setattr__(self, "reward_range", _range(self.reward_range))
         if self.n_actions is not None:
             integer("n_actions", self.n_actions, low=1, high=MOST_ACTIONS)
+        if self.actions is not None:
+            object.__setattr__(self, "actions", as_names("actions", self.actions))
+        if self.columns is not None:
+            object.__setattr__(self, "columns", ColumnMap.of(self.columns))
+            if not self.contexts_only:
+                self.columns.check_items()
         integer("max_bytes", self.max_bytes, low=1, high=2**62)
         if self.missing_reward is not None:
             value = number("missing_reward", self.missing_reward, above=-math.inf, below=math.inf)
             object.__setattr__(self, "missing_reward", value)
+
+    @property
+    def largest_action(self) -> int:
+        """Largest number that an action may have."""
+        named = MOST_ACTIONS if self.actions is None else len(self.actions)
+        return min(named, self.n_actions or MOST_ACTIONS) - 1
 
     @property
     def longest_row(self) -> int:
@@ -141,7 +162,7 @@ def check_rounds(rounds: Rounds, rules: Rules) -> tuple[Rounds, dict[int, str]]:
         raw = np.where(np.isnan(raw), rules.missing_reward, raw)
     scaled = (raw - low) / (high - low)
     outside = ~np.isnan(raw) & ~((raw >= low) & (raw <= high))
-    limit = (rules.n_actions or MOST_ACTIONS) - 1
+    limit = rules.largest_action
     misnumbered = (rounds.actions < 0) | (rounds.actions > limit)
     improbable = ~((rounds.propensities > 0) & (rounds.propensities <= 1))
     found: list[tuple[Any, Callable[[int], str]]] = [
@@ -155,7 +176,10 @@ def check_rounds(rounds: Rounds, rules: Rules) -> tuple[Rounds, dict[int, str]]:
         ),
         (
             repeated_items(rounds.actions),
-            lambda i: f"actions of one slate must be different, got {rounds.actions[i].tolist()}",
+            lambda i: (
+                "actions of one slate must be different, got "
+                f"{rounds.where(np.arange(n) == i).plain_actions()[0]}"
+            ),
         ),
         (
             improbable.any(axis=1),

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -10,16 +11,27 @@ import numpy as np
 
 from policysieve.errors import FileFormatError
 from policysieve.formats.cells import as_number, as_whole, finite, finite_row, whole
+from policysieve.log.mapping import ITEMS, guessed
 
-__all__ = ["ITEMS", "FeatureCells", "ScalarCells", "TableColumns", "item_names", "understand"]
+__all__ = [
+    "FRAME_PREFIX",
+    "ITEMS",
+    "FeatureCells",
+    "ScalarCells",
+    "TableColumns",
+    "advice",
+    "check_mapped",
+    "item_names",
+    "understand",
+]
 
-ITEMS = ("action", "propensity", "reward")
+FRAME_PREFIX = "context:"  # how the names of columns of a table of contexts begin
 _ITEM = re.compile(rf"({'|'.join(ITEMS)})(_\d+)?")
 _INDEX = re.compile(r"|Unnamed: \d+|__index_level_\d+__")  # what pandas calls one without a name
 _WHOLE: np.dtype[Any] = np.dtype(np.int64)
 _NUMBER: np.dtype[Any] = np.dtype(np.float64)
 _TEXT: np.dtype[Any] = np.dtype(object)
-_CONTEXT_NAMES = "id, time, context or x0, x1, ..."
+_CONTEXT_NAMES = "id, time, context or x0, x1, ... or context:NAME, ..."
 _NAMES = f"{_CONTEXT_NAMES}, and action, propensity, reward or action_0, action_1, ..."
 
 
@@ -30,13 +42,16 @@ class TableColumns:
     Attributes
     ----------
     features : list of str
-        x0, x1, ...; empty if there is one column ``context``.
+        x0, x1, ...; or those of a table; empty if there is one column ``context``.
+    framed : bool
+        Whether the features are columns of a table, whose names begin with ``context:``.
     items : dict of str to list of str
         For each of `ITEMS`, the column of each item of a slate; none if contexts alone are read.
     """
 
     features: list[str]
     items: dict[str, list[str]]
+    framed: bool = False
 
     @property
     def needed(self) -> list[str]:
@@ -59,7 +74,9 @@ def understand(
     numbered = sum(bool(re.fullmatch(r"action_\d+", name)) for name in names)
     found = sum(bool(re.fullmatch(r"x\d+", name)) for name in names)
     items = {kind: [] if contexts_only else item_names(kind, numbered) for kind in ITEMS}
-    table = TableColumns([f"x{i}" for i in range(found)], items)
+    framed = [name for name in names if name.startswith(FRAME_PREFIX) and name != FRAME_PREFIX]
+    features = framed or [f"x{i}" for i in range(found)]
+    table = TableColumns(features, items, framed=bool(framed))
     missing = [name for name in table.needed if name not in names]
     left_aside = [name for name in names if contexts_only and _ITEM.fullmatch(name)]
     known = (*table.needed, "id", "time", *optional, *left_aside)
@@ -71,9 +88,33 @@ def understand(
         hint = ", which may be the index of a data frame: leave it out (index=False)"
         raise FileFormatError(
             f"{path} has {problem} among {', '.join(names)}{hint if index else ''}; columns are "
-            f"{columns}"
+            f"{columns}{'' if index else advice(names)}"
         )
     return table
+
+
+def advice(names: Sequence[str]) -> str:
+    """How to say what the columns of others hold."""
+    if any(sign in name for name in names for sign in ",+="):
+        return (
+            '; say what yours hold, in a TOML file: --map columns.toml, or columns={"action": ...'
+        )
+    return (
+        f"; if it is a table of your own, say what its columns hold: --map {guessed(names)}, or "
+        "columns= of LogFile"
+    )
+
+
+def check_mapped(path: Path, names: Sequence[str], wanted: Sequence[str]) -> None:
+    """Raise unless all columns that a map names are there."""
+    missing = [name for name in wanted if name not in names]
+    if missing:
+        close = get_close_matches(missing[0], names, n=1)
+        meant = f"; did you mean {close[0]!r}?" if close else ""
+        raise FileFormatError(
+            f"{path} has no column {missing[0]!r}, which the map of columns names, among "
+            f"{', '.join(names)}{meant}"
+        )
 
 
 class ScalarCells:
@@ -81,7 +122,8 @@ class ScalarCells:
 
     shape: tuple[int, ...] = ()
 
-    def __init__(self) -> None:
+    def __init__(self, name: str) -> None:
+        self._name = name
         self._all_whole = self._all_numbers = True
         self._any = False
 
@@ -103,7 +145,9 @@ class ScalarCells:
         """The number or the string."""
         if self.dtype == _TEXT:
             return context
-        return whole("context", context) if self.dtype == _WHOLE else finite("context", context)
+        if self.dtype == _WHOLE:
+            return whole(self._name, context)
+        return finite(self._name, context)
 
 
 class FeatureCells:

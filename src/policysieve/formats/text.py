@@ -12,7 +12,9 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from policysieve.errors import FileFormatError
+from policysieve.formats.actions import Actions
 from policysieve.formats.format import BATCH, Format
+from policysieve.formats.frame_cells import as_frame
 from policysieve.formats.rules import (
     BadRow,
     Report,
@@ -144,16 +146,17 @@ def plain_lines(path: Path, longest: int) -> Iterator[RawRow]:
 class TextRow(NamedTuple):
     """A row as it was understood, but for its context.
 
-    A missing reward is NaN; without a full distribution there is None.
+    A missing reward is NaN; without a full distribution there is None. Actions are numbers, names,
+    or `ActionCell`s, which may be either.
     """
 
     context: Any
-    actions: Sequence[int] = ()
+    actions: Sequence[int | str] = ()
     propensities: Sequence[float] = ()
     rewards: Sequence[float] = ()
     id: str = ""
     time: float = math.nan
-    distribution: Sequence[tuple[int, float]] | None = None
+    distribution: Sequence[tuple[int | str, float]] | None = None
 
 
 class ContextReader(Protocol):
@@ -165,8 +168,8 @@ class ContextReader(Protocol):
         ...
 
     @property
-    def dtype(self) -> np.dtype[Any]:
-        """Of numbers, or ``object`` for strings."""
+    def dtype(self) -> Any:
+        """Of numbers, ``object`` for strings, or a `FrameType`."""
         ...
 
     def see(self, context: Any) -> None:
@@ -174,7 +177,10 @@ class ContextReader(Protocol):
         ...
 
     def value(self, context: Any) -> Any:
-        """A context that was seen, as finite value of shape and dtype, or `FileFormatError`."""
+        """A context that was seen, as finite value of shape and dtype, or `FileFormatError`.
+
+        A row of a table is a sequence of values.
+        """
         ...
 
 
@@ -237,9 +243,11 @@ class _TextSource:
         self._paths, self._reader, self._rules = paths, reader, rules
         self._report = report or raising("line")
         self._slate_size = self._n_actions = self.n_rounds = 0
+        self._actions = Actions(rules.actions)
         self._has_distributions = False
         has_ids = has_times = False
         first_bad: BadRow | None = None
+        used: set[int] = set()  # numbers of names
 
         def note(bad: BadRow) -> None:
             """Bad rows are reported when the rounds are read, not when the files are surveyed."""
@@ -252,10 +260,14 @@ class _TextSource:
                 reader.contexts.see(row.context)
             self.n_rounds += len(rows)
             self._n_actions = max(self._n_actions, rounds.n_actions)
+            used.update(_used(rounds))
             has_ids = has_ids or any(row.id for row in rows)
             has_times = has_times or not all(math.isnan(row.time) for row in rows)
         if not self.n_rounds:
             raise nothing_read(paths, first_bad)
+        self._actions.settle(used)
+        names = self._actions.names
+        self._n_actions = len(names) if names else self._n_actions
         self.layout = Layout(
             reader.contexts.shape,
             reader.contexts.dtype,
@@ -263,6 +275,7 @@ class _TextSource:
             has_ids,
             has_times,
             self._has_distributions,
+            names,
         )
 
     def n_actions(self) -> int:
@@ -305,13 +318,28 @@ class _TextSource:
             if length != self._slate_size:
                 raise FileFormatError(
                     f"{name} must be {self._slate_size} as in the rounds before, got {length}"
+                    f"{self._about_slates()}"
                 )
         if has_distribution != self._has_distributions:
             raise FileFormatError(
                 f"there is {'a' if has_distribution else 'no'} full distribution, unlike in the "
                 "rounds before; all rounds of a log must have one, or none"
             )
-        return row
+        numbers = self._actions.numbered
+        pairs = row.distribution or ()
+        listed = numbers((action for action, _ in pairs), "an action of the distribution")
+        return row._replace(
+            actions=numbers(row.actions),
+            distribution=[(a, w) for a, (_, w) in zip(listed, pairs, strict=True)]
+            if has_distribution
+            else None,
+        )
+
+    def _about_slates(self) -> str:
+        columns = self._rules.columns
+        if columns is None or columns.slate is None:
+            return ""
+        return f"; rows of one slate must follow each other: sort them by {columns.slate}"
 
     def _checked(
         self, piece: "_Piece", report: Report, surveying: bool
@@ -328,6 +356,7 @@ class _TextSource:
             np.array([row.id for row in rows], dtype=object) if with_ids else None,
             np.array([row.time for row in rows]) if with_times else None,
             stacked([row.distribution or () for row in rows]) if self._has_distributions else None,
+            self._actions.names,
         )
         checked, reasons = check_rounds(rounds, self._rules)
         if not surveying:
@@ -352,9 +381,22 @@ class _TextSource:
             except FileFormatError as error:
                 more[i] = str(error)
                 good[place] = False
-        contexts = np.array(values, dtype=self.layout.context_dtype)
-        contexts = contexts.reshape(len(values), *self.layout.context_shape)
+        if self.layout.has_frames:
+            contexts: Any = as_frame(values, self.layout.context_dtype)
+        else:
+            contexts = np.array(values, dtype=self.layout.context_dtype)
+            contexts = contexts.reshape(len(values), *self.layout.context_shape)
         return replace(checked.where(good) if more else checked, contexts=contexts), more
+
+
+def _used(rounds: Rounds) -> list[int]:
+    """Numbers of the names in rounds; none if they have none."""
+    if rounds.action_names is None:
+        return []
+    used = [rounds.actions.reshape(-1)]
+    if rounds.distributions is not None:
+        used.append(rounds.distributions.actions)
+    return list(np.unique(np.concatenate(used)).tolist())
 
 
 class _Piece:

@@ -11,7 +11,13 @@ import numpy as np
 
 from policysieve.errors import FileFormatError, InvalidArgumentError
 from policysieve.formats.cells import as_number, as_whole, finite, whole
-from policysieve.formats.format import DISTRIBUTIONS, refuse_slates, refuse_text_rows
+from policysieve.formats.format import (
+    DISTRIBUTIONS,
+    not_named,
+    refuse_frames,
+    refuse_slates,
+    refuse_text_rows,
+)
 from policysieve.formats.rules import Rules
 from policysieve.formats.text import Lines, RawRow, TextRow, plain_lines, text_format
 from policysieve.log import Layout, Rounds
@@ -309,7 +315,8 @@ def _not_held(layout: Layout, title: str) -> tuple[str, ...]:
     """What text for Vowpal Wabbit drops or changes."""
     refuse_slates(layout, title)
     refuse_text_rows(layout, title)
-    notes = []
+    refuse_frames(layout, title)
+    notes = [*not_named(layout)]
     if layout.has_times:
         notes.append("times")
     if layout.has_distributions:

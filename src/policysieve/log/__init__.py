@@ -2,7 +2,22 @@
 
 from policysieve.log.distributions import Distributions
 from policysieve.log.log import Log
-from policysieve.log.opening import AnyLog, LogFile, log_paths, open_log
+from policysieve.log.mapping import ColumnMap
+from policysieve.log.named import names_of
+from policysieve.log.opening import AnyLog, LogFile, load_for, log_paths, open_for, open_log
 from policysieve.log.rounds import Layout, Rounds
 
-__all__ = ["AnyLog", "Distributions", "Layout", "Log", "LogFile", "Rounds", "log_paths", "open_log"]
+__all__ = [
+    "AnyLog",
+    "ColumnMap",
+    "Distributions",
+    "Layout",
+    "Log",
+    "LogFile",
+    "Rounds",
+    "load_for",
+    "log_paths",
+    "names_of",
+    "open_for",
+    "open_log",
+]

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator, Sequence
 from copy import copy
+from functools import partial
 from sys import getsizeof
 from typing import TYPE_CHECKING, Any, Self
 
@@ -14,7 +15,9 @@ from policysieve.checks import as_actions, as_contexts, as_path, as_propensities
 from policysieve.columns import Columns
 from policysieve.errors import InvalidArgumentError
 from policysieve.log.distributions import Distributions, fitting
+from policysieve.log.named import Names, in_numbers, renumbering, spread, united
 from policysieve.log.rounds import Rounds
+from policysieve.naming import as_names, number_of
 
 if TYPE_CHECKING:
     from policysieve.log.opening import AnyLog
@@ -33,7 +36,7 @@ class Log:
     contexts : array of shape (n, ...)
         One context per round: row numbers, feature rows, or strings.
     actions : array of shape (n, m), or (n,) when m = 1
-        The items shown. Items of one slate are different.
+        The items shown, as numbers from 0 or as names. Items of one slate are different.
     propensities : array of the same shape
         For each shown item the probability, fixed before the round, that it would be shown.
     rewards : array of the same shape
@@ -41,7 +44,10 @@ class Log:
     distributions : Distributions, array of shape (n, n_actions), or sequence, optional
         For each round the propensities of all actions that could be shown, as `Distributions.of`
         takes them. They sum to m, and those of shown items are those of `propensities`, whose
-        digits are kept where the two differ by rounding.
+        digits are kept where the two differ by rounding. Lists may have names.
+    action_names : sequence of str, optional
+        What the numbers of the actions stand for. By default nothing where `actions` are numbers,
+        and where they are names, those in alphabetical order.
 
     Raises
     ------
@@ -55,9 +61,16 @@ class Log:
     >>> log = Log(contexts=[4, 7], actions=[1, 0], propensities=[0.5, 0.5], rewards=[0, 1])
     >>> len(log), log.slate_size, log[1:].contexts.tolist()
     (2, 1, [7])
+
+    >>> log = Log(
+    ...     contexts=[4, 7], actions=["shoes", "hats"], propensities=[0.5, 0.5], rewards=[0, 1]
+    ... )
+    >>> log.action_names, log.actions.ravel().tolist()
+    (('hats', 'shoes'), [1, 0])
     """
 
     _distributions: Distributions | None = None  # few logs have them: no room in the others
+    _action_names: Names = None
 
     def __init__(
         self,
@@ -67,15 +80,24 @@ class Log:
         propensities: Any,
         rewards: Any,
         distributions: Any = None,
+        action_names: Any = None,
     ) -> None:
+        actions, distributions, names = in_numbers(actions, distributions, action_names)
         checked = _checked_columns(contexts, actions, propensities, rewards)
+        if names is not None:
+            self._action_names = names
         if distributions is not None:
             self._distributions = fitting(distributions, checked[1], checked[2])
         self._hold(Columns(*(column.copy() for column in checked)))  # what was checked stays so
 
     @classmethod
     def empty(
-        cls, *, contexts: npt.NDArray[Any], slate_size: int, distributions: bool = False
+        cls,
+        *,
+        contexts: npt.NDArray[Any],
+        slate_size: int,
+        distributions: bool = False,
+        action_names: Names = None,
     ) -> Self:
         """A log without rounds, for contexts like the given ones; with distributions or not."""
         return cls(
@@ -84,6 +106,7 @@ class Log:
             propensities=np.empty((0, slate_size)),
             rewards=np.empty((0, slate_size)),
             distributions=[] if distributions else None,
+            action_names=action_names,
         )
 
     @classmethod
@@ -95,9 +118,12 @@ class Log:
         rewards: npt.NDArray[np.float64],
         *,
         distributions: Distributions | None = None,
+        action_names: Names = None,
     ) -> Self:
         """A log around columns that were checked before; nothing is copied."""
         log = object.__new__(cls)
+        if action_names is not None:
+            log._action_names = action_names
         if distributions is not None:
             log._distributions = distributions
         log._hold(Columns(contexts, actions, propensities, rewards))
@@ -108,8 +134,14 @@ class Log:
         """The rounds of several logs, one after the other; a single one is returned as it is."""
         if len(logs) == 1:
             return logs[0]
+        names: Names = None
+        rounds = 0
+        for log in logs:
+            names = united(names, rounds, log._action_names, len(log))
+            rounds += len(log)
+        logs = [log._in_terms_of(names) for log in logs]
         columns = zip(*(log._columns.arrays for log in logs), strict=True)
-        joined = cls.trusted(*(np.concatenate(parts) for parts in columns))
+        joined = cls.trusted(*(np.concatenate(parts) for parts in columns), action_names=names)
         if any(log._distributions is not None for log in logs):
             ours, rounds = logs[0]._distributions, len(logs[0])
             for log in logs[1:]:
@@ -142,6 +174,11 @@ class Log:
     def distributions(self) -> Distributions | None:
         """Propensities of all actions that could be shown; None if the log does not have them."""
         return self._distributions
+
+    @property
+    def action_names(self) -> Names:
+        """What the numbers of the actions stand for; None if nothing is known of that."""
+        return self._action_names
 
     def rewarded(self) -> npt.NDArray[np.intp]:
         """Numbers of the rounds that earned anything."""
@@ -178,35 +215,70 @@ class Log:
         rewards: Any,
         distributions: Any = None,
     ) -> None:
-        """Add rounds at the end; amortised constant time per round, all or nothing."""
+        """Add rounds at the end; amortised constant time per round, all or nothing.
+
+        Where the log has names of actions, they may be these names, or numbers that stand for them.
+        """
+        actions, distributions, names = in_numbers(actions, distributions, self._action_names)
         checked = _checked_columns(contexts, actions, propensities, rewards)
         if distributions is not None:
             distributions = fitting(distributions, checked[1], checked[2])
-        self._extend(checked, distributions)
+        self._extend(checked, distributions, names)
 
     def plus(self, other: "Log") -> Self:
-        """These rounds and those of another log; this log stays as it is."""
+        """These rounds and those of another log; this log stays as it is.
+
+        Names of actions that only the other has get the next numbers.
+        """
         _check_log(other)
         longer = object.__new__(type(self))
         longer.__dict__.update(self.__dict__)
-        longer._extend(other._columns.arrays, other._distributions)
+        longer.extend(other)
         return longer
 
     def copy(self) -> Self:
         """A log with memory of its own."""
-        twin = self.trusted(*(array.copy() for array in self._columns.arrays))
+        twin = self.trusted(
+            *(array.copy() for array in self._columns.arrays), action_names=self._action_names
+        )
         if self._distributions is not None:
             twin._distributions = Distributions.concatenate([self._distributions])
         return twin
 
     def without_distributions(self) -> Self:
         """The same rounds with the propensities of what was shown alone; memory is shared."""
-        return self.trusted(*self._columns.arrays)
+        return self.trusted(*self._columns.arrays, action_names=self._action_names)
+
+    def with_action_names(self, names: Sequence[str]) -> Self:
+        """The same rounds with actions numbered in the order of `names`.
+
+        Numbers of a log without names stand for these names from then on.
+
+        Raises
+        ------
+        InvalidArgumentError
+            If a round shows, or could have shown, an action without its name among them.
+        """
+        wanted = as_names("names", names)
+        if self._action_names is None:
+            in_numbers(self.actions, None, wanted)
+            if self._distributions is not None:
+                in_numbers(self._distributions.actions[:, None], None, wanted)
+            log = self[:]
+            log._action_names = wanted
+            return log
+        _check_known(self, wanted)
+        return self._in_terms_of(wanted)
 
     def extend(self, other: "Log") -> None:
-        """Add the rounds of another log at the end."""
+        """Add the rounds of another log at the end.
+
+        Names of actions that only the other has get the next numbers.
+        """
         _check_log(other)
-        self._extend(other._columns.arrays, other._distributions)
+        names = united(self._action_names, len(self), other._action_names, len(other))
+        new = other._in_terms_of(names)
+        self._extend(new._columns.arrays, new._distributions, names)
 
     def __len__(self) -> int:
         return len(self._columns.arrays[0])
@@ -216,7 +288,9 @@ class Log:
             raise InvalidArgumentError(
                 f"a log is indexed by a slice, such as log[100:200], got {shown(rows)}"
             )
-        part = self.trusted(*[array[rows] for array in self._columns.arrays])
+        part = self.trusted(
+            *[array[rows] for array in self._columns.arrays], action_names=self._action_names
+        )
         if self._distributions is not None:
             part._distributions = self._distributions[rows]
         return part
@@ -224,6 +298,8 @@ class Log:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Log):
             return NotImplemented
+        if self._action_names != other._action_names:
+            return False
         pairs = zip(self._columns.arrays, other._columns.arrays, strict=True)
         return all(
             mine.shape == theirs.shape and bool((mine == theirs).all()) for mine, theirs in pairs
@@ -287,6 +363,7 @@ class Log:
             contexts=contexts,
             slate_size=layout.slate_size,
             distributions=layout.has_distributions,
+            action_names=layout.action_names,
         )
         return Log.concatenate(opened.whole() or [empty])
 
@@ -302,10 +379,32 @@ class Log:
             self.propensities,
             self.rewards,
             distributions=self._distributions,
+            action_names=self._action_names,
+        )
+
+    def _in_terms_of(self, names: Names) -> Self:
+        """The same rounds with actions in the order of names that have all of theirs."""
+        if names is None or names == self._action_names:
+            return self
+        if self._action_names is None:  # there are no rounds
+            return self.trusted(*self._columns.arrays, action_names=names)
+        contexts, actions, propensities, rewards = self._columns.arrays
+        numbers = renumbering(self._action_names, names)
+        lists = None if self._distributions is None else spread(self._distributions, numbers)
+        return self.trusted(
+            contexts,
+            numbers[actions],
+            propensities,
+            rewards,
+            distributions=lists,
+            action_names=names,
         )
 
     def _extend(
-        self, new: tuple[npt.NDArray[Any], ...], distributions: Distributions | None
+        self,
+        new: tuple[npt.NDArray[Any], ...],
+        distributions: Distributions | None,
+        names: Names,
     ) -> None:
         old = self._columns.arrays
         for name, mine, theirs in zip(("contexts", "actions"), old, new, strict=False):
@@ -319,11 +418,16 @@ class Log:
                 f"contexts must be {'strings' if old[0].dtype == object else 'numbers'} like the "
                 f"rounds already logged, got {new[0].dtype}"
             )
-        if self._distributions is None and distributions is None:
+        united(self._action_names, len(self), names, len(new[0]))  # or raises
+        if self._distributions is None and distributions is None and names == self._action_names:
             self._hold(self._columns.plus(*new))
             return
         then = copy(self)  # whose attributes replace the old ones in one step
-        then._distributions = _joined(self._distributions, len(self), distributions, len(new[0]))
+        then._action_names = names
+        if self._distributions is not None or distributions is not None:
+            then._distributions = _joined(
+                self._distributions, len(self), distributions, len(new[0])
+            )
         then._hold(self._columns.plus(*new))
         self.__dict__.update(then.__dict__)
 
@@ -338,6 +442,22 @@ def _check_log(other: Any) -> None:
         raise InvalidArgumentError(
             f"other must be a Log, got {shown(other)}; Log.load makes one of files"
         )
+
+
+def _check_known(log: Log, names: Sequence[str]) -> None:
+    """Raise unless every action that rounds show, or could have shown, is one of some names."""
+    mine = log.action_names or ()
+    unknown = renumbering(mine, names) < 0
+    if not unknown.any():
+        return
+    refuse_unknown = partial(number_of, names=names)
+    for row in np.flatnonzero(unknown[log.actions].any(axis=1))[:1]:
+        items = log.actions[row]
+        refuse_unknown(f"actions (row {row})", mine[items[unknown[items]][0]])
+    lists = log.distributions
+    if lists is not None:
+        for entry in np.flatnonzero(unknown[lists.actions])[:1]:
+            refuse_unknown(f"distributions (row {lists.rows[entry]})", mine[lists.actions[entry]])
 
 
 def _checked_columns(

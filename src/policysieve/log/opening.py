@@ -1,6 +1,6 @@
 """The door for logs: whatever takes one takes it from memory, or from files of any format."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -10,13 +10,16 @@ from policysieve.archives import most_bytes
 from policysieve.errors import FileFormatError, InvalidArgumentError
 from policysieve.files import Paths, are_paths, as_paths
 from policysieve.log.log import Log
+from policysieve.log.mapping import ColumnMap
+from policysieve.log.named import Names, names_of
 from policysieve.log.rounds import Layout, Rounds
+from policysieve.naming import as_names
 
 if TYPE_CHECKING:
     from policysieve.formats.format import Source
     from policysieve.formats.rules import Report
 
-__all__ = ["AnyLog", "LogFile", "log_paths", "open_log"]
+__all__ = ["AnyLog", "LogFile", "load_for", "log_paths", "open_for", "open_log"]
 
 
 class LogFile:
@@ -38,6 +41,14 @@ class LogFile:
         [0, 1]; for formats with costs it is the range of minus the costs.
     missing_reward : float, optional
         What a missing reward counts as, in units of the files.
+    columns : mapping, optional
+        Which columns of a table (CSV, newline JSON or Parquet) hold what, where they do not have
+        names of our own: ``context`` (one column, or a list of the columns of a table of contexts),
+        ``action``, ``propensity``, ``reward`` (one each, or a list with one for each item), and if
+        need be ``id``, ``time``, ``slate`` and ``position``. Other columns are not read.
+    actions : sequence of str, optional
+        Names of all actions, in the order of their numbers. By default actions that are names are
+        numbered in alphabetical order.
     max_bytes : int, optional
         Memory that may be held at once: all of a log in `Log.load`, else one batch of rounds. A
         small file can unpack to any size. By default 4 GiB, and for all of a log a hundred times
@@ -67,6 +78,8 @@ class LogFile:
         *,
         reward_range: tuple[float, float] | None = None,
         missing_reward: float | None = None,
+        columns: Mapping[str, Any] | ColumnMap | None = None,
+        actions: Sequence[str] | None = None,
         max_bytes: int | None = None,
     ) -> None:
         from policysieve.formats.rules import MAX_BYTES, Rules
@@ -75,6 +88,8 @@ class LogFile:
         self._rules = Rules(
             reward_range=reward_range,
             missing_reward=missing_reward,
+            columns=columns if columns is None else ColumnMap.of(columns),
+            actions=actions if actions is None else as_names("actions", actions),
             max_bytes=MAX_BYTES if max_bytes is None else max_bytes,
         )
         self._source = self.reopened()
@@ -83,6 +98,11 @@ class LogFile:
     def layout(self) -> Layout:
         """What all rounds have in common."""
         return self._source.layout
+
+    @property
+    def action_names(self) -> Names:
+        """What the numbers of the actions stand for; None if nothing is known of that."""
+        return self.layout.action_names
 
     @property
     def has_distributions(self) -> bool:
@@ -125,11 +145,31 @@ class LogFile:
                 rounds.propensities,
                 rounds.rewards,
                 distributions=rounds.distributions,
+                action_names=rounds.action_names,
             )
 
     def rounds(self) -> Iterator[Rounds]:
         """The same with ids and times, and with NaN for missing rewards."""
         return self._source.batches()
+
+    def with_action_names(self, names: Sequence[str]) -> "LogFile":
+        """The same files, with actions numbered in the order of `names`.
+
+        Raises
+        ------
+        FileFormatError
+            If an action has no name among them; the file, the line and the closest name are said.
+        """
+        wanted = as_names("names", names)
+        return LogFile(
+            self._paths,
+            self._format,
+            reward_range=self._rules.reward_range,
+            missing_reward=self._rules.missing_reward,
+            columns=self._rules.columns,
+            actions=wanted,
+            max_bytes=self._limit,
+        )
 
     def reopened(self, report: "Report | None" = None, **rules: Any) -> "Source":
         """The same files, read under other `Rules` where these are given."""
@@ -154,6 +194,37 @@ def open_log(log: AnyLog) -> Log | LogFile:
     A `Log` and a `LogFile` are returned as they are.
     """
     return log if isinstance(log, Log | LogFile) else LogFile(log_paths(log))
+
+
+def open_for(log: AnyLog, *owners: object) -> Log | LogFile:
+    """A log whose actions have the numbers that they have for policies and a problem.
+
+    Raises
+    ------
+    InvalidArgumentError
+        If the log has names of actions and the others have only numbers, or if a round in memory
+        shows an action that they do not know.
+    FileFormatError
+        If a round of a file does.
+    """
+    opened, names = open_log(log), names_of(*owners)
+    mine = opened.action_names
+    if mine is None or mine == names:
+        return opened
+    if names is None:
+        first = ", ".join(map(repr, mine[:3]))
+        raise InvalidArgumentError(
+            f"actions of the log have names ({first}, ...), and those of the problem only "
+            "numbers, so that nobody knows which is which; write Problem(actions=[...], ...), and "
+            "give the policies the same names with actions=[...], in the order of the numbers that "
+            "they use: log.action_names, if these follow the alphabet"
+        )
+    return opened.with_action_names(names)
+
+
+def load_for(log: AnyLog, *owners: object) -> Log:
+    """The same with all of it in memory."""
+    return Log.load(open_for(log, *owners))
 
 
 def log_paths(log: object) -> Paths:

@@ -1,7 +1,7 @@
 """Rounds with all that files say of them, and what the rounds of one log have in common."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +11,8 @@ import numpy.typing as npt
 from policysieve.checks import first_rows
 from policysieve.errors import InvalidArgumentError
 from policysieve.log.distributions import Distributions
+from policysieve.log.named import Names, renumbering, spread
+from policysieve.naming import named
 
 if TYPE_CHECKING:
     from policysieve.log.log import Log
@@ -34,6 +36,8 @@ class Layout:
         Whether any round may have an id, a time.
     has_distributions : bool
         Whether every round has its full distribution.
+    action_names : tuple of str, or None
+        What the numbers of the actions stand for, if they stand for names.
     """
 
     context_shape: tuple[int, ...]
@@ -42,6 +46,7 @@ class Layout:
     has_ids: bool = False
     has_times: bool = False
     has_distributions: bool = False
+    action_names: Names = None
 
     @property
     def has_text(self) -> bool:
@@ -85,6 +90,8 @@ class Rounds:
         has one.
     distributions : Distributions or None
         The propensities of all actions that could be shown; None if they are not known.
+    action_names : tuple of str, or None
+        What the numbers of the actions stand for, if they stand for names.
     """
 
     contexts: npt.NDArray[Any]
@@ -94,6 +101,7 @@ class Rounds:
     ids: npt.NDArray[np.object_] | None = None
     times: npt.NDArray[np.float64] | None = None
     distributions: Distributions | None = None
+    action_names: Names = None
 
     def __len__(self) -> int:
         return len(self.actions)
@@ -108,6 +116,7 @@ class Rounds:
             self.ids is not None,
             self.times is not None,
             self.distributions is not None,
+            self.action_names,
         )
 
     @property
@@ -141,6 +150,7 @@ class Rounds:
             propensities=self.propensities,
             rewards=self.rewards,
             distributions=self.distributions,
+            action_names=self.action_names,
         )
 
     def plain_contexts(self, *, flat: bool) -> list[Any]:
@@ -158,9 +168,17 @@ class Rounds:
         plain[np.isnan(self.rewards)] = None
         return list(plain.tolist())
 
-    def plain_distributions(self) -> Iterable[list[tuple[int, float]] | None]:
-        """For each round pairs of action and propensity; None if distributions are not known."""
-        return repeat(None, len(self)) if self.distributions is None else self.distributions
+    def plain_distributions(self) -> Iterable[list[tuple[Any, float]] | None]:
+        """For each round pairs of action and propensity; None if distributions are not known.
+
+        Actions are names if they have them.
+        """
+        if self.distributions is None:
+            return repeat(None, len(self))
+        if self.action_names is None:
+            return self.distributions
+        names = self.action_names
+        return ([(names[action], w) for action, w in pairs] for pairs in self.distributions)
 
     def where(self, rows: npt.NDArray[np.bool_]) -> "Rounds":
         """The rounds of a mask."""
@@ -172,4 +190,19 @@ class Rounds:
             None if self.ids is None else self.ids[rows],
             None if self.times is None else self.times[rows],
             None if self.distributions is None else self.distributions[rows],
+            self.action_names,
         )
+
+    def with_action_names(self, names: tuple[str, ...]) -> "Rounds":
+        """The same rounds with actions in the order of names that have all of theirs."""
+        if self.action_names is None or names == self.action_names:
+            return replace(self, action_names=names)
+        numbers = renumbering(self.action_names, names)
+        lists = None if self.distributions is None else spread(self.distributions, numbers)
+        return replace(self, actions=numbers[self.actions], distributions=lists, action_names=names)
+
+    def plain_actions(self) -> list[list[Any]]:
+        """Actions as Python numbers, or as names if they have them."""
+        if self.action_names is None:
+            return list(self.actions.tolist())
+        return list(named(self.actions, self.action_names).tolist())

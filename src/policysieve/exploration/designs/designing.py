@@ -20,7 +20,7 @@ from policysieve.exploration.designs.hedge import (
 )
 from policysieve.exploration.designs.implicit_hedge import ImplicitHedge
 from policysieve.exploration.designs.mixture import MixedExploration
-from policysieve.log import AnyLog, Log
+from policysieve.log import AnyLog, load_for
 from policysieve.planning import estimation_rounds, plan
 from policysieve.policies import AnyPolicies, check_class
 from policysieve.problem import Problem
@@ -79,7 +79,7 @@ def design(
     """
     check_class(policies)
     policies.check_fits(problem)
-    log = Log.load(log)
+    log = load_for(log, policies, problem)
     if not len(log):
         raise InvalidArgumentError("log must have at least one round, got none")
     as_rewards(log.rewards, len(log), log.slate_size, problem.sparsity)

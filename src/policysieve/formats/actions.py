@@ -1,0 +1,107 @@
+"""Actions of text files: numbers, or names whose numbers are found out from all of a log."""
+
+from collections.abc import Iterable
+
+from policysieve.errors import FileFormatError, InvalidArgumentError
+from policysieve.formats.cells import as_number, whole
+from policysieve.log.named import Names
+from policysieve.naming import number_of
+
+__all__ = ["ActionCell", "Actions"]
+
+_MANY = 1 << 20  # different names that a log may have, more are ids
+_GIVE = (
+    "if actions are names, say which there are (--actions hats,shoes,... or actions=[...] of "
+    "LogFile)"
+)
+
+
+class ActionCell(str):
+    """A text that may be the number of an action or its name; another text is a name."""
+
+    __slots__ = ()
+
+
+class Actions:
+    """What actions of one log are: numbers or names, as the first one is.
+
+    Parameters
+    ----------
+    declared : tuple of str, optional
+        All names that there are, in the order of their numbers; by default those that are met, in
+        alphabetical order once `settle` was called.
+    """
+
+    def __init__(self, declared: Names) -> None:
+        self._declared = declared
+        self._numbers = {name: number for number, name in enumerate(declared or ())}
+        self._named: bool | None = None
+
+    @property
+    def names(self) -> Names:
+        """Names by their numbers; None if actions are numbers and none were declared."""
+        return tuple(self._numbers) if self._named else self._declared
+
+    def numbered(self, entries: Iterable[int | str], what: str = "an action") -> list[int]:
+        """The numbers of some actions, or `FileFormatError` that says `what` must be one."""
+        return [self._number(entry, what) for entry in entries]
+
+    def settle(self, used: set[int]) -> None:
+        """Number the names that were used in alphabetical order, unless they were declared."""
+        if self._named and self._declared is None:
+            names = sorted(name for name, number in self._numbers.items() if number in used)
+            self._numbers = {name: number for number, name in enumerate(names)}
+
+    def _number(self, entry: int | str, what: str) -> int:
+        if self._named is None:
+            self._named = self._is_name(entry)
+        if not self._named:
+            if isinstance(entry, ActionCell):
+                return _whole(entry, what)
+            if isinstance(entry, str):
+                raise FileFormatError(
+                    f"{what} must be a whole number as in the rounds before, got {entry!r}"
+                )
+            return entry
+        if not isinstance(entry, str):
+            raise FileFormatError(
+                f"{what} must be a name as in the rounds before, got {entry}; write it as text"
+            )
+        return self._number_of_name(str(entry), what)
+
+    def _is_name(self, entry: int | str) -> bool:
+        if isinstance(entry, ActionCell) and entry not in self._numbers:
+            return _is_text(entry)
+        return isinstance(entry, str)
+
+    def _number_of_name(self, name: str, what: str) -> int:
+        number = self._numbers.get(name)
+        if number is not None:
+            return number
+        if self._declared is not None:
+            try:
+                return number_of(what, name, self._declared)
+            except InvalidArgumentError as error:
+                raise FileFormatError(str(error)) from None
+        if not name.strip():
+            raise FileFormatError(f"{what} must be a name, got {name!r}")
+        if len(self._numbers) >= _MANY:
+            raise FileFormatError(
+                f"actions must have at most {_MANY:,} different names, got {name!r} in addition; "
+                "is this a column of ids?"
+            )
+        self._numbers[name] = len(self._numbers)
+        return self._numbers[name]
+
+
+def _is_text(cell: str) -> bool:
+    """Whether a cell is neither empty nor a number of any kind."""
+    return bool(cell.strip()) and as_number(cell) is None
+
+
+def _whole(cell: str, what: str) -> int:
+    if _is_text(cell):
+        raise FileFormatError(
+            f"{what} must be a whole number as in the rounds before, got {str(cell)!r}; {_GIVE}"
+        )
+    return whole(what, str(cell))

@@ -1,0 +1,110 @@
+"""Logs from data frames, and data frames from logs."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from policysieve.errors import FileFormatError, InvalidArgumentError
+from policysieve.formats.arrow_rows import ArrowRows
+from policysieve.formats.arrow_values import in_one_piece
+from policysieve.formats.rules import Rules, check_rounds
+from policysieve.formats.table import ITEMS, item_names
+from policysieve.frames import ContextFrame
+from policysieve.log import ColumnMap, Log
+from policysieve.log.named import Names
+from policysieve.naming import named
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["as_arrow", "log_of"]
+
+
+def log_of(frame: Any, columns: ColumnMap, actions: Names) -> Log:
+    """A log of the rows of a data frame; see `Log.from_frame`."""
+    columns.check_items()
+    table = _table(frame, columns.names(contexts_only=False))
+    try:
+        rows = ArrowRows("frame", table.schema, columns, contexts_only=False)
+    except FileFormatError as error:
+        raise InvalidArgumentError(str(error)) from error
+    names = actions
+    if rows.named and names is None:
+        texts = [in_one_piece(table[name]).to_pylist() for name in columns.action]
+        names = tuple(sorted({text for column in texts for text in column if text}))
+    m = columns.slate_size
+    if columns.slate is not None:
+        slates = in_one_piece(table[columns.slate]).to_pylist()
+        m = next((i for i, slate in enumerate(slates) if slate != slates[0]), len(slates))
+    found, _ = rows.read(table, max(m, 1), names)
+    for i in np.flatnonzero(found.why)[:1]:
+        raise InvalidArgumentError(f"frame, row {found.starts[i]}: {found.why[i]}")
+    checked, reasons = check_rounds(found.rounds, Rules(actions=names, allow_missing=False))
+    for i, reason in reasons.items():
+        raise InvalidArgumentError(f"frame, row {found.starts[i]}: {reason}")
+    return checked.to_log()
+
+
+def _table(frame: Any, names: list[str]) -> "pa.Table":
+    """The columns of a data frame that are needed, as an Arrow table."""
+    import narwhals.stable.v2 as nw
+    import pyarrow as pa
+
+    try:
+        known = nw.from_native(frame, eager_only=True)
+    except TypeError as error:
+        raise InvalidArgumentError(
+            f"frame must be a pandas, polars or pyarrow table, got {type(frame).__name__}"
+        ) from error
+    except nw.exceptions.DuplicateError as error:
+        raise InvalidArgumentError(f"frame must have different columns ({error})") from error
+    missing = [name for name in names if name not in known.columns]
+    if missing:
+        raise InvalidArgumentError(
+            f"frame must have a column {missing[0]!r}, got {', '.join(map(str, known.columns))}"
+        )
+    try:
+        return nw.maybe_reset_index(known.select(names)).to_arrow()
+    except (pa.ArrowException, TypeError, ValueError) as error:
+        raise InvalidArgumentError(
+            f"frame must have values of one kind in each column ({error}); convert the column, "
+            "such as frame[name].astype(str)"
+        ) from error
+
+
+def as_arrow(log: Log) -> "pa.Table":
+    """A table with a row for each round of a log."""
+    import pyarrow as pa
+
+    columns = dict(_context_columns(log))
+    m = log.slate_size if log.slate_size > 1 else 0
+    items: dict[str, Any] = {"action": log.actions}
+    if log.action_names is not None:
+        items["action"] = named(log.actions, log.action_names)
+    items |= {"propensity": log.propensities, "reward": log.rewards}
+    for kind in ITEMS:
+        for i, name in enumerate(item_names(kind, m)):
+            if name in columns:
+                raise InvalidArgumentError(
+                    f"a column of the contexts must not be called {name!r} in a table of a log; "
+                    "rename it"
+                )
+            columns[name] = pa.array(items[kind][:, i])
+    return pa.table(columns)
+
+
+def _context_columns(log: Log) -> list[tuple[str, Any]]:
+    """The contexts as columns with names."""
+    import pyarrow as pa
+
+    contexts = log.contexts
+    if isinstance(contexts, ContextFrame):
+        if contexts.dtype.is_sparse:
+            raise InvalidArgumentError(
+                f"contexts must be rows with names or numbers in a table, got {contexts.dtype}"
+            )
+        return [(name, contexts.table[name]) for name in contexts.dtype.names]
+    if contexts.ndim == 1:
+        return [("context", pa.array(contexts))]
+    flat = contexts.reshape(len(contexts), -1)
+    return [(f"x{i}", pa.array(flat[:, i])) for i in range(flat.shape[1])]

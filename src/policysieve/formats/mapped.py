@@ -1,0 +1,174 @@
+"""Rows of tables that others have written: cells by the columns that a map names."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from policysieve.errors import FileFormatError
+from policysieve.formats.actions import ActionCell
+from policysieve.formats.cells import earned, finite, seconds, whole
+from policysieve.formats.json_values import (
+    action_in,
+    number_in,
+    optional_text,
+    optional_time,
+    reward_in,
+    short,
+)
+from policysieve.formats.rules import Rules
+from policysieve.formats.text import RawRow, TextRow
+from policysieve.log.mapping import ColumnMap
+
+__all__ = ["JSON_CELLS", "MOST_ITEMS", "TEXT_CELLS", "Cells", "MappedRows", "slates"]
+
+MOST_ITEMS = 10_000  # rows of one slate
+
+
+class Cells(Protocol):
+    """What cells of a kind of file mean; each function takes the name of the column, too."""
+
+    action: Callable[[str, Any], int | str]
+    propensity: Callable[[str, Any], float]
+    reward: Callable[[str, Any], float]
+    position: Callable[[str, Any], int]
+    text: Callable[[str, Any], str]
+    time: Callable[[str, Any], float]
+
+
+class _TextCells:
+    """Cells of text; an empty one is missing."""
+
+    action = staticmethod(lambda _name, cell: ActionCell(cell))
+    propensity = staticmethod(finite)
+    reward = staticmethod(lambda name, cell: earned(name, cell) if cell else np.nan)
+    position = staticmethod(whole)
+    text = staticmethod(lambda _name, cell: cell)
+    time = staticmethod(lambda name, cell: seconds(name, cell) if cell else np.nan)
+
+
+class _JsonCells:
+    """Values of JSON; null is missing."""
+
+    action = staticmethod(action_in)
+    propensity = staticmethod(number_in)
+    reward = staticmethod(reward_in)
+    position = staticmethod(lambda name, value: number_in(name, value, int))
+    text = staticmethod(optional_text)
+    time = staticmethod(optional_time)
+
+
+TEXT_CELLS: Cells = _TextCells()
+JSON_CELLS: Cells = _JsonCells()
+
+
+class MappedRows:
+    """Rounds out of rows of cells, one row each, or several that belong to one slate.
+
+    Parameters
+    ----------
+    rules : Rules
+        With a map of columns.
+    cells : Cells
+        What cells mean.
+    """
+
+    def __init__(self, rules: Rules, cells: Cells) -> None:
+        assert rules.columns is not None
+        self.columns: ColumnMap = rules.columns
+        self.names = self.columns.names(contexts_only=rules.contexts_only)
+        self._contexts_only = rules.contexts_only
+        self._cells = cells
+
+    def round(self, lines: Sequence[int], rows: Sequence[Mapping[str, Any]]) -> TextRow:
+        """One round, of all rows of its slate, which are in these lines."""
+        columns, cells, first = self.columns, self._cells, rows[0]
+        self._check_one_context(lines, rows)
+        name = columns.id or columns.slate
+        row = TextRow(
+            context=first[columns.context]
+            if isinstance(columns.context, str)
+            else [first[column] for column in columns.context],
+            id="" if name is None else cells.text(name, first[name]),
+            time=np.nan if columns.time is None else cells.time(columns.time, first[columns.time]),
+        )
+        if self._contexts_only:
+            return row
+        found: dict[str, list[Any]] = {"action": [], "propensity": [], "reward": []}
+        for line, item in self._in_position(lines, rows):
+            for key, values in found.items():
+                read = getattr(cells, key)
+                try:
+                    values += [read(column, item[column]) for column in getattr(columns, key)]
+                except FileFormatError as error:
+                    raise FileFormatError(f"{_where(lines, line)}{error}") from error
+        return row._replace(
+            actions=found["action"], propensities=found["propensity"], rewards=found["reward"]
+        )
+
+    def _in_position(
+        self, lines: Sequence[int], rows: Sequence[Mapping[str, Any]]
+    ) -> list[tuple[int, Mapping[str, Any]]]:
+        """The rows of a slate in the order of their positions, or else in their own."""
+        name = self.columns.position
+        pairs = list(zip(lines, rows, strict=True))
+        if name is None:
+            return pairs
+        places: dict[int, tuple[int, Mapping[str, Any]]] = {}
+        for line, row in pairs:
+            place = self._cells.position(name, row[name])
+            if place in places:
+                raise FileFormatError(
+                    f"{name} must be different in a slate, got {place} in line {places[place][0]} "
+                    f"and in line {line}"
+                )
+            places[place] = (line, row)
+        return [places[place] for place in sorted(places)]
+
+    def _check_one_context(self, lines: Sequence[int], rows: Sequence[Mapping[str, Any]]) -> None:
+        for line, row in zip(lines[1:], rows[1:], strict=True):
+            for name in self.columns.table:
+                if row[name] != rows[0][name]:
+                    raise FileFormatError(
+                        f"the rows of one slate must have one context, {name} is "
+                        f"{short(rows[0][name])} in line {lines[0]} and {short(row[name])} in line "
+                        f"{line}"
+                    )
+
+
+def _where(lines: Sequence[int], line: int) -> str:
+    return f"in line {line}, " if len(lines) > 1 else ""
+
+
+def slates(
+    rows: Iterable[RawRow], slate_of: Callable[[RawRow], Any], longest: int
+) -> Iterator[RawRow]:
+    """Rows that follow each other and are of one slate, as the parts of one row.
+
+    A row whose slate cannot be read is one by itself, and so is one without a slate.
+    """
+    held: list[RawRow] = []
+    current: Any = None
+    size = 0
+    for raw in rows:
+        try:
+            slate = slate_of(raw)
+        except FileFormatError:
+            slate = None
+        if held and (slate is None or slate != current):
+            yield _joined(held)
+            held, size = [], 0
+        current = slate
+        held.append(raw)
+        size += len(raw.text)
+        if len(held) > MOST_ITEMS or size > longest:
+            raise FileFormatError(
+                f"a slate must have at most {MOST_ITEMS:,} rows, more than these have the same "
+                f"slate {short(current)} from line {held[0].line} on; is 'slate' another column?"
+            )
+    if held:
+        yield _joined(held)
+
+
+def _joined(rows: list[RawRow]) -> RawRow:
+    return RawRow(rows[0].line, "\n".join(raw.text for raw in rows), rows)

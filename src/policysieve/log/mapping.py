@@ -1,0 +1,206 @@
+"""Which columns of a table hold what: how a log that others have written is read as it is."""
+
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from policysieve.arrays import shown
+from policysieve.errors import FileFormatError, InvalidArgumentError
+
+__all__ = ["ITEMS", "ColumnMap", "guessed"]
+
+ITEMS = ("action", "propensity", "reward")
+_SINGLE = ("id", "time", "slate", "position")
+_KEYS = ("context", *ITEMS, *_SINGLE)
+_EXAMPLE = "context=age+country,action=item,propensity=p,reward=clicked"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ColumnMap:
+    """Names of columns by what they hold.
+
+    Attributes
+    ----------
+    context : str or tuple of str
+        One column whose cells are the contexts, or the columns of a table of contexts.
+    action, propensity, reward : tuple of str
+        One column each, or one for each item of a slate.
+    id, time : str, optional
+    slate : str, optional
+        The column by which rows belong to one round, where each row is an item of a slate.
+    position : str, optional
+        The column that has the place of an item in its slate; by default the order of the rows.
+    """
+
+    context: str | tuple[str, ...]
+    action: tuple[str, ...] = ()
+    propensity: tuple[str, ...] = ()
+    reward: tuple[str, ...] = ()
+    id: str | None = None
+    time: str | None = None
+    slate: str | None = None
+    position: str | None = None
+
+    @classmethod
+    def of(cls, columns: Any) -> "ColumnMap":
+        """The map that a mapping describes, from what is held to a column or several.
+
+        Raises
+        ------
+        InvalidArgumentError
+            If a key is not known or missing, or a value is not the name of a column.
+        """
+        if isinstance(columns, ColumnMap):
+            return columns
+        if not isinstance(columns, Mapping):
+            raise InvalidArgumentError(
+                'columns must be a mapping such as {"context": ["age", "country"], "action": '
+                f'"item", "propensity": "p", "reward": "clicked"}}, got {shown(columns)}'
+            )
+        for key in columns:
+            if key not in _KEYS:
+                raise InvalidArgumentError(
+                    f"columns must have the keys {', '.join(_KEYS)}, got {shown(key)}"
+                )
+        given = {key: _names(key, columns[key]) for key in columns if columns[key] is not None}
+        if "context" not in given:
+            raise InvalidArgumentError(
+                "columns must say where contexts are, with the key 'context', got "
+                f"{', '.join(map(str, columns)) or 'nothing'}"
+            )
+        return cls(**_checked(given))
+
+    @classmethod
+    def parse(cls, text: str) -> "ColumnMap":
+        """A map such as ``context=age+country,action=item``, or a TOML file with the same keys.
+
+        Raises
+        ------
+        FileNotFoundError, FileFormatError, InvalidArgumentError
+            If there is no such file, it is not TOML, or as `of` has it.
+        """
+        if text.endswith(".toml"):
+            return cls._read(Path(text))
+        found: dict[str, Any] = {}
+        for part in text.split(","):
+            key, equals, names = (piece.strip() for piece in part.partition("="))
+            if not equals:
+                raise InvalidArgumentError(
+                    f"a map must look like {_EXAMPLE}, or be a .toml file, which names with "
+                    f"commas, plus or equal signs need, got {part!r}"
+                )
+            if key in found:
+                raise InvalidArgumentError(
+                    f"a map must have {key!r} once, got it twice; several columns are joined by "
+                    f"plus signs, such as {key}=first+second"
+                )
+            columns = [name.strip() for name in names.split("+")]
+            found[key] = columns if len(columns) > 1 else columns[0]
+        return cls.of(found)
+
+    @classmethod
+    def _read(cls, path: Path) -> "ColumnMap":
+        if not path.is_file():
+            raise FileNotFoundError(f"no map of columns at {path}")
+        try:
+            return cls.of(tomllib.loads(path.read_text(encoding="utf-8-sig")))
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            raise FileFormatError(f"{path} is not TOML ({error})") from error
+
+    @property
+    def table(self) -> tuple[str, ...]:
+        """Columns of the contexts."""
+        return (self.context,) if isinstance(self.context, str) else self.context
+
+    @property
+    def slate_size(self) -> int:
+        """Items of a round that one row holds."""
+        return len(self.action)
+
+    def check_items(self) -> None:
+        """Raise unless it is known where actions, propensities and rewards are."""
+        missing = [key for key in ITEMS if not getattr(self, key)]
+        if missing:
+            raise InvalidArgumentError(
+                f"columns must say where each {missing[0]} is, with the key {missing[0]!r}; a log "
+                f"needs {', '.join(ITEMS)}"
+            )
+
+    def names(self, *, contexts_only: bool) -> list[str]:
+        """All columns that are read, each once."""
+        single = [self.id, self.time, self.slate]
+        items: list[str] = []
+        if not contexts_only:
+            single.append(self.position)
+            items = [name for key in ITEMS for name in getattr(self, key)]
+        return list(dict.fromkeys([*self.table, *items, *(name for name in single if name)]))
+
+
+def _names(key: str, value: Any) -> Any:
+    """One name, or a tuple of several."""
+    if isinstance(value, str) and value.strip():
+        return str(value)
+    several = key not in _SINGLE
+    names = tuple(value) if several and isinstance(value, list | tuple) else ()
+    if not names or not all(isinstance(name, str) and name.strip() for name in names):
+        raise InvalidArgumentError(
+            f"columns[{key!r}] must be the name of a column{' or a list of names' * several}, got "
+            f"{shown(value)}"
+        )
+    twice = [name for name in names if names.count(name) > 1]
+    if twice:
+        raise InvalidArgumentError(
+            f"columns[{key!r}] must be different columns, got {twice[0]!r} twice"
+        )
+    return tuple(map(str, names))
+
+
+def _checked(given: dict[str, Any]) -> dict[str, Any]:
+    """Keys whose items are equally many."""
+    found = {key: (names,) if isinstance(names, str) else names for key, names in given.items()}
+    items = {key: found[key] for key in ITEMS if key in found}
+    if len({len(names) for names in items.values()}) > 1:
+        counts = ", ".join(f"{len(names)} of {key}" for key, names in items.items())
+        raise InvalidArgumentError(
+            "columns must have equally many columns of actions, propensities and rewards, one "
+            f"for each item of a slate, got {counts}"
+        )
+    if "position" in given and "slate" not in given:
+        raise InvalidArgumentError(
+            "columns must say by which column rows belong to one slate, with the key 'slate', if "
+            "they have a 'position'"
+        )
+    if "slate" in given and any(len(names) > 1 for names in items.values()):
+        raise InvalidArgumentError(
+            "columns must have one column each of actions, propensities and rewards if 'slate' "
+            "says that a row is one item"
+        )
+    return {**given, **items}
+
+
+_GUESSES = {
+    "time": "time|timestamp|ts|date|datetime|(event|log|created|shown|served)_?(time|at|ts)",
+    "propensity": ".*(propensity|prob|probability|pscore).*|p",
+    "reward": ".*(reward|click|clicked|conver|bought|purchase|outcome).*",
+    "action": "(.*_)?(action|item|arm|variant|banner|ad|creative|product|offer|treatment|shown)"
+    "(_?id|_?name)?",
+    "id": "(round|request|event|impression|session|log|row)?_?(id|uuid|key)",
+}
+
+
+def guessed(names: Sequence[str]) -> str:
+    """A map for columns with these names, as the command line takes it, with capitals for gaps."""
+    found: dict[str, str] = {}
+    for key, pattern in _GUESSES.items():
+        for name in names:
+            if name not in found.values() and re.fullmatch(pattern, name, re.IGNORECASE):
+                found[key] = name
+                break
+    others = [name for name in names if name.strip() and name not in found.values()]
+    contexts = [name for name in others if not name.lower().endswith(("_id", "uuid"))]
+    found["context"] = "+".join(contexts) or "CONTEXT"
+    found.update({key: key.upper() for key in ITEMS if key not in found})
+    return ",".join(f"{key}={found[key]}" for key in _KEYS if key in found)
