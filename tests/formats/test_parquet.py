@@ -178,7 +178,7 @@ class TestPlainColumns:
                 {"context": pa.array([[1.0], [2.0], [3.0]])},
                 r"column context must hold .* got list<.*>; a row of features is columns x0, x1",
             ),
-            ({"action": pa.array(["a", "b", "c"])}, "column action must hold numbers or whole"),
+            ({"action": pa.array([[0], [1], [2]])}, "column action must hold numbers or whole"),
             ({"time": pa.array(["noon", "one", "two"])}, "column time must hold .*, got string"),
             ({"action": pa.array([0.5, 1, 2])}, "not a readable log .*0.5"),
             ({"propensity": pa.array([0.5, 0.5, 2])}, r"row 3: a propensity must lie in \(0, 1\]"),

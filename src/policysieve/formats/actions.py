@@ -7,9 +7,9 @@ from policysieve.formats.cells import as_number, whole
 from policysieve.log.named import Names
 from policysieve.naming import number_of
 
-__all__ = ["ActionCell", "Actions"]
+__all__ = ["MANY_NAMES", "ActionCell", "Actions"]
 
-_MANY = 1 << 20  # different names that a log may have, more are ids
+MANY_NAMES = 1 << 20  # different names that a log may have, more are ids
 _GIVE = (
     "if actions are names, say which there are (--actions hats,shoes,... or actions=[...] of "
     "LogFile)"
@@ -85,10 +85,10 @@ class Actions:
                 raise FileFormatError(str(error)) from None
         if not name.strip():
             raise FileFormatError(f"{what} must be a name, got {name!r}")
-        if len(self._numbers) >= _MANY:
+        if len(self._numbers) >= MANY_NAMES:
             raise FileFormatError(
-                f"actions must have at most {_MANY:,} different names, got {name!r} in addition; "
-                "is this a column of ids?"
+                f"actions must have at most {MANY_NAMES:,} different names, got {name!r} in "
+                "addition; is this a column of ids?"
             )
         self._numbers[name] = len(self._numbers)
         return self._numbers[name]

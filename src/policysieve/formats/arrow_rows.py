@@ -19,7 +19,7 @@ from policysieve.naming import number_of
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["ArrowRows", "Slates"]
+__all__ = ["ArrowRows", "Slates", "unknown"]
 
 _ALLOWED = {
     "context": ("numbers", "whole numbers", "text"),
@@ -236,7 +236,8 @@ class ArrowRows:
             return as_kind(in_one_piece(column), "numbers")
         if self.named:
             return np.maximum(numbers_of(column, names or ()), 0)
-        return np.nan_to_num(as_kind(in_one_piece(column), "numbers")).astype(np.int64)
+        values = as_kind(in_one_piece(column), "numbers")
+        return np.asarray(np.nan_to_num(values).astype(np.int64))
 
 
 def _codes(column: Any) -> npt.NDArray[np.int64]:

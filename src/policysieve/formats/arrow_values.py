@@ -70,4 +70,4 @@ def numbers_of(column: Any, names: Sequence[str]) -> npt.NDArray[np.int64]:
     places = {name: i for i, name in enumerate(names)}
     known = [places.get(name, -1) for name in encoded.dictionary.to_pylist()]
     indices = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
-    return np.array([*known, -1], dtype=np.int64)[indices]
+    return np.asarray(np.array([*known, -1], dtype=np.int64)[indices])

@@ -225,7 +225,7 @@ class _OwnReader(CsvReader):
 def _contexts_of(table: TableColumns) -> ContextReader:
     if table.framed:
         return FrameCells([name.removeprefix(FRAME_PREFIX) for name in table.features], typed=False)
-    return FeatureCells(table.features) if table.features else ScalarCells("context")
+    return FeatureCells(table.features) if table.features else ScalarCells()
 
 
 def _as_pairs(cell: str) -> list[tuple[ActionCell, float]]:

@@ -125,7 +125,7 @@ class _OwnReader:
             problem = f"no key {missing[0]!r}" if missing else f"unknown key {unknown[0]!r}"
             raise FileFormatError(
                 f"{problem}; keys are {', '.join(self._needed)}, and if need be "
-                f"{', '.join(_OPTIONAL)}{advice(list(data))}"
+                f"{', '.join(_OPTIONAL)}{advice(list(data)) if missing else ''}"
             )
         row = TextRow(
             context=data["context"],

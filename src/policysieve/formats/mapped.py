@@ -1,7 +1,8 @@
 """Rows of tables that others have written: cells by the columns that a map names."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Protocol
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -25,7 +26,8 @@ __all__ = ["JSON_CELLS", "MOST_ITEMS", "TEXT_CELLS", "Cells", "MappedRows", "sla
 MOST_ITEMS = 10_000  # rows of one slate
 
 
-class Cells(Protocol):
+@dataclass(frozen=True, kw_only=True)
+class Cells:
     """What cells of a kind of file mean; each function takes the name of the column, too."""
 
     action: Callable[[str, Any], int | str]
@@ -36,30 +38,22 @@ class Cells(Protocol):
     time: Callable[[str, Any], float]
 
 
-class _TextCells:
-    """Cells of text; an empty one is missing."""
-
-    action = staticmethod(lambda _name, cell: ActionCell(cell))
-    propensity = staticmethod(finite)
-    reward = staticmethod(lambda name, cell: earned(name, cell) if cell else np.nan)
-    position = staticmethod(whole)
-    text = staticmethod(lambda _name, cell: cell)
-    time = staticmethod(lambda name, cell: seconds(name, cell) if cell else np.nan)
-
-
-class _JsonCells:
-    """Values of JSON; null is missing."""
-
-    action = staticmethod(action_in)
-    propensity = staticmethod(number_in)
-    reward = staticmethod(reward_in)
-    position = staticmethod(lambda name, value: number_in(name, value, int))
-    text = staticmethod(optional_text)
-    time = staticmethod(optional_time)
-
-
-TEXT_CELLS: Cells = _TextCells()
-JSON_CELLS: Cells = _JsonCells()
+TEXT_CELLS = Cells(  # an empty one is missing
+    action=lambda _name, cell: ActionCell(cell),
+    propensity=finite,
+    reward=lambda name, cell: earned(name, cell) if cell else np.nan,
+    position=whole,
+    text=lambda _name, cell: str(cell),
+    time=lambda name, cell: seconds(name, cell) if cell else np.nan,
+)
+JSON_CELLS = Cells(  # null is missing
+    action=action_in,
+    propensity=number_in,
+    reward=reward_in,
+    position=lambda name, value: int(number_in(name, value, int)),
+    text=optional_text,
+    time=optional_time,
+)
 
 
 class MappedRows:

@@ -7,19 +7,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from policysieve.archives import DENSEST
 from policysieve.errors import FileFormatError
+from policysieve.formats.arrow_rows import unknown
 from policysieve.formats.format import BATCH, Format
 from policysieve.formats.parquet_columns import (
+    Part,
     as_table,
     columns_of,
     is_log,
     opened,
-    unpacked,
     unpacked_size,
 )
+from policysieve.formats.parquet_mapped import MappedColumns
 from policysieve.formats.rules import (
     BadRow,
     Report,
@@ -31,6 +32,7 @@ from policysieve.formats.rules import (
 )
 from policysieve.frames import ContextFrame, Contexts, common_type, kind_of
 from policysieve.log import Layout, Rounds
+from policysieve.log.named import Names, renumbering
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -67,8 +69,12 @@ class _ParquetFile:
         self.n_rounds = metadata.num_rows
         if not is_log(schema) and not self.n_rounds:
             raise nothing_read([path])
-        self._columns = columns_of(path, schema, rules.contexts_only)
+        if rules.columns is None:
+            self._columns = columns_of(path, schema, rules.contexts_only)
+        else:
+            self._columns = MappedColumns(path, schema, rules)
         self.layout = self._columns.layout
+        self.n_rounds //= self._columns.rows_per_round
         self._batch = BATCH
         self._packed: set[str] = set()  # columns whose texts are read as they are packed
         try:
@@ -77,15 +83,16 @@ class _ParquetFile:
         except UnicodeDecodeError as error:
             raise FileFormatError(f"{path} has a column without a name ({error})") from error
 
-    def parts(self) -> "Iterator[tuple[pa.RecordBatch, npt.NDArray[np.object_], Rounds]]":
-        """Rows, the reason of each that cannot be a round or "", and the rounds of the others."""
+    def parts(self) -> Iterator[Part]:
+        """What the rows hold, in order."""
         with opened(self.path, sorted(self._packed)) as file:
-            for rows in file.iter_batches(batch_size=self._batch, columns=self._columns.names):
-                self._allow("rounds read at once are too long", unpacked_size(rows))
-                batch = self._columns.prepared(unpacked(rows))
-                why = self._columns.faults(batch)
-                whole = batch.filter(why == "") if why.any() else batch
-                yield batch, why, self._columns.rounds(whole)
+            yield from self._columns.parts(self._batches(file))
+
+    def _batches(self, file: "pq.ParquetFile") -> "Iterator[pa.RecordBatch]":
+        """Rows that are not too long."""
+        for rows in file.iter_batches(batch_size=self._batch, columns=self._columns.names):
+            self._allow("rounds read at once are too long", unpacked_size(rows))
+            yield rows
 
     def _measure(self, group: "pq.RowGroupMetaData") -> None:
         """Read fewer rounds at once if they are long, and raise if even one is too long.
@@ -130,10 +137,12 @@ class _ParquetSource:
         self._rules, self._report = rules, report or raising("row")
         self._files = [_ParquetFile(path, rules) for path in paths]
         self.n_rounds = sum(file.n_rounds for file in self._files)
-        self.layout = _common_layout(self._files)
+        self.layout = _common_layout(self._files, rules.actions)
 
     def n_actions(self) -> int:
         """Largest action number, shown or in a distribution, plus one."""
+        if self.layout.action_names is not None:
+            return len(self.layout.action_names)
         return max((rounds.n_actions for rounds, _ in self._checked()), default=0)
 
     def batches(self) -> Iterator[Rounds]:
@@ -148,19 +157,57 @@ class _ParquetSource:
         """Rounds that keep to the rules, and the rows that do not, in order."""
         for file in self._files:
             name, first = str(file.path), 1
-            for batch, faults, raw in file.parts():
-                kept = np.flatnonzero(faults == "")
-                rounds, reasons = check_rounds(raw, self._rules)
+            for part in file.parts():
+                faults, starts = part.why, part.starts.tolist()
                 why = {i: faults[i] for i in np.flatnonzero(faults).tolist()}
+                kept = np.flatnonzero(faults == "")
+                raw, unnamed = _numbered(part.rounds, self.layout.action_names)
+                why.update({int(kept[i]): reason for i, reason in unnamed.items()})
+                kept = kept[[i not in unnamed for i in range(len(kept))]]
+                rounds, reasons = check_rounds(raw, self._rules)
                 why.update({int(kept[i]): reason for i, reason in reasons.items()})
                 yield (
                     rounds,
-                    [BadRow(name, first + i, why[i], _as_text(batch, i)) for i in sorted(why)],
+                    [
+                        BadRow(name, first + starts[i], why[i], _as_text(part.rows, starts[i]))
+                        for i in sorted(why)
+                    ],
                 )
-                first += batch.num_rows
+                first += part.rows.num_rows
 
 
-def _common_layout(files: Sequence[_ParquetFile]) -> Layout:
+def _numbered(rounds: Rounds, names: Names) -> tuple[Rounds, dict[int, str]]:
+    """Rounds with the numbers that actions have in the whole log, and why others cannot have any.
+
+    The others are left out.
+    """
+    mine = rounds.action_names
+    if mine is None or names is None:
+        return rounds if names is None else replace(rounds, action_names=names), {}
+    reasons: dict[int, str] = {}
+    numbers = np.append(renumbering(mine, names), [-1])  # the last for what has no name in the file
+    lists = rounds.distributions
+    shown = np.where((rounds.actions >= 0) & (rounds.actions < len(mine)), rounds.actions, -1)
+    rows, actions = np.repeat(np.arange(len(rounds)), shown.shape[1]), shown.reshape(-1)
+    if lists is not None:
+        inside = (lists.actions >= 0) & (lists.actions < len(mine))
+        rows = np.append(rows, lists.rows)
+        actions = np.append(actions, np.where(inside, lists.actions, -1))
+    for at in np.flatnonzero(numbers[actions] < 0).tolist():
+        known = actions[at] >= 0
+        reasons.setdefault(
+            int(rows[at]),
+            unknown("an action", mine[actions[at]], names)
+            if known
+            else f"an action must be a number from 0 to {len(mine) - 1}, as the file names so many",
+        )
+    good = np.ones(len(rounds), dtype=np.bool_)
+    good[list(reasons)] = False
+    kept = rounds.where(good) if reasons else rounds
+    return kept.with_action_names(names), reasons
+
+
+def _common_layout(files: Sequence[_ParquetFile], declared: Names) -> Layout:
     """The layout of files that are one log; numbers have the type that holds all of them."""
     first = files[0]
     common = first.layout
@@ -189,7 +236,24 @@ def _common_layout(files: Sequence[_ParquetFile]) -> Layout:
             has_ids=common.has_ids or mine.has_ids,
             has_times=common.has_times or mine.has_times,
         )
+    common = replace(common, action_names=_common_names(files, declared))
     return replace(common, has_distributions=True in known) if known else common
+
+
+def _common_names(files: Sequence[_ParquetFile], declared: Names) -> Names:
+    """Names of the actions of all files: declared ones, or their own if these are the same."""
+    named = {file.layout.action_names is not None: file for file in files if file.n_rounds}
+    if len(named) > 1:
+        raise FileFormatError(
+            f"{named[True].path} has names of actions, but {named[False].path} has numbers; all "
+            "files of one log must have names, or none"
+        )
+    if declared is not None:
+        return declared
+    every = dict.fromkeys(file.layout.action_names for file in files)
+    if len(every) == 1:
+        return files[0].layout.action_names
+    return tuple(sorted({name for names in every for name in names or ()})) or None
 
 
 def _of_type(contexts: Contexts, dtype: Any) -> Any:
@@ -212,7 +276,7 @@ def _in_layout(rounds: Rounds, layout: Layout) -> Rounds:
     )
 
 
-def _as_text(batch: "pa.RecordBatch", row: int) -> str:
+def _as_text(batch: "pa.RecordBatch | pa.Table", row: int) -> str:
     """A row in words of JSON."""
     return json.dumps(batch.slice(row, 1).to_pylist()[0], default=str)
 

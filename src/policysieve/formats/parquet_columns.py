@@ -3,8 +3,9 @@
 import json
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,21 +14,26 @@ import numpy.typing as npt
 
 from policysieve.arrays import shown
 from policysieve.errors import FileFormatError
-from policysieve.formats.arrow_values import as_kind as _as_kind
-from policysieve.formats.arrow_values import is_list as _is_list
-from policysieve.formats.arrow_values import kind_of_type as _kind
-from policysieve.formats.table import understand
+from policysieve.formats.actions import MANY_NAMES
+from policysieve.formats.arrow_values import (
+    as_kind,
+    in_one_piece,
+    is_list,
+    kind_of_type,
+    numbers_of,
+)
+from policysieve.formats.table import FRAME_PREFIX, understand
 from policysieve.frames import ContextFrame, Contexts, FrameType
 from policysieve.log import Distributions, Layout, Rounds
+from policysieve.naming import as_names
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["ParquetColumns", "as_table", "columns_of", "is_log", "opened"]
+__all__ = ["ParquetColumns", "Part", "as_table", "columns_of", "is_log", "names_in", "opened"]
 
 _KEY = b"policysieve.log"
 _VERSION, _WITH_FRAMES = 1, 2
-_FRAME = "context:"  # how the names of columns of a table of contexts begin
 _NEEDED = ("actions", "propensities")  # columns that have no nulls
 _ITEMS = {"actions": None, "propensities": "float64", "rewards": "float64"}  # None: as they are
 
@@ -59,6 +65,8 @@ def as_table(rounds: Rounds) -> "pa.Table":
         for name, values in zip(_DISTRIBUTION, entries, strict=True):
             table[name] = pa.LargeListArray.from_arrays(offsets, pa.array(values))
     header: dict[str, Any] = {"version": _VERSION, "slate_size": m}
+    if rounds.action_names is not None:
+        header["action_names"] = rounds.action_names
     if isinstance(contexts, ContextFrame):
         kept = contexts.dtype.schema.metadata.items()
         header |= {"version": _WITH_FRAMES, "frame": {k.decode(): v.decode() for k, v in kept}}
@@ -73,7 +81,7 @@ def _context_columns(contexts: Contexts) -> dict[str, Any]:
 
     if isinstance(contexts, ContextFrame):
         table = contexts.table
-        return {f"{_FRAME}{name}": table[name] for name in table.schema.names}
+        return {f"{FRAME_PREFIX}{name}": table[name] for name in table.schema.names}
     flat = contexts.reshape(-1)
     values = pa.array(flat.tolist(), type=pa.string()) if flat.dtype == object else pa.array(flat)
     if contexts.ndim > 1:
@@ -131,6 +139,16 @@ def is_log(schema: "pa.Schema") -> bool:
     return _KEY in (schema.metadata or {})
 
 
+@dataclass(frozen=True)
+class Part:
+    """Some rows of a file: where rounds begin, why each cannot be one or "", and the others."""
+
+    rows: "pa.RecordBatch | pa.Table"
+    starts: npt.NDArray[np.intp]
+    why: npt.NDArray[np.object_]
+    rounds: Rounds
+
+
 class ParquetColumns(ABC):
     """Columns of one file, and the rounds in them.
 
@@ -142,6 +160,7 @@ class ParquetColumns(ABC):
     layout : Layout
     any_length : bool
         Whether there are lists whose length is not fixed by their type.
+    rows_per_round : int
     """
 
     names: list[str]
@@ -150,13 +169,22 @@ class ParquetColumns(ABC):
     text_lists: list[str]
     layout: Layout
     any_length: bool
+    rows_per_round: int = 1
+
+    def parts(self, batches: "Iterable[pa.RecordBatch]") -> Iterator[Part]:
+        """What batches of rows hold, in order."""
+        for batch in batches:
+            rows = self.prepared(unpacked(batch))
+            why = self.faults(rows)
+            whole = rows.filter(why == "") if why.any() else rows
+            yield Part(rows, np.arange(rows.num_rows), why, self.rounds(whole))
 
     def _note_types(self, schema: "pa.Schema") -> None:
         """Find the columns that may be larger in memory than the file says."""
         types = {name: schema.field(name).type for name in self.names}
-        self.texts = [name for name, type in types.items() if _kind(type) == "text"]
-        lists = {name: type for name, type in types.items() if _is_list(type)}
-        self.text_lists = [name for name in lists if _kind(lists[name].value_type) == "text"]
+        self.texts = [name for name, type in types.items() if kind_of_type(type) == "text"]
+        lists = {name: type for name, type in types.items() if is_list(type)}
+        self.text_lists = [name for name in lists if kind_of_type(lists[name].value_type) == "text"]
         self.any_length = not all(hasattr(type, "list_size") for type in lists.values())
 
     def prepared(self, batch: "pa.RecordBatch") -> "pa.RecordBatch":
@@ -192,7 +220,7 @@ class ParquetColumns(ABC):
 def columns_of(path: Path, schema: "pa.Schema", contexts_only: bool) -> ParquetColumns:
     """The columns of a file that is not empty, by its header or by their names."""
     if is_log(schema):
-        frame = any(name.startswith(_FRAME) for name in schema.names)
+        frame = any(name.startswith(FRAME_PREFIX) for name in schema.names)
         return (_FrameColumns if frame else _OwnColumns)(path, schema, contexts_only)
     if _has_lists(schema):
         return _ListColumns(path, schema, contexts_only)
@@ -216,6 +244,7 @@ class _OwnColumns(ParquetColumns):
             "id" in self.names,
             "time" in self.names,
             bool(listed),
+            self._file.action_names,
         )
         self._note_types(schema)
 
@@ -233,7 +262,13 @@ class _OwnColumns(ParquetColumns):
                     f" {_VERSION} and {_WITH_FRAMES}"
                 )
             shape, dtype = self._kind_of_contexts(header, schema)
-            layout = Layout(shape, dtype, _length(header["slate_size"], 1))
+            names = header.get("action_names")
+            layout = Layout(
+                shape,
+                dtype,
+                _length(header["slate_size"], 1),
+                action_names=None if names is None else as_names("action_names", names),
+            )
             _check_sizes(layout, schema)
             return layout
         except FileFormatError:
@@ -277,6 +312,7 @@ class _OwnColumns(ParquetColumns):
             ids=_values(batch["id"].fill_null("")) if self.layout.has_ids else None,
             times=_values(batch["time"].cast("float64")) if self.layout.has_times else None,
             distributions=_distributions(batch) if self.layout.has_distributions else None,
+            action_names=self.layout.action_names,
         )
 
 
@@ -284,7 +320,7 @@ class _FrameColumns(_OwnColumns):
     """Columns of a file with our header whose contexts are rows of a table."""
 
     def _contexts(self, schema: "pa.Schema", *, needed: bool) -> list[str]:
-        return [] if needed else [name for name in schema.names if name.startswith(_FRAME)]
+        return [] if needed else [name for name in schema.names if name.startswith(FRAME_PREFIX)]
 
     def _kind_of_contexts(
         self, header: Mapping[str, Any], schema: "pa.Schema"
@@ -293,11 +329,11 @@ class _FrameColumns(_OwnColumns):
 
         kept = {str(key): str(value) for key, value in header["frame"].items()}
         names = self._contexts(schema, needed=False)
-        fields = [schema.field(name).with_name(name.removeprefix(_FRAME)) for name in names]
+        fields = [schema.field(name).with_name(name.removeprefix(FRAME_PREFIX)) for name in names]
         return (), FrameType.checked(pa.schema(fields, metadata=kept))
 
     def _read_contexts(self, batch: "pa.RecordBatch") -> Any:
-        columns = [batch[f"{_FRAME}{name}"] for name in self._file.context_dtype.schema.names]
+        columns = [batch[f"{FRAME_PREFIX}{name}"] for name in self._file.context_dtype.schema.names]
         return ContextFrame.restored(columns, self._file.context_dtype)
 
 
@@ -316,8 +352,8 @@ def _check_kinds(path: Path, schema: "pa.Schema") -> None:
     for name, allowed in _KINDS.items():
         if name in schema.names:
             type = schema.field(name).type
-            inner = type.value_type if _is_list(type) and name not in ("id", "time") else type
-            if _kind(inner) not in allowed:
+            inner = type.value_type if is_list(type) and name not in ("id", "time") else type
+            if kind_of_type(inner) not in allowed:
                 raise FileFormatError(
                     f"{path}: column {name} must hold {' or '.join(allowed)}, got {type}"
                 )
@@ -325,7 +361,7 @@ def _check_kinds(path: Path, schema: "pa.Schema") -> None:
 
 def _has_lists(schema: "pa.Schema") -> bool:
     """Whether the columns of a log are there, with lists of items."""
-    return {"context", *_NEEDED, "rewards"} <= set(schema.names) and _is_list(
+    return {"context", *_NEEDED, "rewards"} <= set(schema.names) and is_list(
         schema.field("actions").type
     )
 
@@ -344,7 +380,7 @@ class _ListColumns(_OwnColumns):
         if row["context"] in (None, []) or not row["actions"]:
             raise FileFormatError(f"{path}, row 1: context and actions must not be null or empty")
         kind = schema.field("context").type
-        shape = (len(row["context"]),) if _is_list(kind) else ()
+        shape = (len(row["context"]),) if is_list(kind) else ()
         return Layout(shape, _dtype(kind), len(row["actions"]))
 
     def prepared(self, batch: "pa.RecordBatch") -> "pa.RecordBatch":
@@ -385,7 +421,7 @@ def _has_null(column: Any) -> npt.NDArray[np.bool_]:
     import pyarrow.compute as pc
 
     null = np.array(column.is_null(nan_is_null=False))
-    if not _is_list(column.type) or not column.flatten().null_count:
+    if not is_list(column.type) or not column.flatten().null_count:
         return null
     inside = np.asarray(column.flatten().is_null())
     if hasattr(column.type, "list_size"):
@@ -399,7 +435,7 @@ def _dtype(type: "pa.DataType") -> np.dtype[Any]:
     """Of the numbers or strings in a column, or in its lists."""
     from pyarrow import types
 
-    while _is_list(type) or types.is_dictionary(type):
+    while is_list(type) or types.is_dictionary(type):
         type = type.value_type
     kind: np.dtype[Any] = np.dtype(type.to_pandas_dtype())
     return kind
@@ -418,7 +454,7 @@ def _check_sizes(layout: Layout, schema: "pa.Schema") -> None:
         wanted["context"] = math.prod(layout.context_shape)
     for name, size in wanted.items():
         type = schema.field(name).type
-        found = getattr(type, "list_size", size if _is_list(type) else 1)
+        found = getattr(type, "list_size", size if is_list(type) else 1)
         if size != found:
             raise ValueError(f"column {name} holds {type}, not {shown(size)} values a round")
 
@@ -432,7 +468,7 @@ def _with_missing(column: Any, n: int, m: int) -> npt.NDArray[np.float64]:
 
 
 def _values(column: Any) -> npt.NDArray[Any]:
-    while _is_list(column.type):
+    while is_list(column.type):
         column = column.flatten()
     return np.asarray(column.to_numpy(zero_copy_only=False))
 
@@ -449,7 +485,7 @@ def _of_kind(batch: "pa.RecordBatch", name: str, kinds: str) -> npt.NDArray[Any]
 def _fixed(column: Any, size: int, values: str | None) -> Any:
     import pyarrow as pa
 
-    if not _is_list(column.type) and size == 1 and values:
+    if not is_list(column.type) and size == 1 and values:
         return pa.FixedSizeListArray.from_arrays(column.cast(values), 1)
     inner = pa.type_for_alias(values) if values else column.type.value_type
     return column.cast(pa.list_(inner, size))
@@ -466,7 +502,7 @@ class _PlainColumns(ParquetColumns):
         listed = _distribution_columns(path, schema, contexts_only)
         fields = [field for field in schema if field.name in (*table.needed, "id", "time")]
         self.names = [*(field.name for field in fields), *listed]
-        kinds = {field.name: _kind(field.type) for field in fields}
+        kinds = {field.name: kind_of_type(field.type) for field in fields}
         for field in fields:
             if kinds[field.name] not in _allowed(field.name):
                 raise FileFormatError(
@@ -474,43 +510,96 @@ class _PlainColumns(ParquetColumns):
                     f"got {field.type}; a row of features is columns x0, x1, ..."
                 )
         self.needed = [name for name in table.needed if name not in table.items["reward"]]
+        if table.framed:
+            self.needed = [name for name in self.needed if name not in table.features]
         self.needed += listed
-        contexts = {kinds[name] for name in table.features or ["context"]}
-        self._context = next(
-            kind for kind in ("text", "numbers", "whole numbers") if kind in contexts
-        )
+        actions = table.items["action"]
+        named = any(kinds[name] == "text" for name in actions)
+        shape, dtype = self._kind_of_contexts(schema, kinds)
         self.layout = Layout(
-            (len(table.features),) if table.features else (),
-            np.dtype({"text": object, "numbers": np.float64}.get(self._context, np.int64)),
+            shape,
+            dtype,
             len(table.items["action"]),
             "id" in kinds,
             "time" in kinds,
             bool(listed),
+            names_in(path, actions) if named else None,
         )
         self._note_types(schema)
+
+    def _kind_of_contexts(
+        self, schema: "pa.Schema", kinds: Mapping[str, str]
+    ) -> tuple[tuple[int, ...], Any]:
+        """Shape and type of one context."""
+        import pyarrow as pa
+
+        features = self._table.features
+        if self._table.framed:
+            self._context = "frame"
+            fields = [schema.field(name) for name in features]
+            return (), self._frame(pa.schema(fields).empty_table()).dtype
+        found = {kinds[name] for name in features or ["context"]}
+        self._context = next(kind for kind in ("text", "numbers", "whole numbers") if kind in found)
+        dtype = {"text": object, "numbers": np.float64}.get(self._context, np.int64)
+        return (len(features),) if features else (), np.dtype(dtype)
+
+    def _frame(self, table: "pa.Table") -> ContextFrame:
+        """The columns of a table of contexts, by their own names."""
+        features = self._table.features
+        plain = [name.removeprefix(FRAME_PREFIX) for name in features]
+        return ContextFrame.from_arrow(table.select(features).rename_columns(plain))
+
+    def _read_contexts(self, batch: "pa.RecordBatch") -> Any:
+        import pyarrow as pa
+
+        features = self._table.features
+        if self._table.framed:
+            return self._frame(pa.Table.from_batches([batch]))
+        if features:
+            return np.stack([as_kind(batch[name], self._context) for name in features], axis=1)
+        return as_kind(batch["context"], self._context)
 
     def rounds(self, batch: "pa.RecordBatch") -> Rounds:
         """Prepared rows without faults."""
 
         def stacked(names: list[str], kind: str) -> npt.NDArray[Any]:
-            columns = [_as_kind(batch[name], kind) for name in names]
+            columns = [as_kind(batch[name], kind) for name in names]
             return np.stack(columns, axis=1) if columns else np.empty((batch.num_rows, 0))
 
-        features, items = self._table.features, self._table.items
+        items, names = self._table.items, self.layout.action_names
         return Rounds(
-            contexts=stacked(features, self._context)
-            if features
-            else _as_kind(batch["context"], self._context),
-            actions=stacked(items["action"], "whole numbers"),
+            contexts=self._read_contexts(batch),
+            actions=stacked(items["action"], "whole numbers")
+            if names is None
+            else np.stack([numbers_of(batch[name], names) for name in items["action"]], axis=1),
             propensities=stacked(items["propensity"], "numbers"),
             rewards=stacked(items["reward"], "numbers"),
-            ids=_as_kind(batch["id"], "text") if self.layout.has_ids else None,
-            times=_as_kind(batch["time"], "times") if self.layout.has_times else None,
+            ids=as_kind(batch["id"], "text") if self.layout.has_ids else None,
+            times=as_kind(batch["time"], "times") if self.layout.has_times else None,
             distributions=_distributions(batch) if self.layout.has_distributions else None,
+            action_names=names,
         )
 
 
 def _allowed(name: str) -> tuple[str, ...]:
     if name == "time":
         return ("numbers", "whole numbers", "times")
-    return ("numbers", "whole numbers", *["text"] * (name in ("context", "id")))
+    if name.startswith(FRAME_PREFIX):
+        return ("numbers", "whole numbers", "text", "times", "nothing")
+    texts = name in ("context", "id") or name.startswith("action")
+    return ("numbers", "whole numbers", *["text"] * texts)
+
+
+def names_in(path: Path, columns: Sequence[str]) -> tuple[str, ...]:
+    """The different texts in some columns of a file, in alphabetical order."""
+    found: set[str] = set()
+    with opened(path) as file:
+        for batch in file.iter_batches(columns=list(columns)):
+            for name in columns:
+                found.update(in_one_piece(batch[name]).unique().to_pylist())
+                if len(found) > MANY_NAMES:
+                    raise FileFormatError(
+                        f"{path}: actions must have at most {MANY_NAMES:,} different names, column "
+                        f"{name} has more; is it a column of ids?"
+                    )
+    return tuple(sorted(name for name in found if name))

@@ -4,8 +4,6 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from policysieve.errors import FileFormatError
 from policysieve.formats.arrow_rows import ArrowRows
 from policysieve.formats.mapped import MOST_ITEMS

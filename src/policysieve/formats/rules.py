@@ -35,6 +35,7 @@ MISSING = (
     "the reward is missing; if its deadline has passed, count it as 0 (--missing-reward 0, or "
     "missing_reward=0 of LogFile and convert)"
 )
+_MILLISECONDS = (1e12, 1e13)  # since 1970, from 2001 to 2286: seconds would be in no year we know
 _FIRST_SECOND, _LAST_SECOND = -62_135_596_800.0, 253_402_300_799.0  # years 1 and 9999
 
 
@@ -195,9 +196,13 @@ def check_rounds(rounds: Rounds, rules: Rules) -> tuple[Rounds, dict[int, str]]:
         found += disagreements(lists, rounds.actions, rounds.propensities)
     if not rules.allow_missing:
         found.append((np.isnan(raw).any(axis=1), lambda _: MISSING))
-    if rounds.times is not None:
-        in_time = (rounds.times >= _FIRST_SECOND) & (rounds.times <= _LAST_SECOND)
-        found.append((~in_time & ~np.isnan(rounds.times), lambda i: _out_of_time(rounds, i)))
+    times = rounds.times
+    if times is not None:
+        times = np.where(
+            (times >= _MILLISECONDS[0]) & (times < _MILLISECONDS[1]), times / 1e3, times
+        )
+        in_time = (times >= _FIRST_SECOND) & (times <= _LAST_SECOND)
+        found.append((~in_time & ~np.isnan(times), lambda i: _out_of_time(rounds, i)))
     reasons: dict[int, str] = {}
     for mask, reason in found:
         for i in np.flatnonzero(mask).tolist():
@@ -205,7 +210,11 @@ def check_rounds(rounds: Rounds, rules: Rules) -> tuple[Rounds, dict[int, str]]:
     good = np.ones(n, dtype=np.bool_)
     good[list(reasons)] = False
     kept = replace(
-        rounds, rewards=scaled, actions=rounds.actions.astype(np.int32), distributions=lists
+        rounds,
+        rewards=scaled,
+        actions=rounds.actions.astype(np.int32),
+        times=times,
+        distributions=lists,
     )
     kept = kept.where(good) if reasons else kept
     if kept.distributions is not None:
@@ -239,6 +248,6 @@ def _out_of_range(reward: float, rules: Rules) -> str:
 
 def _out_of_time(rounds: Rounds, i: int) -> str:
     assert rounds.times is not None
-    return (
-        f"a time must be in seconds since 1970, within the years 1 to 9999, got {rounds.times[i]:g}"
-    )
+    time = rounds.times[i]
+    hint = "; if it is in micro- or nanoseconds, divide it first" if abs(time) >= 1e14 else ""
+    return f"a time must be in seconds since 1970, within the years 1 to 9999, got {time:g}{hint}"

@@ -88,7 +88,7 @@ def understand(
         hint = ", which may be the index of a data frame: leave it out (index=False)"
         raise FileFormatError(
             f"{path} has {problem} among {', '.join(names)}{hint if index else ''}; columns are "
-            f"{columns}{'' if index else advice(names)}"
+            f"{columns}{advice(names) if missing else ''}"
         )
     return table
 
@@ -122,7 +122,7 @@ class ScalarCells:
 
     shape: tuple[int, ...] = ()
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str = "context") -> None:
         self._name = name
         self._all_whole = self._all_numbers = True
         self._any = False

@@ -25,7 +25,7 @@ from policysieve.formats.rules import (
     too_large,
 )
 from policysieve.log import Layout, Rounds
-from policysieve.log.distributions import stacked
+from policysieve.log.distributions import Distributions, stacked
 
 __all__ = [
     "ContextReader",
@@ -355,7 +355,7 @@ class _TextSource:
             np.array([row.rewards for row in rows], dtype=np.float64).reshape(n, m),
             np.array([row.id for row in rows], dtype=object) if with_ids else None,
             np.array([row.time for row in rows]) if with_times else None,
-            stacked([row.distribution or () for row in rows]) if self._has_distributions else None,
+            _lists(rows) if self._has_distributions else None,
             self._actions.names,
         )
         checked, reasons = check_rounds(rounds, self._rules)
@@ -387,6 +387,12 @@ class _TextSource:
             contexts = np.array(values, dtype=self.layout.context_dtype)
             contexts = contexts.reshape(len(values), *self.layout.context_shape)
         return replace(checked.where(good) if more else checked, contexts=contexts), more
+
+
+def _lists(rows: list[TextRow]) -> Distributions:
+    """Distributions of rows whose actions are numbers by now."""
+    lists: Any = [row.distribution or () for row in rows]
+    return stacked(lists)
 
 
 def _used(rounds: Rounds) -> list[int]:
