@@ -1,6 +1,6 @@
 """Logs from data frames, and data frames from logs."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -10,6 +10,7 @@ from policysieve.formats.arrow_values import in_one_piece
 from policysieve.formats.rules import Rules, check_rounds
 from policysieve.formats.table import ITEMS, item_names
 from policysieve.frames import ContextFrame
+from policysieve.frames.arrow import described
 from policysieve.log import ColumnMap, Log
 from policysieve.log.named import Names
 from policysieve.naming import named
@@ -17,7 +18,7 @@ from policysieve.naming import named
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["as_arrow", "log_of"]
+__all__ = ["as_arrow", "as_frame", "log_of"]
 
 
 def log_of(frame: Any, columns: ColumnMap, actions: Names) -> Log:
@@ -64,47 +65,72 @@ def _table(frame: Any, names: list[str]) -> "pa.Table":
             f"frame must have a column {missing[0]!r}, got {', '.join(map(str, known.columns))}"
         )
     try:
-        return nw.maybe_reset_index(known.select(names)).to_arrow()
+        table = nw.maybe_reset_index(known.select(names)).to_arrow()
     except (pa.ArrowException, TypeError, ValueError) as error:
         raise InvalidArgumentError(
             f"frame must have values of one kind in each column ({error}); convert the column, "
             "such as frame[name].astype(str)"
         ) from error
+    return described(table, known.implementation.value)
 
 
 def as_arrow(log: Log) -> "pa.Table":
     """A table with a row for each round of a log."""
     import pyarrow as pa
 
-    columns = dict(_context_columns(log))
+    return pa.table({**_context_columns(log), **_item_columns(log)})
+
+
+def as_frame(log: Log, library: Literal["pandas", "polars"]) -> Any:
+    """The same as a data frame of a library that is installed.
+
+    Contexts that came from such a frame are as they came.
+    """
+    import narwhals.stable.v2 as nw
+    import pyarrow as pa
+
+    contexts: Any = log.contexts
+    table = as_arrow(log)
+    if not isinstance(contexts, ContextFrame) or contexts.dtype.made_of != library:
+        return nw.from_arrow(table, backend=library).to_native()
+    items = nw.from_arrow(pa.table(_item_columns(log)), backend=library)
+    return nw.concat([nw.from_native(contexts.native()), items], how="horizontal").to_native()
+
+
+def _item_columns(log: Log) -> "dict[str, pa.Array]":
+    """Actions, propensities and rewards as columns."""
+    import pyarrow as pa
+
     m = log.slate_size if log.slate_size > 1 else 0
     items: dict[str, Any] = {"action": log.actions}
     if log.action_names is not None:
         items["action"] = named(log.actions, log.action_names)
     items |= {"propensity": log.propensities, "reward": log.rewards}
-    for kind in ITEMS:
-        for i, name in enumerate(item_names(kind, m)):
-            if name in columns:
-                raise InvalidArgumentError(
-                    f"a column of the contexts must not be called {name!r} in a table of a log; "
-                    "rename it"
-                )
-            columns[name] = pa.array(items[kind][:, i])
-    return pa.table(columns)
+    return {
+        name: pa.array(items[kind][:, i])
+        for kind in ITEMS
+        for i, name in enumerate(item_names(kind, m))
+    }
 
 
-def _context_columns(log: Log) -> list[tuple[str, Any]]:
-    """The contexts as columns with names."""
+def _context_columns(log: Log) -> "dict[str, Any]":
+    """The contexts as columns with names, none of which an item has."""
     import pyarrow as pa
 
-    contexts = log.contexts
+    contexts: Any = log.contexts
     if isinstance(contexts, ContextFrame):
         if contexts.dtype.is_sparse:
             raise InvalidArgumentError(
                 f"contexts must be rows with names or numbers in a table, got {contexts.dtype}"
             )
-        return [(name, contexts.table[name]) for name in contexts.dtype.names]
+        for name in _item_columns(log[:0]):
+            if name in contexts.dtype.names:
+                raise InvalidArgumentError(
+                    f"a column of the contexts must not be called {name!r} in a table of a log; "
+                    "rename it"
+                )
+        return {name: contexts.table[name] for name in contexts.dtype.names}
     if contexts.ndim == 1:
-        return [("context", pa.array(contexts))]
+        return {"context": pa.array(contexts)}
     flat = contexts.reshape(len(contexts), -1)
-    return [(f"x{i}", pa.array(flat[:, i])) for i in range(flat.shape[1])]
+    return {f"x{i}": pa.array(flat[:, i]) for i in range(flat.shape[1])}

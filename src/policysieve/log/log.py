@@ -545,9 +545,9 @@ class Log:
 def _as_frame(log: Log, library: Literal["pandas", "polars"]) -> Any:
     if find_spec(library) is None:
         raise MissingExtraError(f"to_{library}()", library)
-    import narwhals.stable.v2 as nw
+    from policysieve.formats.data_frames import as_frame
 
-    return nw.from_arrow(log.to_arrow(), backend=library).to_native()
+    return as_frame(log, library)
 
 
 def _check_log(other: Any) -> None:
