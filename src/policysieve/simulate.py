@@ -91,7 +91,7 @@ class RunResult(Reported):
     def __repr__(self) -> str:
         known = "" if self.suboptimality is None else f", suboptimality {self.suboptimality:.4g}"
         return (
-            f"RunResult({self.learner}, {self.rounds:,} rounds, {self.recommendation.policy_name}"
+            f"RunResult({self.learner}, {self.rounds:,} rounds, {self.policy_name}"
             f"{known}, {len(self.history)} checkpoints)"
         )
 
@@ -100,19 +100,27 @@ class RunResult(Reported):
         """The recommended policy."""
         return self.recommendation.policy
 
+    @property
+    def policy_name(self) -> str:
+        """The recommended policy in words."""
+        return self.recommendation.policy_name
+
     def leaders(self, count: int = 10) -> list[dict[str, Any]]:
         """The policies with the largest estimates, with their limits and, if known, true values."""
         return self.intervals.leaders(count, self.true_values)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
+        best = self.recommendation.to_dict()
         return {
             "learner": self.learner,
+            "policy": best["policy"],
+            "policy_name": best["policy_name"],
             "rounds": self.rounds,
             "finished": self.finished,
             "problem": asdict(self.problem),
             "suboptimality": self.suboptimality,
-            "recommendation": self.recommendation.to_dict(),
+            "recommendation": best,
             "leaders": self.leaders(),
             "history": [checkpoint.to_dict() for checkpoint in self.history],
         }

@@ -27,7 +27,14 @@ from policysieve.problem import Problem, check_problem
 if TYPE_CHECKING:
     from policysieve.policies.weights import Weights
 
-__all__ = ["Policies", "PolicyClass", "action_dtype", "mended", "top_actions"]
+__all__ = [
+    "Policies",
+    "PolicyClass",
+    "action_dtype",
+    "mended",
+    "names_of_actions",
+    "top_actions",
+]
 
 _FEW = 20  # labels that an error lists
 _HASH_BYTES = 1 << 26  # hashed in one go, so that a memory-mapped table stays on disk
@@ -394,3 +401,8 @@ def mended(kind: str, labels: Iterable[str]) -> str:
     listed = [str(label) for label in labels]
     few = ", ".join(map(repr, listed[:_FEW])) + (", ..." if len(listed) > _FEW else "")
     return f"{kind}(..., actions=[{few}])"
+
+
+def names_of_actions(policies: PolicyClass, problem: Problem) -> Sequence[str] | None:
+    """The names of actions, of which the problem or the policies may know, or both."""
+    return policies.action_names if problem.actions is None else problem.actions
