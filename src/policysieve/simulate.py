@@ -13,6 +13,8 @@ from policysieve.checks import as_rng, integer
 from policysieve.errors import InvalidArgumentError, UnknownValueError
 from policysieve.evidence import ValueIntervals
 from policysieve.exploration import Explorer, Recommendation
+from policysieve.naming import check_same_actions
+from policysieve.policies.base import names_of_actions
 from policysieve.problem import Problem
 from policysieve.progress import progress_bar
 from policysieve.reported import Reported
@@ -272,7 +274,8 @@ def _check_fit(learner: Explorer, world: "World") -> None:
             raise InvalidArgumentError(
                 f"world and learner must agree on {name}, got {theirs} and {ours}"
             )
-
+    mine = names_of_actions(learner.policies, learner.problem)
+    check_same_actions(getattr(world, "actions", None), mine, of="world and learner")
     declared = learner.problem.sparsity
     if declared is not None and world.sparsity > declared * (1 + 1e-9):
         raise InvalidArgumentError(

@@ -299,9 +299,10 @@ class Policies(PolicyClass):
     ) -> npt.NDArray[np.intp] | None:
         if which is None:
             return None
-        chosen = plain_array("which", which, "a sequence of policy numbers")
-        if chosen.ndim == 1:
-            chosen = looked_up("which", chosen, self.names)
+        chosen = plain_array("which", which, "a sequence of policy numbers or names")
+        if chosen.ndim == 1 and chosen.dtype.kind in "UTO":
+            numbers = [_number(one, self.names) for one in which]
+            chosen = plain_array("which", numbers, "a sequence of policy numbers or names")
         if chosen.ndim != 1 or (chosen.size and chosen.dtype.kind not in "iu"):
             raise InvalidArgumentError(
                 f"which must be a sequence of policy numbers or names, got {shown(which)}"
@@ -317,6 +318,8 @@ class Policies(PolicyClass):
         """One policy's answer for n contexts as an (n, slate_size) array, or an error naming it."""
         try:
             slates = np.asarray(answer)
+            if slates.dtype.kind in "UT" and not isinstance(answer, np.ndarray):
+                slates = np.asarray(answer, dtype=object)  # numbers among names became names
         except ValueError as error:
             raise self._failure(policy, f"returned ragged actions ({error})") from error
         if slates.ndim == 1 and self.slate_size == 1:
@@ -394,6 +397,11 @@ class Policies(PolicyClass):
                 raise self._failure(policy, f"raised {type(error).__name__}: {error}") from error
             slates[:, column] = self._checked_slates(policy, raw, n)
         return slates
+
+
+def _number(policy: Any, names: Sequence[str] | None) -> Any:
+    """The number that a name stands for; anything else as it is."""
+    return number_of("which", str(policy), names) if isinstance(policy, str) else policy
 
 
 def mended(kind: str, labels: Iterable[str]) -> str:

@@ -23,6 +23,7 @@ from policysieve.report.style import (
     new_figure,
     rounds_axis,
     say,
+    shortened,
 )
 from policysieve.report.table import CellValue, Table, shown_text, value_text
 
@@ -103,7 +104,13 @@ def _add_leaders(page: Page, result: "RunResult") -> None:
         Table(
             f"The {len(leaders)} policies with the largest estimates of expected reward per round",
             columns,
-            [[str(leader["policy"]), *(leader[field] for field in fields)] for leader in leaders],
+            [
+                [
+                    result.intervals.label_of(leader["policy"]),
+                    *(leader[field] for field in fields),
+                ]
+                for leader in leaders
+            ],
         )
     )
 
@@ -220,7 +227,7 @@ def value_intervals(result: "RunResult | Selection", count: int = 15) -> Figure:
             axes.plot(
                 truth[shown], rows, "D", ms=5, mfc=PAPER, mec=INK, mew=1.1, label="true value"
             )
-        name_rows(axes, [f"policy {policy}" for policy in shown], lines=False)
+        name_rows(axes, [shortened(limits.name_of(policy)) for policy in shown], lines=False)
         axes.xaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10]))
         axes.set_xlabel("expected reward per round")
         legend(figure, axes)

@@ -31,6 +31,7 @@ __all__ = [
     "rounds_axis",
     "say",
     "shared_legend",
+    "shortened",
 ]
 
 # Text and axes, and the background.
@@ -61,6 +62,7 @@ PAGE_COLOURS = {
 
 _FONT = "DejaVu Sans"  # comes with matplotlib; a page puts its own in its place
 _SMALL = 9  # points
+_LONGEST = 36  # letters of a name beside an axis
 WIDTH = 8.4  # inches; a page shows this as at most 860 px
 
 _LOOK: dict[str, Any] = {
@@ -176,6 +178,14 @@ def name_rows(
     if not lines:
         axes.grid(visible=False, axis="y")
         axes.spines["left"].set_visible(False)
+
+
+def shortened(name: str) -> str:
+    """A name beside an axis: of a long one the beginning and the end, which tell names apart."""
+    if len(name) <= _LONGEST:
+        return name
+    head = 2 * _LONGEST // 3
+    return f"{name[:head].rstrip()}\N{HORIZONTAL ELLIPSIS}{name[head + 1 - _LONGEST :].lstrip()}"
 
 
 def legend(figure: Figure, axes: Axes, columns: int = 4) -> None:
