@@ -23,7 +23,7 @@ from policysieve.report.style import (
     new_figure,
     rounds_axis,
     say,
-    shortened,
+    short_names,
 )
 from policysieve.report.table import CellValue, Table, shown_text, value_text
 
@@ -41,6 +41,7 @@ __all__ = [
 ]
 
 _LEADERS = 15
+_FEW = 20  # names of actions that a configuration lists
 
 
 def run_page(result: "RunResult", title: str | None, command: str | None) -> Page:
@@ -172,13 +173,20 @@ def _configuration(result: "RunResult") -> dict[str, Any]:
 
 def problem_settings(problem: "Problem") -> dict[str, Any]:
     """What is asked, for the configuration of a page."""
+    names = problem.actions
     return {
         "n_actions": problem.n_actions,
+        **({} if names is None else {"actions": _listed(names)}),
         "slate_size": problem.slate_size,
         "sparsity": "not known" if problem.sparsity is None else problem.sparsity,
         "epsilon": problem.epsilon,
         "delta": problem.delta,
     }
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f", ... ({len(names):,} in all)" if len(names) > _FEW else ""
+    return ", ".join(names[:_FEW]) + more
 
 
 def value_intervals(result: "RunResult | Selection", count: int = 15) -> Figure:
@@ -227,7 +235,7 @@ def value_intervals(result: "RunResult | Selection", count: int = 15) -> Figure:
             axes.plot(
                 truth[shown], rows, "D", ms=5, mfc=PAPER, mec=INK, mew=1.1, label="true value"
             )
-        name_rows(axes, [shortened(limits.name_of(policy)) for policy in shown], lines=False)
+        name_rows(axes, short_names([limits.name_of(p) for p in shown]), lines=False)
         axes.xaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10]))
         axes.set_xlabel("expected reward per round")
         legend(figure, axes)
