@@ -126,5 +126,5 @@ def test_batches_can_be_stored(batch):
 
 def test_a_label_that_has_no_hash_is_new():
     learner = ps.BanditClassifier(classes=["a", "b"])
-    with pytest.raises(ps.InvalidArgumentError, match="has the label {'a': 1}"):
+    with pytest.raises(ps.InvalidArgumentError, match=r"has the label \{'a': 1\}"):
         learner.fit(np.ones((2, 2)), [{"a": 1}, {"a": 1}])
