@@ -21,6 +21,7 @@ from policysieve.formats.format import (
 )
 from policysieve.formats.rules import Rules, check_rounds
 from policysieve.formats.text import RawRow, TextRow, text_format
+from policysieve.frames import kind_of
 from policysieve.log import AnyLog, Layout, Log, Rounds
 
 __all__ = ["FORMAT", "from_bandit_feedback", "to_bandit_feedback"]
@@ -118,9 +119,10 @@ def to_bandit_feedback(log: AnyLog, n_actions: int) -> dict[str, Any]:
         Layout(contexts.shape[1:], contexts.dtype, log.slate_size),
         "Open Bandit Pipeline's bandit feedback",
     )
-    if contexts.dtype == object:
+    if kind_of(contexts.dtype) != "numbers":
         raise InvalidArgumentError(
-            "contexts must be numbers for Open Bandit Pipeline, got strings; encode them first"
+            f"contexts must be numbers for Open Bandit Pipeline, got {kind_of(contexts.dtype)}; "
+            "encode them first"
         )
     seen = int(log.actions.max(initial=-1)) + 1
     n_actions = integer("n_actions", n_actions, low=max(seen, 1), hint="the log's actions need it")

@@ -147,7 +147,11 @@ def _column(name: str, values: Sequence[Any]) -> "pa.Array":
     try:
         return pa.array(values, from_pandas=True)
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
-        there = [i for i, value in enumerate(values) if value is not None and value == value]
+        there = [
+            i
+            for i, value in enumerate(values)
+            if value is not None and not (isinstance(value, float) and np.isnan(value))
+        ]
         first = values[there[0]] if there else None
         row = next((i for i in there if type(values[i]) is not type(first)), there[0])
         raise InvalidArgumentError(
