@@ -8,6 +8,7 @@ from policysieve.cli.options import (
     LogArgument,
     PageOutput,
     PlotOutput,
+    actions_option,
     json_option,
     log_argument,
     page_options,
@@ -25,11 +26,7 @@ __all__ = ["check"]
 
 @click.command(short_help="Look for what is wrong with a log.")
 @log_argument()
-@click.option(
-    "--actions",
-    type=click.IntRange(1),
-    help="Number of actions; by default the largest in the log plus one.",
-)
+@actions_option("Number of actions, by default the largest in the log plus one; or their names")
 @click.option(
     "--delta",
     default=0.05,
@@ -42,7 +39,7 @@ __all__ = ["check"]
 @json_option("the findings")
 def check(
     log: LogArgument,
-    actions: int | None,
+    actions: int | tuple[str, ...] | None,
     delta: float,
     page: PageOutput,
     plot: PlotOutput,
@@ -56,8 +53,10 @@ def check(
     """
     from policysieve.health import check_log
 
-    opened = log.open()
-    health = check_log(opened, n_actions=actions, delta=delta, track=reading(opened, quiet=as_json))
+    names = actions if isinstance(actions, tuple) else None
+    opened = log.open(names)
+    count = actions if isinstance(actions, int) else None
+    health = check_log(opened, n_actions=count, delta=delta, track=reading(opened, quiet=as_json))
     page.write(health)
     plot.write(lambda: _figure(health))
     if as_json:
@@ -65,7 +64,7 @@ def check(
     else:
         print_table(
             f"{health.rounds:,} rounds, {health.n_actions:,} actions"
-            + (" (the largest one plus one)" if actions is None else ""),
+            + _counted(actions, opened.action_names),
             ["finding", "value", "verdict"],
             [(one.name, one.value, one.verdict) for one in health.findings],
         )
@@ -78,6 +77,13 @@ def check(
         plot.say_where()
     if health.broken:
         raise click.exceptions.Exit(1)
+
+
+def _counted(actions: int | tuple[str, ...] | None, names: tuple[str, ...] | None) -> str:
+    """How the actions were counted, if nobody said how many there are."""
+    if actions is not None:
+        return ""
+    return " (the largest one plus one)" if names is None else " (those that were shown)"
 
 
 def _figure(health: "LogHealth") -> "Figure":

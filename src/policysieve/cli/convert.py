@@ -8,6 +8,7 @@ import click
 from policysieve.cli.options import (
     FormatOption,
     LogArgument,
+    actions_option,
     column_map,
     json_option,
     log_argument,
@@ -22,11 +23,7 @@ __all__ = ["convert"]
 @log_argument("IN...")
 @click.argument("target", metavar="OUT", type=click.Path(dir_okay=False))
 @click.option("--to", "to_format", cls=FormatOption, help="Format of OUT")
-@click.option(
-    "--actions",
-    type=click.IntRange(1),
-    help="Number of actions; by default the largest seen plus one.",
-)
+@actions_option("Number of actions, by default the largest seen plus one; or their names")
 @click.option(
     "--skip-bad", is_flag=True, help="Leave bad rows out, and write them to OUT.skipped.jsonl."
 )
@@ -36,7 +33,7 @@ def convert(
     log: LogArgument,
     target: str,
     to_format: str | None,
-    actions: int | None,
+    actions: int | tuple[str, ...] | None,
     skip_bad: bool,
     overwrite: bool,
     as_json: bool,
@@ -58,9 +55,10 @@ def convert(
         from_format=log.format,
         to_format=to_format,
         reward_range=log.reward_range,
-        n_actions=actions,
+        n_actions=actions if isinstance(actions, int) else None,
         missing_reward=log.missing_reward,
         columns=column_map(log.columns),
+        actions=actions if isinstance(actions, tuple) else None,
         max_bytes=log.max_bytes,
         skip_bad=skip_bad,
         overwrite=overwrite,

@@ -46,7 +46,7 @@ def design(
     from policysieve.exploration.designs.designing import design as make_design
     from policysieve.exploration.designs.designing import rounds_needed
 
-    rounds = log.open()
+    rounds = log.open(candidates.action_names)
     policies, problem = candidates.load(rounds.slate_size)
     made = make_design(rounds, policies, problem, mixing=mixing)
     made.save(out)

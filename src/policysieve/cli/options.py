@@ -28,6 +28,7 @@ __all__ = [
     "LogArgument",
     "PageOutput",
     "PlotOutput",
+    "actions_option",
     "as_floor",
     "candidates_options",
     "column_map",
@@ -123,6 +124,12 @@ def count_option(
     """An option for a whole number, whose help shows what it is by default."""
     kind = click.IntRange(least)
     return click.option(option, default=default, show_default=True, type=kind, help=help)
+
+
+def actions_option(what: str) -> Callable[[Command], Command]:
+    """The option ``--actions``: how many there are, or what they are called."""
+    where = "with commas between them or one on each line of a file"
+    return click.option("--actions", type=_Actions(), help=f"{what}, {where}.")
 
 
 def known_sparsity(value: Any) -> float | None:
@@ -264,19 +271,24 @@ class CandidatesOptions:
     epsilon: float
     delta: float
 
+    @property
+    def action_names(self) -> tuple[str, ...] | None:
+        """Names of the actions, if these were typed."""
+        return self.actions if isinstance(self.actions, tuple) else None
+
     def load(self, slate_size: int) -> "tuple[AnyPolicies, Problem]":
         """The policies, and the problem of choosing among them."""
         from policysieve.cli.loading import load_policies
         from policysieve.errors import InvalidArgumentError
         from policysieve.problem import Problem
 
-        listed = isinstance(self.actions, tuple)
+        listed = self.action_names
         policies = load_policies(
             self.policies,
             None if listed else self.actions,
             slate_size,
             names=self.names,
-            actions=self.actions if listed else None,
+            actions=listed,
         )
         if self.names is not None and policies.names != self.names:
             raise InvalidArgumentError(
@@ -285,7 +297,7 @@ class CandidatesOptions:
             )
         problem = Problem(
             n_actions=policies.n_actions,
-            actions=self.actions if listed else policies.action_names,
+            actions=listed or policies.action_names,
             slate_size=policies.slate_size,
             sparsity=known_sparsity(self.sparsity),
             epsilon=self.epsilon,
@@ -300,12 +312,7 @@ candidates_options = grouped(
     click.option("--policies", required=True, help=_POLICIES_HELP),
     epsilon_option,
     delta_option,
-    click.option(
-        "--actions",
-        type=_Actions(),
-        help="Number of actions, for a .npy table; or their names, with commas between them or one "
-        "on each line of a file.",
-    ),
+    actions_option("Number of actions, for a .npy table; or their names"),
     click.option(
         "--names",
         type=_Names(),

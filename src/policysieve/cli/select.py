@@ -62,7 +62,7 @@ def select(
     from policysieve.evidence import select as choose
     from policysieve.exploration.designs.saving import ExplorationFile
 
-    opened = log.open()
+    opened = log.open(candidates.action_names)
     policies, problem = candidates.load(opened.slate_size)
     track = reading(opened, quiet=as_json)
     exploration = None if design is None else ExplorationFile.read(design).exploration(policies)

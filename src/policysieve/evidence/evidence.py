@@ -22,6 +22,7 @@ from policysieve.evidence.standing import BIN_EDGES, Standing
 from policysieve.evidence.values import policy_interval, policy_intervals
 from policysieve.log import AnyLog, Log, load_for
 from policysieve.policies import Policies, Slates
+from policysieve.policies.base import names_of_actions
 from policysieve.problem import Problem
 
 __all__ = ["MEMORY_LIMIT", "Decider", "Evidence", "check_decider"]
@@ -120,7 +121,7 @@ class Evidence:
             exploration, or if the rewards of a round exceed the sparsity.
         """
         check_decider(exploration)
-        log = load_for(log, self.policies, self.problem)
+        log = load_for(log, names_of_actions(self.policies, self.problem))
         check_log_fits(log, self.policies)
         as_rewards(log.rewards, len(log), log.slate_size, self.problem.sparsity)
         answers, distributions = self.policies.answers(log.contexts), log.distributions

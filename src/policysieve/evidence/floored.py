@@ -18,6 +18,7 @@ from policysieve.evidence.events import check_comparable, rewarded_events
 from policysieve.evidence.record import Record, check_floor
 from policysieve.log import AnyLog, load_for
 from policysieve.policies import Policies
+from policysieve.policies.base import names_of_actions
 from policysieve.problem import Problem
 
 __all__ = ["FloorEvidence", "FloorMethod"]
@@ -104,7 +105,7 @@ class FloorEvidence:
             If a propensity is below the floor, or the rewards of a round exceed the sparsity.
         """
         policies, problem = self.record.policies, self.record.problem
-        log = load_for(log, policies, problem)
+        log = load_for(log, names_of_actions(policies, problem))
         smallest = check_floor(log, floor)
         as_rewards(log.rewards, len(log), log.slate_size, problem.sparsity)
         events = rewarded_events(log, policies)

@@ -18,6 +18,7 @@ from policysieve.evidence.events import Events, rewarded_events
 from policysieve.evidence.record import Block, Record, check_floor
 from policysieve.log import AnyLog, load_for
 from policysieve.policies import Answers, ImplicitPolicies, MarginalPolicy, Policy
+from policysieve.policies.base import names_of_actions
 from policysieve.problem import Problem
 
 __all__ = [
@@ -206,7 +207,7 @@ class ImplicitEvidence:
         answers : Answers, optional
             The contexts, checked.
         """
-        log = load_for(log, self.policies, self.problem)
+        log = load_for(log, names_of_actions(self.policies, self.problem))
         smallest = 0.0 if floor is None else check_floor(log, floor)
         as_rewards(log.rewards, len(log), log.slate_size, self.problem.sparsity)
         events = rewarded_events(log, self.policies, answers)

@@ -1,6 +1,6 @@
 """From any log with propensities to the best policy, with a certificate."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from math import log as ln
 from math import log1p
@@ -20,6 +20,7 @@ from policysieve.evidence.record import check_floor
 from policysieve.evidence.weights import Mass
 from policysieve.log import AnyLog, Log, LogFile, open_for
 from policysieve.policies import AnyPolicies, Policy, check_class
+from policysieve.policies.base import names_of_actions
 from policysieve.problem import Problem
 from policysieve.reported import Reported
 
@@ -200,7 +201,7 @@ def select(
     """
     check_class(policies)
     policies.check_fits(problem)
-    log = open_for(log, policies, problem)
+    log = open_for(log, names_of_actions(policies, problem))
     if not len(log):
         raise InvalidArgumentError("log must have at least one round, got none")
     if floor is not None:
@@ -218,7 +219,7 @@ def select(
         declared_rounds=len(log),
         memory_limit=memory_limit,
     )
-    _check_propensities(log, policies, floor, problem.delta, covers=method != "capped")
+    _check_propensities(log, policies, problem, floor, covers=method != "capped")
     for piece in track(log.pieces()):
         add(piece)
     certificate, intervals = evidence.certificate(), evidence.intervals()
@@ -236,8 +237,8 @@ def select(
 def _check_propensities(
     log: Log | LogFile,
     policies: AnyPolicies,
+    problem: Problem,
     floor: float | None,
-    delta: float,
     *,
     covers: bool,
 ) -> None:
@@ -263,7 +264,7 @@ def _check_propensities(
         )
     used = mass.smallest if floor is None else min(floor, mass.smallest)
     if covers:
-        _check_covered(mass, shown, used, delta)
+        _check_covered(mass, shown, used, problem.delta, names_of_actions(policies, problem))
     weight = mass.mean(n_actions, _SURE, floor=used)
     found = f"{mass.total / mass.rounds:.3g}"
     if weight.lower[0] > 1:
@@ -281,13 +282,20 @@ def _check_propensities(
         )
 
 
-def _check_covered(mass: Mass, shown: npt.NDArray[np.int64], smallest: float, delta: float) -> None:
+def _check_covered(
+    mass: Mass,
+    shown: npt.NDArray[np.int64],
+    smallest: float,
+    delta: float,
+    names: Sequence[str] | None,
+) -> None:
     """Raise if actions were shown too seldom for a smallest propensity."""
     n_actions, slate_size = len(shown), mass.slate_size
     never = np.flatnonzero(shown == 0)
     if len(never) and log1p(-smallest) * mass.rounds <= ln(delta / n_actions):
         raise InvalidArgumentError(
-            f"the log does not cover all actions: action {never[0]} was never shown in "
+            "the log does not cover all actions: action "
+            f"{never[0] if names is None else repr(names[never[0]])} was never shown in "
             f"{mass.rounds:,} rounds, which cannot be if its propensity is at least {smallest:.3g};"
             " leave out policies that show it and number the others' actions without it, or give "
             f"the smallest propensity that it could have had as floor; {_ADVICE}"

@@ -12,6 +12,7 @@ from policysieve.evidence.events import check_comparable, check_log_fits, reward
 from policysieve.evidence.values import limits_from_sums
 from policysieve.log import AnyLog, Log, load_for
 from policysieve.policies import Policies
+from policysieve.policies.base import names_of_actions
 from policysieve.problem import Problem
 
 __all__ = ["UnprovedEvidence"]
@@ -43,7 +44,7 @@ class UnprovedEvidence:
 
     def add(self, log: AnyLog) -> None:
         """Take in the next rounds, of a log or of files; all or nothing."""
-        log = load_for(log, self.policies, self.problem)
+        log = load_for(log, names_of_actions(self.policies, self.problem))
         check_log_fits(log, self.policies)
         as_rewards(log.rewards, len(log), log.slate_size, self.problem.sparsity)
         answers = self.policies.answers(log.contexts)

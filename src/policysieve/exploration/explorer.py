@@ -18,7 +18,7 @@ from policysieve.exploration.decisions import Decisions, Recommendation
 from policysieve.exploration.designs.base import Exploration
 from policysieve.exploration.ledger import Part
 from policysieve.frames import ContextFrame, Contexts, kind_of
-from policysieve.log import AnyLog, Log, load_for, names_of
+from policysieve.log import AnyLog, Log, load_for
 from policysieve.policies import Answers, AnyPolicies, check_class
 from policysieve.policies.base import names_of_actions
 from policysieve.problem import Problem
@@ -207,7 +207,7 @@ class Explorer(Asking):
                 f"exploration must be one that {type(self).__name__} has published, such as "
                 f"{self.exploration!r}, got {shown(exploration)}"
             )
-        told = load_for(rounds, self.policies, self.problem)
+        told = load_for(rounds, names_of_actions(self.policies, self.problem))
         rounds = Log.trusted(told.contexts, told.actions, told.propensities, told.rewards)
         check_log_fits(rounds, self.policies)
         check_floor(rounds, exploration.floor)
@@ -238,7 +238,7 @@ class Explorer(Asking):
         log = self._snapshot()._log
         if log is None:
             log = Log.empty(contexts=np.empty(0, np.int64), slate_size=self.problem.slate_size)
-        names = names_of(self.policies, self.problem)
+        names = names_of_actions(self.policies, self.problem)
         return log[:] if names is None else log.with_action_names(names)
 
     @property

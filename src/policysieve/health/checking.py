@@ -105,7 +105,7 @@ def check_log(
         Rounds in the order of their decisions. Files may be of any format and larger than memory:
         only ids, if there are any, take memory for each round (sixteen bytes).
     n_actions : int, optional
-        Number of actions; by default the largest in the log plus one.
+        Number of actions; by default the largest in the log plus one, or those that have names.
     delta : float
         Probability with which a healthy log may be called broken, provided that no propensity
         could be less than half the smallest one in the log.
@@ -142,12 +142,20 @@ def check_log(
         sums.add(rounds)
     if not sums.rounds:
         raise InvalidArgumentError("log must have at least one round, got none")
-    least = max(sums.n_actions, sums.mass.slate_size)
+    names = opened.action_names
+    least = max(sums.n_actions if names is None else len(names), sums.mass.slate_size)
     hint = f"the log shows action {sums.n_actions - 1}"
+    if names is not None:
+        hint = f"the log names so many, such as {names[0]!r}"
+        if n_actions is not None and n_actions > least:
+            raise InvalidArgumentError(
+                f"n_actions must be the {least:,} that have names in the log, got {n_actions:,}; "
+                "name all of them, with log.with_action_names([...]) or --actions"
+            )
     if n_actions == sums.n_actions - 1 and not sums.shown[0]:
         hint += "; are actions numbered from 1? Here the first is 0"
     count = least if n_actions is None else integer("n_actions", n_actions, low=least, hint=hint)
-    tests = WeightTests(sums, count, level)
+    tests = WeightTests(sums, count, level, names)
     return LogHealth(
         rounds=sums.rounds,
         n_actions=count,

@@ -85,7 +85,7 @@ def _actions(tests: WeightTests) -> Finding:
         "frequency of actions",
         tests.by_action,
         worst,
-        f"The mean importance weight of action {worst}",
+        f"The mean importance weight of action {tests.name_of(worst)}",
         many="actions",
     )
     limits = "exact binomial" if tests.fixed else "empirical Bernstein"
@@ -99,7 +99,8 @@ def _by_context(tests: WeightTests) -> Finding:
         "frequency by context",
         tests.by_context,
         worst,
-        f"The mean importance weight of action {action} in group {group} of contexts",
+        f"The mean importance weight of action {tests.name_of(action)} in group {group} of "
+        "contexts",
         many="pairs of action and group",
     )
     return _with(found, action=action, group=group)
@@ -154,13 +155,14 @@ def _never_shown(tests: WeightTests) -> Finding:
     numbers = {"never_shown": len(never), "n_actions": n_actions}
     if not len(never):
         return Finding("coverage", "ok", value, "Each of the actions was shown.", numbers)
-    from_one = "Are actions numbered from 1? Here the first is 0. " if never.tolist() == [0] else ""
+    numbered = never.tolist() == [0] and tests.name_of(0) == "0"
+    from_one = "Are actions numbered from 1? Here the first is 0. " if numbered else ""
     return Finding(
         "coverage",
         "warning",
         value,
-        f"{from_one}{len(never):,} of {n_actions:,} actions were never shown ({_names(never)}): "
-        "nothing is known about policies that show them.",
+        f"{from_one}{len(never):,} of {n_actions:,} actions were never shown "
+        f"({_names(tests, never)}): nothing is known about policies that show them.",
         numbers,
     )
 
@@ -261,5 +263,6 @@ def _times(sums: LogSums) -> Finding:
     )
 
 
-def _names(actions: npt.NDArray[np.intp]) -> str:
-    return ", ".join(map(str, actions[:_NAMED])) + (", ..." if len(actions) > _NAMED else "")
+def _names(tests: WeightTests, actions: npt.NDArray[np.intp]) -> str:
+    listed = ", ".join(map(tests.name_of, actions[:_NAMED].tolist()))
+    return listed + (", ..." if len(actions) > _NAMED else "")

@@ -1,6 +1,7 @@
 """Sums over the rounds of a log, and the tests of its propensities that they allow."""
 
 import zlib
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -178,8 +179,10 @@ class WeightTests:
         Of the log, of its stretches, of each action, and of each action in each group of contexts.
     """
 
-    def __init__(self, sums: LogSums, n_actions: int, delta: float) -> None:
-        self.sums, self.n_actions = sums, n_actions
+    def __init__(
+        self, sums: LogSums, n_actions: int, delta: float, names: Sequence[str] | None = None
+    ) -> None:
+        self.sums, self.n_actions, self._names = sums, n_actions, names
         self.level = delta / _FAMILIES
         rounds, largest = sums.rounds, sums.mass.largest_weight
         self.whole = sums.mass.mean(n_actions, self.level)
@@ -202,6 +205,10 @@ class WeightTests:
         self.by_context = mean_weights(
             sums.groups[:, None], weights, squares, largest=largest, delta=self.level
         )
+
+    def name_of(self, action: int) -> str:
+        """What an action is called."""
+        return str(action) if self._names is None else repr(self._names[action])
 
     @property
     def fixed(self) -> bool:

@@ -3,7 +3,6 @@
 from policysieve.log.distributions import Distributions
 from policysieve.log.log import Log
 from policysieve.log.mapping import ColumnMap
-from policysieve.log.named import names_of
 from policysieve.log.opening import AnyLog, LogFile, load_for, log_paths, open_for, open_log
 from policysieve.log.rounds import Layout, Rounds
 
@@ -17,7 +16,6 @@ __all__ = [
     "Rounds",
     "load_for",
     "log_paths",
-    "names_of",
     "open_for",
     "open_log",
 ]

@@ -11,19 +11,9 @@ from policysieve.errors import InvalidArgumentError
 from policysieve.log.distributions import Distributions, in_order
 from policysieve.naming import as_names, looked_up, number_of
 
-__all__ = ["Names", "in_numbers", "names_of", "renumbering", "spread", "united"]
+__all__ = ["Names", "in_numbers", "renumbering", "spread", "united"]
 
 Names = tuple[str, ...] | None
-
-
-def names_of(*owners: object) -> Names:
-    """The names of actions that the first of some policies and problems has, if any has."""
-    for owner in owners:
-        for attribute in ("action_names", "actions"):
-            names = getattr(owner, attribute, None)
-            if isinstance(names, tuple):
-                return names
-    return None
 
 
 def in_numbers(actions: Any, distributions: Any, names: Any) -> tuple[Any, Any, Names]:

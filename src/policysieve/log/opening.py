@@ -11,7 +11,7 @@ from policysieve.errors import FileFormatError, InvalidArgumentError
 from policysieve.files import Paths, are_paths, as_paths
 from policysieve.log.log import Log
 from policysieve.log.mapping import ColumnMap
-from policysieve.log.named import Names, names_of
+from policysieve.log.named import Names
 from policysieve.log.rounds import Layout, Rounds
 from policysieve.naming import as_names
 
@@ -196,8 +196,8 @@ def open_log(log: AnyLog) -> Log | LogFile:
     return log if isinstance(log, Log | LogFile) else LogFile(log_paths(log))
 
 
-def open_for(log: AnyLog, *owners: object) -> Log | LogFile:
-    """A log whose actions have the numbers that they have for policies and a problem.
+def open_for(log: AnyLog, names: Sequence[str] | None) -> Log | LogFile:
+    """A log whose actions have the numbers that they have for policies and a problem with names.
 
     Raises
     ------
@@ -207,9 +207,9 @@ def open_for(log: AnyLog, *owners: object) -> Log | LogFile:
     FileFormatError
         If a round of a file does.
     """
-    opened, names = open_log(log), names_of(*owners)
+    opened = open_log(log)
     mine = opened.action_names
-    if mine is None or mine == names:
+    if mine is None or (names is not None and mine == tuple(names)):
         return opened
     if names is None:
         first = ", ".join(map(repr, mine[:3]))
@@ -222,9 +222,9 @@ def open_for(log: AnyLog, *owners: object) -> Log | LogFile:
     return opened.with_action_names(names)
 
 
-def load_for(log: AnyLog, *owners: object) -> Log:
+def load_for(log: AnyLog, names: Sequence[str] | None) -> Log:
     """The same with all of it in memory."""
-    return Log.load(open_for(log, *owners))
+    return Log.load(open_for(log, names))
 
 
 def log_paths(log: object) -> Paths:

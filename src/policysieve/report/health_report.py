@@ -84,7 +84,7 @@ def health_page(health: "LogHealth", title: str | None, command: str | None) -> 
             ["action", "shown", "mean weight", "lower", "upper"],
             [
                 [
-                    str(action),
+                    tests.name_of(int(action)),
                     int(tests.shown[action]),
                     float(tests.by_action.mean[action]),
                     max(0.0, float(tests.by_action.lower[action])),
@@ -145,7 +145,7 @@ def _rows(health: "LogHealth") -> tuple[list[str], list[tuple[float, float, floa
     ]
     rows += _limits(tests.over_time, np.array(stretches))
     actions = np.sort(tests.by_action.suspects[:_DRAWN_ACTIONS])
-    names += [f"action {action}" for action in actions]
+    names += [f"action {tests.name_of(action)}" for action in actions.tolist()]
     return names, rows + _limits(tests.by_action, actions)
 
 

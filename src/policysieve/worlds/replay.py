@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from policysieve.checks import number, refuse_rows
 from policysieve.errors import InvalidArgumentError, UnknownValueError
-from policysieve.log import AnyLog, Log
+from policysieve.log import AnyLog, Log, load_for, open_log
 from policysieve.worlds.base import Draw, RewardsOf, World
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class Replay(World):
         Smallest probability with which any action was logged. The smallest propensity in the log
         by default, or 1/K if that is smaller.
     actions : sequence of str, optional
-        Names of the actions, in the order of their numbers.
+        Names of the actions, in the order of their numbers; by default those of the log.
 
     Raises
     ------
@@ -66,7 +66,10 @@ class Replay(World):
         floor: float | None = None,
         actions: Sequence[str] | None = None,
     ) -> None:
-        log = Log.load(log)
+        opened = open_log(log)
+        if actions is None:
+            actions = opened.action_names
+        log = load_for(opened, actions)
         if log.slate_size != 1:
             raise InvalidArgumentError(
                 f"log must have slates of one action, got slate_size={log.slate_size}; rejection "

@@ -23,6 +23,7 @@ from policysieve.exploration.designs.mixture import MixedExploration
 from policysieve.log import AnyLog, load_for
 from policysieve.planning import estimation_rounds, plan
 from policysieve.policies import AnyPolicies, check_class
+from policysieve.policies.base import names_of_actions
 from policysieve.problem import Problem
 
 __all__ = [
@@ -79,7 +80,7 @@ def design(
     """
     check_class(policies)
     policies.check_fits(problem)
-    log = load_for(log, policies, problem)
+    log = load_for(log, names_of_actions(policies, problem))
     if not len(log):
         raise InvalidArgumentError("log must have at least one round, got none")
     as_rewards(log.rewards, len(log), log.slate_size, problem.sparsity)
