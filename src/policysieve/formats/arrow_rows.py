@@ -84,7 +84,8 @@ class ArrowRows:
                     f"{' or '.join(what for what in _ALLOWED[key] if what != 'nothing')}, got "
                     f"{type}"
                 )
-        kinds = {kind_of_type(schema.field(name).type) for name in columns.action}
+        actions = () if contexts_only else columns.action
+        kinds = {kind_of_type(schema.field(name).type) for name in actions}
         self.named = "text" in kinds
         if self.named and len(kinds) > 1:
             raise FileFormatError(f"{where}: actions must be names in all columns, or in none")
@@ -119,7 +120,7 @@ class ArrowRows:
         if self.columns.slate is not None and not last:
             starts, ends = starts[:-1], ends[:-1]
         used = int(ends[-1]) if len(ends) else 0
-        m = slate_size if self.columns.slate is not None else 1
+        m = slate_size if self.columns.slate is not None and not self._contexts_only else 1
         why = self._faults(table.slice(0, used), starts, ends, m, names)
         good = starts[why == ""]
         rows = good[:, None] + np.arange(m)
@@ -186,7 +187,7 @@ class ArrowRows:
             _, first = np.unique(pairs, return_index=True)
             twice = np.setdiff1d(np.arange(len(rows)), first)
             why[of_round[twice]] = f"column {columns.position} must be different in a slate"
-        for i in np.flatnonzero(ends - starts != m):
+        for i in () if self._contexts_only else np.flatnonzero(ends - starts != m):
             why[i] = (
                 f"actions must be {m} as in the rounds before, got {ends[i] - starts[i]}; rows of "
                 f"one slate must follow each other: sort them by {columns.slate}"

@@ -32,7 +32,7 @@ class MappedColumns(ParquetColumns):
         if self._rows.named and self._names is None and not rules.contexts_only:
             self._names = names_in(path, columns.action)
         self._slate_size = columns.slate_size
-        if columns.slate is not None:
+        if columns.slate is not None and not rules.contexts_only:
             self._slate_size = self.rows_per_round = _first_slate(path, columns.slate)
         self.layout = self._rows.layout(self._slate_size, self._names)
         self._note_types(schema)

@@ -386,7 +386,9 @@ class _TextSource:
         else:
             contexts = np.array(values, dtype=self.layout.context_dtype)
             contexts = contexts.reshape(len(values), *self.layout.context_shape)
-        return replace(checked.where(good) if more else checked, contexts=contexts), more
+        kept = checked.where(good) if more else checked
+        names = self.layout.action_names  # bad rows may have had others
+        return replace(kept, contexts=contexts, action_names=names), more
 
 
 def _lists(rows: list[TextRow]) -> Distributions:
