@@ -161,7 +161,9 @@ def _decisions(
 
     from policysieve.log import Rounds
     from policysieve.log.distributions import fitting
+    from policysieve.policies.base import names_of_actions
 
+    names = names_of_actions(exploration.policies, exploration.problem)
     for contexts, ids, times in pieces:
         x = exploration.policies.check_contexts(contexts)
         said = exploration.policies.answers_at(x) if distributions else x
@@ -171,7 +173,7 @@ def _decisions(
         if distributions:
             every = fitting(exploration.propensities(said), actions, propensities)
         rewards = np.full(actions.shape, np.nan)
-        yield Rounds(x, actions, propensities, rewards, ids, times, every)
+        yield Rounds(x, actions, propensities, rewards, ids, times, every, names and tuple(names))
 
 
 def _contexts(
