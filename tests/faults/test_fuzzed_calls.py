@@ -16,8 +16,13 @@ from policysieve.formats import from_bandit_feedback, open_contexts, to_bandit_f
 CSV = "a file of rounds"  # of which every call gets one
 FORMAT_CALLS = {
     "open_contexts": Call(
-        lambda _, paths, format, max_bytes: list(open_contexts(paths, format, max_bytes=max_bytes)),
-        lambda: {"paths": CSV, "format": "csv", "max_bytes": 1 << 20},
+        lambda _, paths, format, **how: list(open_contexts(paths, format, **how)),
+        lambda: {
+            "paths": CSV,
+            "format": "csv",
+            "columns": {"context": "context"},
+            "max_bytes": 1 << 20,
+        },
     ),
     "from_bandit_feedback": Call(
         lambda _, **feedback: from_bandit_feedback(feedback),

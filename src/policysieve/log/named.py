@@ -25,6 +25,8 @@ def in_numbers(actions: Any, distributions: Any, names: Any) -> tuple[Any, Any, 
     values = plain_array("actions", actions, "an array with slates of one size")
     if values.dtype.kind in "UT" and not isinstance(actions, np.ndarray):
         values = np.array(actions, dtype=object)  # numbers among strings became strings
+    if not values.ndim:
+        return actions, distributions, known  # refused by who checks actions
     texts = values.size and values.dtype.kind in "UTO"
     if texts and values.dtype == object:
         texts = _all_texts(values)
@@ -40,7 +42,7 @@ def in_numbers(actions: Any, distributions: Any, names: Any) -> tuple[Any, Any, 
         known = as_names("actions", sorted({*map(str, values.reshape(-1)), *listed}))
     if texts:
         actions = looked_up("actions", values, known)
-    elif values.size and values.dtype.kind in "iu" and int(values.max()) >= len(known):
+    elif values.size and values.dtype.kind in "iu" and values.max() >= len(known):
         row = int(np.argmax(values.reshape(len(values), -1).max(axis=1) >= len(known)))
         raise InvalidArgumentError(
             f"actions must be below {len(known)}, because action_names has so many, got "

@@ -4,6 +4,7 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from sklearn.linear_model import LogisticRegression
 
 import policysieve as ps
@@ -71,6 +72,34 @@ CALLS: dict[str, Call] = {
         lambda _, **columns: ps.Log(**columns),
         lambda: {**some_columns(), "contexts": some_features()},
     ),
+    "Log of names": Call(
+        lambda _, **columns: ps.Log(**columns),
+        lambda: {
+            **some_columns(),
+            "actions": ["b", "a", "c", "a"],
+            "distributions": [{"a": 1 / K, "b": 1 / K, "c": 1 / K}] * N,
+            "action_names": ("c", "b", "a"),
+        },
+    ),
+    "Log.from_frame": Call(
+        lambda _, frame, **columns: ps.Log.from_frame(frame, **columns).to_arrow(),
+        lambda: {
+            "frame": pa.table({"c": [1, None, 2], "a": list("xyx"), "p": [1.0] * 3, "r": [0] * 3}),
+            "context": ["c"],
+            "action": "a",
+            "propensity": "p",
+            "reward": "r",
+            "slate": None,
+            "position": None,
+            "actions": ("y", "x"),
+        },
+    ),
+    "Log.with_action_names": Call(
+        lambda log, names: log.with_action_names(names),
+        lambda: {"names": ("a", "b", "c")},
+        a_log,
+        log_state,
+    ),
     "Log.append": Call(
         lambda log, **columns: log.append(**columns),
         some_columns,
@@ -88,6 +117,13 @@ CALLS: dict[str, Call] = {
             "format": "csv",
             "reward_range": (0.0, 1.0),
             "missing_reward": 0.0,
+            "columns": {
+                "context": "context",
+                "action": "action",
+                "propensity": "propensity",
+                "reward": "reward",
+            },
+            "actions": ("a", "b", "c"),
             "max_bytes": 1 << 20,
         },
     ),
