@@ -69,7 +69,7 @@ def looked_up(
 
     An error names the first entry that is no name.
     """
-    if values.dtype.kind not in "UTO" or not values.size:
+    if values.dtype.kind not in "UTO" or not values.size or not values.ndim:
         return values
     flat = values.reshape(-1)
     if values.dtype == object and not all(isinstance(value, str) for value in flat):
