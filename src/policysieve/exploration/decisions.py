@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from policysieve.arrays import shown
 from policysieve.errors import InvalidArgumentError
+from policysieve.frames import Contexts, read_only
 from policysieve.naming import named
 from policysieve.policies import MarginalPolicy, Policy, RandomizedPolicy
 
@@ -42,7 +43,9 @@ class Decisions:
 
     Attributes
     ----------
-    contexts : array of shape (n, ...)
+    contexts : array of shape (n, ...), or ContextFrame
+        A `ContextFrame` if they were a data frame, dicts or a sparse matrix; its ``native()`` is
+        that again.
     actions : integer array of shape (n, m)
         The items to show.
     propensities : float array of shape (n, m)
@@ -60,7 +63,7 @@ class Decisions:
         Names of all actions, in the order of their numbers, if they have any.
     """
 
-    contexts: npt.NDArray[Any]
+    contexts: Any
     actions: npt.NDArray[np.int32]
     propensities: npt.NDArray[np.float64]
     numbers: npt.NDArray[np.int64]
@@ -70,12 +73,12 @@ class Decisions:
 
     def __post_init__(self) -> None:
         for array in (self.contexts, self.actions, self.propensities, self.numbers, self.asked):
-            array.setflags(write=False)
+            read_only(array)
 
     @classmethod
     def of(
         cls,
-        contexts: npt.NDArray[Any],
+        contexts: Contexts,
         actions: npt.NDArray[np.int32],
         propensities: npt.NDArray[np.float64],
         *,

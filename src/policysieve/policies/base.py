@@ -102,7 +102,7 @@ class PolicyClass(ABC):
         """How large the class is, for people."""
 
     @abstractmethod
-    def answers_at(self, contexts: npt.NDArray[Any]) -> Answers:
+    def answers_at(self, contexts: Any) -> Answers:
         """`answers` at contexts that `check_contexts` has returned."""
 
     @abstractmethod
@@ -187,8 +187,8 @@ class PolicyClass(ABC):
                 )
         check_same_actions(self.action_names, problem.actions, of="policies and problem")
 
-    def check_contexts(self, contexts: Any) -> npt.NDArray[Any]:
-        """Return the contexts as an array with one entry or row each, or raise."""
+    def check_contexts(self, contexts: Any) -> Any:
+        """Return the contexts as an array, or as rows of a table, one for each, or raise."""
         return as_contexts(contexts)
 
 
@@ -274,7 +274,7 @@ class Policies(PolicyClass):
             contexts = contexts.contexts
         return self.answers_at(self.check_contexts(contexts))
 
-    def answers_at(self, contexts: npt.NDArray[Any]) -> Slates:
+    def answers_at(self, contexts: Any) -> Slates:
         """`answers` at contexts that `check_contexts` has returned."""
         return Slates(self._evaluate(contexts, None))
 
@@ -289,9 +289,7 @@ class Policies(PolicyClass):
         return np.zeros(len(others), dtype=np.bool_)
 
     @abstractmethod
-    def _evaluate(
-        self, contexts: npt.NDArray[Any], which: npt.NDArray[np.intp] | None
-    ) -> npt.NDArray[Any]:
+    def _evaluate(self, contexts: Any, which: npt.NDArray[np.intp] | None) -> npt.NDArray[Any]:
         """Slates at checked contexts: (n, n_policies or len(which), slate_size), compact dtype."""
 
     def _check_which(

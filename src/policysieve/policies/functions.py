@@ -9,6 +9,7 @@ import numpy.typing as npt
 from policysieve.arrays import shown
 from policysieve.checks import flag
 from policysieve.errors import InvalidArgumentError
+from policysieve.frames import ContextFrame
 from policysieve.naming import named_parts
 from policysieve.policies.base import Policies
 
@@ -23,7 +24,8 @@ class FunctionPolicies(Policies):
     functions : sequence of callables, or dict of them by name
         With ``vectorized=True`` each takes the array of n contexts and returns n actions (or an
         (n, slate_size) array). With ``vectorized=False`` each takes one context and returns one
-        action (or one slate).
+        action (or one slate). Of a data frame the former get a data frame of the same kind, the
+        latter a dict for each row, with None where a value is missing.
     n_actions : int
         Number K of actions. May be left out where they are named.
     slate_size : int
@@ -81,13 +83,14 @@ class FunctionPolicies(Policies):
         self._check_pickles("function", self.functions)
         return self.__dict__
 
-    def _evaluate(
-        self, contexts: npt.NDArray[Any], which: npt.NDArray[np.intp] | None
-    ) -> npt.NDArray[Any]:
+    def _evaluate(self, contexts: Any, which: npt.NDArray[np.intp] | None) -> npt.NDArray[Any]:
+        tabular = isinstance(contexts, ContextFrame)
+        given = contexts.native() if tabular and self.vectorized else contexts
+
         def answer(policy: int) -> Any:
             function = self.functions[policy]
             if self.vectorized:
-                return function(contexts)
-            return [function(context) for context in contexts]
+                return function(given)
+            return [function(context) for context in given]
 
         return self._ask_each(which, len(contexts), answer)
