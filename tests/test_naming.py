@@ -23,6 +23,7 @@ def test_names_are_a_tuple_of_strings():
     [
         ("hats", "one string"),
         (["hats", ""], "entry 1"),
+        (["hats", "\ud83d"], "surrogate pair in entry 1"),
         (["hats", 3], "str"),
         (["hats", "shoes", "hats"], "entries 0 and 2"),
         (7, "a sequence of names"),

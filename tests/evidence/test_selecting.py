@@ -246,6 +246,9 @@ def test_a_smaller_floor_explains_what_was_never_shown():
     problem = ps.Problem(n_actions=4, epsilon=0.6, delta=0.05)
     with pytest.raises(ps.InvalidArgumentError, match=r"action 3 was never shown in 500 rounds"):
         ps.select(log, policies, problem)
+    named = ps.PolicyTable(np.arange(4)[None], actions=["shoes", "hats", "bags", "belts"])
+    with pytest.raises(ps.InvalidArgumentError, match=r"action 'belts' was never shown"):
+        ps.select(log, named, problem)
     with pytest.raises(
         ps.InvalidArgumentError, match=r"0\.333, the smallest in the log, would sum"
     ):
