@@ -62,7 +62,9 @@ PAGE_COLOURS = {
 
 _FONT = "DejaVu Sans"  # comes with matplotlib; a page puts its own in its place
 _SMALL = 9  # points
-_LONGEST, _HEAD, _BEFORE = 36, 12, 8  # letters of a name beside an axis, and of its parts
+_LONGEST = 36  # letters of a name beside an axis,
+_HEAD, _BEFORE = 12, 8  # of its beginning, and of what names share before they part
+_REST = _LONGEST - _HEAD - 2
 WIDTH = 8.4  # inches; a page shows this as at most 860 px
 
 _LOOK: dict[str, Any] = {
@@ -190,12 +192,12 @@ def short_names(names: Sequence[str]) -> list[str]:
         alike = [number for number, other in enumerate(short) if other == text]
         group = [names[number] for number in alike]
         pairs = zip(min(group), max(group), strict=False)  # what all share, these two share
-        parted = next((place for place, (one, two) in enumerate(pairs) if one != two), 0)
+        end = len(min(group))
+        parted = next((place for place, (one, two) in enumerate(pairs) if one != two), end)
         for number in alike:
             rest = names[number][max(_HEAD, parted - _BEFORE) :]
-            end = _LONGEST - _HEAD - 2
-            more = "\N{HORIZONTAL ELLIPSIS}" if len(rest) > end else ""
-            short[number] = f"{names[number][:_HEAD]}\N{HORIZONTAL ELLIPSIS}{rest[:end]}{more}"
+            more = "\N{HORIZONTAL ELLIPSIS}" if len(rest) > _REST else ""
+            short[number] = f"{names[number][:_HEAD]}\N{HORIZONTAL ELLIPSIS}{rest[:_REST]}{more}"
     return short
 
 
