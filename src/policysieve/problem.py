@@ -6,6 +6,7 @@ from typing import Any
 from policysieve.arrays import shown
 from policysieve.checks import integer, number
 from policysieve.errors import InvalidArgumentError
+from policysieve.reported import Carded
 
 __all__ = ["Problem", "check_problem"]
 
@@ -13,7 +14,7 @@ _SMALLEST = 1e-100  # positive number, whose square is a number, too
 
 
 @dataclass(frozen=True, kw_only=True)
-class Problem:
+class Problem(Carded):
     """Find a policy within `epsilon` of the best, with probability at least 1 - `delta`.
 
     Parameters

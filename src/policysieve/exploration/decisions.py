@@ -12,6 +12,7 @@ import numpy.typing as npt
 from policysieve.arrays import shown
 from policysieve.errors import InvalidArgumentError
 from policysieve.policies import MarginalPolicy, Policy, RandomizedPolicy
+from policysieve.reported import Carded
 
 __all__ = ["Decisions", "Recommendation"]
 
@@ -121,7 +122,7 @@ class Decisions:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Recommendation:
+class Recommendation(Carded):
     """What a learner would deploy now, and what is known about it.
 
     Attributes
