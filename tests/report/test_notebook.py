@@ -166,6 +166,8 @@ def test_a_log_shows_its_first_rounds():
     seen = Reader(some_log()._repr_html_())
     assert "The first 5 of 200 rounds." in seen.text
     assert "of what was shown" in seen.text
+    rows = some_log(contexts=np.full((200, 3), [1 / 3, -2.0, 1e6]))
+    assert "0.3333, \N{MINUS SIGN}2, 1e+06 " in Reader(rows._repr_html_()).text
     slates = some_log(
         actions=np.tile([0, 1], (200, 1)),
         propensities=np.full((200, 2), 0.5),

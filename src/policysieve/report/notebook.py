@@ -29,7 +29,7 @@ Facts = Mapping[str, CellValue | tuple[CellValue, str]]
 _LEADERS = 5  # policies in a card
 _ROUNDS = 5  # of a log
 _NAMES = 6  # of actions or columns
-_LONGEST = 60  # letters of one context, or of one name in a table
+_LONGEST = 80  # letters of one context, or of one name in a table
 _WIDE, _HIGH = 160, 14  # pixels of an interval
 
 _LINE = "1px solid rgba(128,128,128,.35)"
@@ -196,7 +196,7 @@ def _log(log: "Log") -> str:
     first = [
         [
             str(row),
-            _short(contexts[row : row + 1].tolist()[0]),
+            _context(contexts[row : row + 1].tolist()[0]),
             _items(names[a] if names else a for a in log.actions[row].tolist()),
             _items(log.propensities[row].tolist()),
             _items(log.rewards[row].tolist()),
@@ -311,7 +311,20 @@ def _contexts(shape: Sequence[int], dtype: Any) -> str:
 def _few(names: Sequence[str] | None) -> str:
     if names is None:
         return ""
-    return ", ".join(map(_short, names[:_NAMES])) + (", ..." if len(names) > _NAMES else "")
+    return _short(", ".join(names[:_NAMES]) + (", ..." if len(names) > _NAMES else ""))
+
+
+def _context(context: Any) -> str:
+    """One context on one line: a row of a table with its names, features with few digits."""
+    if isinstance(context, Mapping):
+        return _short(", ".join(f"{name} {_entry(value)}" for name, value in context.items()))
+    if isinstance(context, list):
+        return _short(", ".join(map(_entry, context)))
+    return _short(_entry(context))
+
+
+def _entry(value: Any) -> str:
+    return value_text(value) if isinstance(value, str | int | float | None) else shown(value)
 
 
 def _items(values: Iterable[CellValue]) -> str:
@@ -383,7 +396,7 @@ def _table(
     sides = ["right" if numeric else "left" for numeric in table.numeric]
 
     def cell(tag: str, side: str, inside: str, also: str = "") -> str:
-        style = f"padding:.2em 1em .2em 0;text-align:{side};vertical-align:top{also}"
+        style = f"padding:.2em 1em .2em 0;text-align:{side};white-space:nowrap{also}"
         return f'<{tag} style="{style}">{inside}</{tag}>'
 
     head = "".join(
@@ -394,7 +407,7 @@ def _table(
     for number, texts in enumerate(table.texts):
         cells = [cell("td", side, escape(text)) for text, side in zip(texts, sides, strict=True)]
         if drawn:
-            cells.append(cell("td", "left", drawn[number], ";vertical-align:middle"))
+            cells.append(cell("td", "left", drawn[number]))
         body.append(f"<tr>{''.join(cells)}</tr>")
     return (
         '<div style="overflow-x:auto"><table style="margin:.7em 0 0;border-collapse:collapse;'
