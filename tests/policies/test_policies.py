@@ -176,7 +176,7 @@ class TestFunctionPolicies(PoliciesContract):
             (lambda x: x - 1, "policy 1 returned action -1"),
             (lambda x: 0, "policy 1 must return actions of shape"),
             (lambda x: x / 3, "policy 1 must return whole numbers"),
-            (lambda x: ["a"] * len(x), "policy 1 must return whole numbers"),
+            (lambda x: [b"a"] * len(x), "policy 1 must return whole numbers"),
             (lambda x: [[1], [1, 2]], "policy 1 returned ragged actions"),
         ],
     )
@@ -201,11 +201,14 @@ class TestFunctionPolicies(PoliciesContract):
         with pytest.raises(ps.InvalidArgumentError, match="slate_size"):
             ps.FunctionPolicies([zero], n_actions=2, slate_size=3)
 
-    def test_sparse_contexts_are_refused(self, policies):
-        from scipy.sparse import csr_matrix
+    def test_functions_get_sparse_contexts_as_they_are(self):
+        from scipy.sparse import csr_array, csr_matrix
 
+        rules = ps.FunctionPolicies([lambda x: x.toarray()[:, 1].astype(int)], n_actions=2)
+        assert rules.actions(csr_matrix(np.eye(3)))[:, 0, 0].tolist() == [0, 1, 0]
+        assert rules.actions(csr_array(np.eye(3)))[:, 0, 0].tolist() == [0, 1, 0]
         with pytest.raises(ps.InvalidArgumentError, match="toarray"):
-            policies.actions(csr_matrix(np.eye(3)))
+            ps.LinearPolicies(np.ones((2, 2, 3))).actions(csr_matrix(np.eye(3)))
 
 
 class TestEstimatorPolicies(PoliciesContract):
@@ -276,8 +279,8 @@ class TestEstimatorPolicies(PoliciesContract):
         with pytest.raises(ps.PolicyFailureError, match="classes outside"):
             ps.EstimatorPolicies([fitted], n_actions=5, slate_size=2).actions(contexts)
         names = GaussianNB().fit(data[0], np.array(list("abcd"))[data[1]])
-        with pytest.raises(ps.PolicyFailureError, match="whole numbers"):
-            ps.EstimatorPolicies([names], n_actions=5).actions(contexts)
+        with pytest.raises(ps.InvalidArgumentError, match=r"actions=\['a', 'b', 'c', 'd'\]"):
+            ps.EstimatorPolicies([names], n_actions=5)
 
 
 class TestFingerprint:

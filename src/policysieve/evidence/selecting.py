@@ -79,8 +79,8 @@ class Selection(Reported):
 
     @property
     def policy_name(self) -> str:
-        """The policy in words."""
-        return f"policy {self.policy}" if isinstance(self.policy, int) else repr(self.policy)
+        """The policy in words: its name, its number, or what it is."""
+        return self.certificate.policy_name
 
     @property
     def true_values(self) -> None:
@@ -167,6 +167,7 @@ class Selection(Reported):
         """Plain values for JSON."""
         return {
             "policy": self.policy if isinstance(self.policy, int) else repr(self.policy),
+            "policy_name": self.policy_name,
             "value": self.value,
             "lower": float(self.lower[self.chosen]),
             "upper": float(self.upper[self.chosen]),

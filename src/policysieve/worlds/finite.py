@@ -1,7 +1,7 @@
 """Worlds with finitely many contexts of known probability: every value is exact."""
 
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from policysieve.checks import as_contexts, one_of
 from policysieve.errors import InvalidArgumentError
+from policysieve.frames import Contexts, read_only
 from policysieve.worlds.base import Draw, RewardsOf, World
 
 if TYPE_CHECKING:
@@ -30,24 +31,29 @@ class FiniteWorld(World):
         What a learner sees.
     probabilities : float array of shape (n_contexts,), optional
         How often each context comes; equally often by default.
+    actions : sequence of str, optional
+        Names of the actions.
     """
 
     def __init__(
         self,
-        contexts: npt.NDArray[Any],
+        contexts: Contexts,
         *,
         n_actions: int,
         slate_size: int,
         sparsity: float,
         probabilities: npt.NDArray[np.float64] | None = None,
+        actions: Sequence[str] | None = None,
     ) -> None:
-        super().__init__(n_actions=n_actions, slate_size=slate_size, sparsity=sparsity)
-        self._contexts = contexts.view()
-        self._contexts.flags.writeable = False
+        super().__init__(
+            n_actions=n_actions, slate_size=slate_size, sparsity=sparsity, actions=actions
+        )
+        self._contexts = contexts[:]
+        read_only(self._contexts)
         self._probabilities = probabilities
 
     @property
-    def contexts(self) -> npt.NDArray[Any]:
+    def contexts(self) -> Any:
         """All contexts, shape (n_contexts, ...), read-only."""
         return self._contexts
 
@@ -74,6 +80,7 @@ class FiniteWorld(World):
             self._rewards_of(rows, rng),
             n_actions=self.n_actions,
             slate_size=self.slate_size,
+            actions=self.actions,
         )
 
     def value(self, policy: "Policy | MarginalPolicy") -> float:
@@ -136,7 +143,7 @@ class FiniteWorld(World):
         return values / self.n_contexts if self._probabilities is None else values
 
 
-def dataset_contexts(features: Any, n_rows: int, contexts: str) -> npt.NDArray[Any]:
+def dataset_contexts(features: Any, n_rows: int, contexts: str) -> Contexts:
     """Contexts of a dataset with `n_rows` labelled rows: its feature rows `X`, or their numbers."""
     one_of("contexts", contexts, ("features", "rows"))
     if not n_rows:
@@ -153,15 +160,10 @@ def dataset_contexts(features: Any, n_rows: int, contexts: str) -> npt.NDArray[A
         raise InvalidArgumentError(
             'X must hold the feature rows, got None; pass contexts="rows" to use row numbers'
         )
-    if hasattr(features, "tocsr"):
-        raise InvalidArgumentError(
-            'X must be dense when contexts="features", got a sparse matrix; pass X.toarray(), or '
-            'contexts="rows" to use row numbers'
-        )
     try:
         return as_contexts(features)
     except InvalidArgumentError as error:
-        raise InvalidArgumentError(f"X is not an array of contexts: {error}") from error
+        raise InvalidArgumentError(f"X does not hold contexts: {error}") from error
 
 
 def _length(features: Any) -> int:
