@@ -124,7 +124,12 @@ def test_texts_of_users_are_only_text():
     run = replace(made_up_result(), learner=HOSTILE, recommendation=best)
     experiment = made_up_experiment(HOSTILE)
     log = some_log(contexts=[HOSTILE] * 200)
-    for one in (best, run, experiment, log, Unknown()):
+    rules = {f"{HOSTILE}{n}": lambda rows, n=n: (rows + n) % 4 for n in range(3)}
+    names = [f"{HOSTILE}{n}" for n in range(4)]
+    policies = ps.FunctionPolicies(rules, actions=names)
+    problem = ps.Problem(actions=names, epsilon=0.2, delta=0.1)
+    selection = ps.select(some_log(), policies, problem, floor=0.25)
+    for one in (best, run, experiment, log, Unknown(), problem, selection, selection.certificate):
         seen = Reader(one._repr_html_())
         assert not seen.tags & {"script", "img"}
         assert "<script>" in seen.text
@@ -174,6 +179,14 @@ def test_a_log_shows_its_first_rounds():
         rewards=np.zeros((200, 2)),
     )
     assert "0.5, 0.5" in Reader(slates._repr_html_()).text
+
+
+def test_a_table_of_contexts_is_shown_by_its_columns():
+    rows = [{"age": 1.5, "country": None, "device": HOSTILE}] * 200
+    seen = Reader(some_log(contexts=rows)._repr_html_())
+    assert "3 columns: age, country, device" in seen.text
+    assert f"age 1.5, country \N{EN DASH}, device {HOSTILE[:10]}" in seen.text
+    assert "script" not in seen.tags
 
 
 def test_findings_that_are_not_ok_are_told():

@@ -152,7 +152,7 @@ class Selection(Reported):
         return frame_of(
             {
                 "policy": range(len(self.values)) if listed else [None],
-                "name": [f"policy {one}" for one in range(len(self.values))]
+                "name": [self.intervals.name_of(one) for one in range(len(self.values))]
                 if listed
                 else [self.policy_name],
                 "value": self.values,

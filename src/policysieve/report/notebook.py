@@ -66,7 +66,7 @@ def _problem(problem: "Problem") -> str:
         text=f"Find a policy within {problem.epsilon:g} of the best, with probability at least "
         f"{1 - problem.delta:g}.",
         facts={
-            "Actions": (problem.n_actions, _few(getattr(problem, "actions", None))),
+            "Actions": (problem.n_actions, _few(problem.actions)),
             "In a round": shown_text(problem.slate_size),
             "Sparsity": "not known" if problem.sparsity is None else problem.sparsity,
             "epsilon": problem.epsilon,
@@ -89,10 +89,8 @@ def _recommendation(best: "Recommendation") -> str:
 
 
 def _certificate(proof: "Certificate") -> str:
-    leader = proof.leader
-    name = f"policy {leader}" if isinstance(leader, int) else shown(leader)
     return _card(
-        name,
+        proof.policy_name,
         _pill_of(proof.certified),
         facts={
             "Suboptimality bound": proof.suboptimality_bound,
@@ -260,7 +258,7 @@ def _leaders(leaders: Sequence[Mapping[str, Any]], chosen: Any, limits: "ValueIn
     high = max(float(row["upper"]) for row in leaders)
     rows: list[list[CellValue]] = [
         [
-            _short(row.get("name", f"policy {row['policy']}")),
+            _short(row["name"]),
             row["value"],
             row["lower"],
             row["upper"],

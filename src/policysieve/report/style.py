@@ -91,7 +91,7 @@ _LOOK: dict[str, Any] = {
 }
 
 
-class _ShownFigure(Figure):
+class PageFigure(Figure):
     """A figure that a notebook shows although pyplot, which we do not use, knows nothing of it."""
 
     def _repr_png_(self) -> bytes:
@@ -108,7 +108,7 @@ def look() -> AbstractContextManager[None]:
 
 def new_figure(height: float) -> tuple[Figure, Axes]:
     """An empty figure of the page's width and `height` inches, and its axes. Call it in `look`."""
-    figure = _ShownFigure(figsize=(WIDTH, height), layout="constrained")
+    figure = PageFigure(figsize=(WIDTH, height), layout="constrained")
     axes = figure.add_subplot()
     dress(axes)
     return figure, axes
@@ -120,7 +120,7 @@ def new_panels(count: int, *, columns: int, height: float) -> tuple[Figure, list
     A legend of all panels has room above them.
     """
     rows = ceil(count / columns)
-    figure = _ShownFigure(figsize=(WIDTH, 0.7 + height * rows), layout="constrained")
+    figure = PageFigure(figsize=(WIDTH, 0.7 + height * rows), layout="constrained")
     panels = list(figure.subplots(rows, columns, squeeze=False).ravel())
     for spare in panels[count:]:
         spare.set_visible(False)
