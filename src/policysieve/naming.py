@@ -133,7 +133,8 @@ def check_same_actions(
     else:
         got = f"{shown(ours[at])} and {shown(theirs[at])} for action {at}"
     raise InvalidArgumentError(
-        f"{of} must have the same names of actions in the same order, got {got}"
+        f"{of} must have the same names of actions in the same order, got {got}; give both the "
+        "same list as actions="
     )
 
 
