@@ -45,7 +45,7 @@ _VERDICTS = {"ok": "good", "warning": "open", "broken": "poor"}
 def card_of(result: "Carded") -> str:
     """The card of a result, as HTML that stands by itself.
 
-    It never raises: a result that is not complete has a card that says so.
+    It never raises: a result that is not complete has a card that says what is missing.
     """
     for kind in type(result).__mro__:
         make = _CARDS.get(kind.__name__)
@@ -53,10 +53,7 @@ def card_of(result: "Carded") -> str:
             try:
                 return make(result)
             except Exception as error:  # a look must not fail, whatever is inside
-                return _card(
-                    kind.__name__,
-                    text=f"It cannot be shown, because it is not complete: {shown(error)}",
-                )
+                return _card(kind.__name__, text=f"It cannot be shown: {shown(error)}.")
     return _card(type(result).__name__, text=shown(result))
 
 
@@ -257,13 +254,7 @@ def _leaders(leaders: Sequence[Mapping[str, Any]], chosen: Any, limits: "ValueIn
     low = min(float(row["lower"]) for row in leaders)
     high = max(float(row["upper"]) for row in leaders)
     rows: list[list[CellValue]] = [
-        [
-            _short(row["name"]),
-            row["value"],
-            row["lower"],
-            row["upper"],
-        ]
-        for row in leaders
+        [_short(row["name"]), row["value"], row["lower"], row["upper"]] for row in leaders
     ]
     drawn = [_interval(row, low, high, row["policy"] == chosen) for row in leaders]
     count = len(limits.values)
@@ -330,8 +321,7 @@ def _items(values: Iterable[CellValue]) -> str:
     return ", ".join(map(value_text, values))
 
 
-def _short(value: Any) -> str:
-    text = value if isinstance(value, str) else shown(value)
+def _short(text: str) -> str:
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
 
 
