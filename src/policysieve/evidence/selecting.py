@@ -23,6 +23,7 @@ from policysieve.policies import AnyPolicies, Policy, check_class
 from policysieve.policies.base import names_of_actions
 from policysieve.problem import Problem
 from policysieve.reported import Reported
+from policysieve.tabling import FrameKind, frame_of
 
 __all__ = ["Selection", "select"]
 
@@ -136,6 +137,32 @@ class Selection(Reported):
     def leaders(self, count: int = 10) -> list[dict[str, Any]]:
         """The policies with the largest estimates, with their limits."""
         return self.intervals.leaders(count)
+
+    def to_frame(self, backend: FrameKind | None = None) -> Any:
+        """A data frame with one row for each policy, in the order of their numbers.
+
+        Its columns are policy, name, value, lower, upper and eliminated. Of a class that cannot be
+        listed it has the selected policy, without a number.
+
+        Parameters
+        ----------
+        backend : "pandas", "polars" or "pyarrow", optional
+            By default pandas if it is installed, else polars.
+        """
+        listed = isinstance(self.policy, int)
+        return frame_of(
+            {
+                "policy": range(len(self.values)) if listed else [None],
+                "name": [self.intervals.name_of(one) for one in range(len(self.values))]
+                if listed
+                else [self.policy_name],
+                "value": self.values,
+                "lower": self.lower,
+                "upper": self.upper,
+                "eliminated": self.certificate.eliminated if listed else [False],
+            },
+            backend,
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""

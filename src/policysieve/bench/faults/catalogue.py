@@ -36,6 +36,11 @@ def _world() -> Any:
     return ps.worlds.SparseSynthetic(n_actions=K, n_contexts=6, n_policies=5, profile="one_good")
 
 
+@cache
+def _selection() -> ps.Selection:
+    return ps.select(a_log(), a_table(), a_problem(), floor=0.1)
+
+
 CALLS: dict[str, Call] = {
     "Problem": Call(
         lambda _, **asked: ps.Problem(**asked),
@@ -108,6 +113,14 @@ CALLS: dict[str, Call] = {
             "exploration": None,
             "memory_limit": 1000,
         },
+    ),
+    "Selection.to_frame": Call(
+        lambda selection, backend: selection.to_frame(backend),
+        lambda: {"backend": "pyarrow"},
+        _selection,
+    ),
+    "Selection.plot": Call(
+        lambda selection, name: selection.plot(name), lambda: {"name": "leaders"}, _selection
     ),
     "Evidence": Call(
         lambda _, policies, problem, log, exploration, memory_limit: ps.Evidence(
