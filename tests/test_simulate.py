@@ -185,3 +185,20 @@ def test_checkpoints_do_not_change_the_experiment(seed):
         ends.append((result.rounds, result.recommendation.to_dict(), learner.log.actions.tolist()))
     assert ends[0] == ends[1]
     assert ends[0][0] > 100
+
+
+def test_the_history_as_a_data_frame(world):
+    result = ps.run(learner(world), world, max_rounds=1000, progress=False)
+    frame = result.to_frame("pyarrow").to_pylist()
+    assert len(frame) == len(result.history)
+    assert frame[-1] == {
+        "rounds": 1000,
+        "policy": result.recommendation.policy,
+        "name": result.recommendation.policy_name,
+        "value": result.recommendation.value,
+        "lower": result.recommendation.lower,
+        "upper": result.recommendation.upper,
+        "suboptimality_bound": result.recommendation.suboptimality_bound,
+        "certified": result.recommendation.certified,
+        "suboptimality": result.suboptimality,
+    }

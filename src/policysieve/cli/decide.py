@@ -163,7 +163,8 @@ def _decisions(
     from policysieve.log.distributions import fitting
     from policysieve.policies.base import names_of_actions
 
-    names = names_of_actions(exploration.policies, exploration.problem)
+    known = names_of_actions(exploration.policies, exploration.problem)
+    names = None if known is None else tuple(known)
     for contexts, ids, times in pieces:
         x = exploration.policies.check_contexts(contexts)
         said = exploration.policies.answers_at(x) if distributions else x
@@ -173,7 +174,7 @@ def _decisions(
         if distributions:
             every = fitting(exploration.propensities(said), actions, propensities)
         rewards = np.full(actions.shape, np.nan)
-        yield Rounds(x, actions, propensities, rewards, ids, times, every, names and tuple(names))
+        yield Rounds(x, actions, propensities, rewards, ids, times, every, names)
 
 
 def _contexts(

@@ -23,6 +23,7 @@ from policysieve.policies import AnyPolicies, Policy, check_class
 from policysieve.policies.base import names_of_actions
 from policysieve.problem import Problem
 from policysieve.reported import Reported
+from policysieve.tabling import FrameKind, frame_of
 
 __all__ = ["Selection", "select"]
 
@@ -137,6 +138,32 @@ class Selection(Reported):
         """The policies with the largest estimates, with their limits."""
         return self.intervals.leaders(count)
 
+    def to_frame(self, backend: FrameKind | None = None) -> Any:
+        """A data frame with one row for each policy, in the order of their numbers.
+
+        Its columns are policy, name, value, lower, upper and eliminated. Of a class that cannot be
+        listed it has the selected policy, without a number.
+
+        Parameters
+        ----------
+        backend : "pandas", "polars" or "pyarrow", optional
+            By default pandas if it is installed, else polars.
+        """
+        listed = isinstance(self.policy, int)
+        return frame_of(
+            {
+                "policy": range(len(self.values)) if listed else [None],
+                "name": [self.intervals.name_of(one) for one in range(len(self.values))]
+                if listed
+                else [self.policy_name],
+                "value": self.values,
+                "lower": self.lower,
+                "upper": self.upper,
+                "eliminated": self.certificate.eliminated if listed else [False],
+            },
+            backend,
+        )
+
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
         return {
@@ -201,7 +228,8 @@ def select(
     """
     check_class(policies)
     policies.check_fits(problem)
-    log = open_for(log, names_of_actions(policies, problem))
+    names = names_of_actions(policies, problem)
+    log = open_for(log, names)
     if not len(log):
         raise InvalidArgumentError("log must have at least one round, got none")
     if floor is not None:
@@ -219,7 +247,7 @@ def select(
         declared_rounds=len(log),
         memory_limit=memory_limit,
     )
-    _check_propensities(log, policies, problem, floor, covers=method != "capped")
+    _check_propensities(log, policies, names, floor, problem.delta, covers=method != "capped")
     for piece in track(log.pieces()):
         add(piece)
     certificate, intervals = evidence.certificate(), evidence.intervals()
@@ -237,8 +265,9 @@ def select(
 def _check_propensities(
     log: Log | LogFile,
     policies: AnyPolicies,
-    problem: Problem,
+    names: Sequence[str] | None,
     floor: float | None,
+    delta: float,
     *,
     covers: bool,
 ) -> None:
@@ -264,7 +293,7 @@ def _check_propensities(
         )
     used = mass.smallest if floor is None else min(floor, mass.smallest)
     if covers:
-        _check_covered(mass, shown, used, problem.delta, names_of_actions(policies, problem))
+        _check_covered(mass, shown, used, delta, names)
     weight = mass.mean(n_actions, _SURE, floor=used)
     found = f"{mass.total / mass.rounds:.3g}"
     if weight.lower[0] > 1:
@@ -293,9 +322,9 @@ def _check_covered(
     n_actions, slate_size = len(shown), mass.slate_size
     never = np.flatnonzero(shown == 0)
     if len(never) and log1p(-smallest) * mass.rounds <= ln(delta / n_actions):
+        first = never[0] if names is None else repr(names[never[0]])
         raise InvalidArgumentError(
-            "the log does not cover all actions: action "
-            f"{never[0] if names is None else repr(names[never[0]])} was never shown in "
+            f"the log does not cover all actions: action {first} was never shown in "
             f"{mass.rounds:,} rounds, which cannot be if its propensity is at least {smallest:.3g};"
             " leave out policies that show it and number the others' actions without it, or give "
             f"the smallest propensity that it could have had as floor; {_ADVICE}"

@@ -333,12 +333,11 @@ class Explorer(Asking):
         return earlier
 
     def _arranged(self, contexts: Any) -> Any:
-        """Rows of a table with their columns in the order of earlier ones; arrays as they are."""
+        """Rows of a table as earlier ones came; arrays as they are."""
         if isinstance(contexts, ContextFrame):
             earlier = self._earlier()
             if isinstance(earlier, ContextFrame):
-                earlier.dtype.check_alike(contexts.dtype)
-                return contexts.select(earlier.dtype.names)
+                return contexts.like(earlier.dtype)
         return contexts
 
     def _check_kind(self, contexts: Any) -> bool:

@@ -21,6 +21,7 @@ from policysieve.log.mapping import ColumnMap
 from policysieve.log.named import Names, in_numbers, renumbering, spread, united
 from policysieve.log.rounds import Rounds
 from policysieve.naming import as_names, number_of
+from policysieve.reported import Carded
 
 if TYPE_CHECKING:
     from policysieve.log.opening import AnyLog
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["Log"]
 
 
-class Log:
+class Log(Carded):
     """Rounds in the order of their decisions: contexts, actions, propensities, rewards.
 
     A slice is a `Log` that shares memory with its parent; appending to either never changes the

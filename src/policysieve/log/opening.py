@@ -14,6 +14,7 @@ from policysieve.log.mapping import ColumnMap
 from policysieve.log.named import Names
 from policysieve.log.rounds import Layout, Rounds
 from policysieve.naming import as_names
+from policysieve.reported import Carded
 
 if TYPE_CHECKING:
     from policysieve.formats.format import Source
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["AnyLog", "LogFile", "load_for", "log_paths", "open_for", "open_log"]
 
 
-class LogFile:
+class LogFile(Carded):
     """A log on disk, in one file or several, of any format, read in pieces.
 
     It may be larger than memory. Text is looked through when it is opened, to find out what its
