@@ -13,14 +13,19 @@ from policysieve.errors import FileFormatError
 from policysieve.formats.arrow_rows import unknown
 from policysieve.formats.format import BATCH, Format
 from policysieve.formats.parquet_columns import (
+    FrameColumns,
+    ListColumns,
+    OwnColumns,
+    ParquetColumns,
     Part,
     as_table,
-    columns_of,
+    has_lists,
     is_log,
     opened,
     unpacked_size,
 )
 from policysieve.formats.parquet_mapped import MappedColumns
+from policysieve.formats.parquet_plain import PlainColumns
 from policysieve.formats.rules import (
     BadRow,
     Report,
@@ -30,6 +35,7 @@ from policysieve.formats.rules import (
     raising,
     too_large,
 )
+from policysieve.formats.table import FRAME_PREFIX
 from policysieve.frames import ContextFrame, Contexts, common_type, kind_of
 from policysieve.log import Layout, Rounds
 from policysieve.log.named import Names, renumbering
@@ -69,10 +75,7 @@ class _ParquetFile:
         self.n_rounds = metadata.num_rows
         if not is_log(schema) and not self.n_rounds:
             raise nothing_read([path])
-        if rules.columns is None:
-            self._columns = columns_of(path, schema, rules.contexts_only)
-        else:
-            self._columns = MappedColumns(path, schema, rules)
+        self._columns = _columns_of(path, schema, rules)
         self.layout = self._columns.layout
         self.n_rounds //= self._columns.rows_per_round
         self._batch = BATCH
@@ -130,6 +133,18 @@ class _ParquetFile:
     def _allow(self, what: str, size: int) -> None:
         if size > self._limit:
             raise too_large(self.path, what, size, self._limit)
+
+
+def _columns_of(path: Path, schema: "pa.Schema", rules: Rules) -> ParquetColumns:
+    """The columns of a file that is not empty, by a map, by its header, or by their names."""
+    if rules.columns is not None:
+        return MappedColumns(path, schema, rules)
+    if is_log(schema):
+        frame = any(name.startswith(FRAME_PREFIX) for name in schema.names)
+        return (FrameColumns if frame else OwnColumns)(path, schema, rules.contexts_only)
+    if has_lists(schema):
+        return ListColumns(path, schema, rules.contexts_only)
+    return PlainColumns(path, schema, rules.contexts_only)
 
 
 class _ParquetSource:
@@ -199,7 +214,7 @@ def _numbered(rounds: Rounds, names: Names) -> tuple[Rounds, dict[int, str]]:
             int(rows[at]),
             unknown("an action", mine[actions[at]], names)
             if known
-            else f"an action must be a number from 0 to {len(mine) - 1}, as the file names so many",
+            else f"an action must be one of the {len(mine):,} that the file names",
         )
     good = np.ones(len(rounds), dtype=np.bool_)
     good[list(reasons)] = False

@@ -16,30 +16,43 @@ from policysieve.arrays import shown
 from policysieve.errors import FileFormatError
 from policysieve.formats.actions import MANY_NAMES
 from policysieve.formats.arrow_values import (
-    as_kind,
     in_one_piece,
     is_list,
     kind_of_type,
     numbers_of,
 )
-from policysieve.formats.table import FRAME_PREFIX, understand
+from policysieve.formats.table import FRAME_PREFIX
 from policysieve.frames import ContextFrame, Contexts, FrameType
 from policysieve.log import Distributions, Layout, Rounds
-from policysieve.naming import as_names
+from policysieve.log.named import Names
+from policysieve.naming import as_names, named
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["ParquetColumns", "Part", "as_table", "columns_of", "is_log", "names_in", "opened"]
+__all__ = [
+    "DISTRIBUTION",
+    "FrameColumns",
+    "ListColumns",
+    "OwnColumns",
+    "ParquetColumns",
+    "Part",
+    "as_table",
+    "distribution_columns",
+    "distributions",
+    "frame_of",
+    "has_lists",
+    "is_log",
+    "names_in",
+    "opened",
+]
 
 _KEY = b"policysieve.log"
-_VERSION, _WITH_FRAMES = 1, 2
+_VERSION, _WITH_NAMES = 1, 2  # the second has names of actions, or of columns of contexts
 _NEEDED = ("actions", "propensities")  # columns that have no nulls
 _ITEMS = {"actions": None, "propensities": "float64", "rewards": "float64"}  # None: as they are
 
-_DISTRIBUTION = {"distribution_actions": "int64", "distribution_propensities": "float64"}
-
-_INDEX = "__index_level_"  # what pandas calls an index without a name
+DISTRIBUTION = {"distribution_actions": "int64", "distribution_propensities": "float64"}
 
 
 def as_table(rounds: Rounds) -> "pa.Table":
@@ -56,20 +69,30 @@ def as_table(rounds: Rounds) -> "pa.Table":
     if rounds.times is not None:
         table["time"] = pa.array(rounds.times, from_pandas=True)
     table |= _context_columns(contexts)
+    names = rounds.action_names
     for name in _ITEMS:
-        items = pa.array(getattr(rounds, name).reshape(-1), from_pandas=name == "rewards")
+        values = getattr(rounds, name).reshape(-1)
+        if name == "actions" and names is not None:
+            items = pa.array(named(values, names), type=pa.string())
+        else:
+            items = pa.array(values, from_pandas=name == "rewards")
         table[name] = pa.FixedSizeListArray.from_arrays(items, m)
     if rounds.distributions is not None:
-        offsets = pa.array(rounds.distributions.offsets)
-        entries = (rounds.distributions.actions, rounds.distributions.propensities)
-        for name, values in zip(_DISTRIBUTION, entries, strict=True):
-            table[name] = pa.LargeListArray.from_arrays(offsets, pa.array(values))
+        offsets, actions = pa.array(rounds.distributions.offsets), rounds.distributions.actions
+        entries = (
+            pa.array(actions)
+            if names is None
+            else pa.array(named(actions, names), type=pa.string()),
+            pa.array(rounds.distributions.propensities),
+        )
+        for name, column in zip(DISTRIBUTION, entries, strict=True):
+            table[name] = pa.LargeListArray.from_arrays(offsets, column)
     header: dict[str, Any] = {"version": _VERSION, "slate_size": m}
-    if rounds.action_names is not None:
-        header["action_names"] = rounds.action_names
+    if names is not None:
+        header |= {"version": _WITH_NAMES, "action_names": names}
     if isinstance(contexts, ContextFrame):
         kept = contexts.dtype.schema.metadata.items()
-        header |= {"version": _WITH_FRAMES, "frame": {k.decode(): v.decode() for k, v in kept}}
+        header |= {"version": _WITH_NAMES, "frame": {k.decode(): v.decode() for k, v in kept}}
     else:
         header |= {"context_shape": contexts.shape[1:], "context_dtype": contexts.dtype.str}
     return pa.table(table).replace_schema_metadata({_KEY: json.dumps(header)})
@@ -194,8 +217,10 @@ class ParquetColumns(ABC):
         if not self.layout.has_distributions:
             return batch
         columns: dict[str, Any] = {name: batch[name] for name in batch.schema.names}
-        for name, type in _DISTRIBUTION.items():
-            columns[name] = columns[name].cast(pa.large_list(pa.type_for_alias(type)))
+        for name, type in DISTRIBUTION.items():
+            texts = name == "distribution_actions" and self.layout.action_names is not None
+            inner = pa.string() if texts else pa.type_for_alias(type)
+            columns[name] = columns[name].cast(pa.large_list(inner))
         return pa.RecordBatch.from_pydict(columns)
 
     def faults(self, batch: "pa.RecordBatch") -> npt.NDArray[np.object_]:
@@ -203,10 +228,10 @@ class ParquetColumns(ABC):
         why = np.full(batch.num_rows, "", dtype=object)
         if self.layout.has_distributions:
             actions, propensities = (
-                np.asarray(batch[name].value_lengths().fill_null(0)) for name in _DISTRIBUTION
+                np.asarray(batch[name].value_lengths().fill_null(0)) for name in DISTRIBUTION
             )
             why[actions != propensities] = (
-                f"columns {' and '.join(_DISTRIBUTION)} must have equally long lists"
+                f"columns {' and '.join(DISTRIBUTION)} must have equally long lists"
             )
         for name in reversed(self.needed):
             why[_has_null(batch[name])] = f"column {name} is null"
@@ -217,23 +242,13 @@ class ParquetColumns(ABC):
         """Prepared rows without faults."""
 
 
-def columns_of(path: Path, schema: "pa.Schema", contexts_only: bool) -> ParquetColumns:
-    """The columns of a file that is not empty, by its header or by their names."""
-    if is_log(schema):
-        frame = any(name.startswith(FRAME_PREFIX) for name in schema.names)
-        return (_FrameColumns if frame else _OwnColumns)(path, schema, contexts_only)
-    if _has_lists(schema):
-        return _ListColumns(path, schema, contexts_only)
-    return _PlainColumns(path, schema, contexts_only)
-
-
-class _OwnColumns(ParquetColumns):
+class OwnColumns(ParquetColumns):
     """Columns of a file with our header; lists have a fixed size."""
 
     def __init__(self, path: Path, schema: "pa.Schema", contexts_only: bool) -> None:
         _check_kinds(path, schema)
         self._file = self._described(path, schema)
-        listed = _distribution_columns(path, schema, contexts_only)
+        listed = distribution_columns(path, schema, contexts_only)
         self.needed = [*self._contexts(schema, needed=True), *_NEEDED, *listed]
         self.names = [*self._contexts(schema, needed=False), *_NEEDED, "rewards", *listed]
         self.names += [name for name in ("id", "time") if name in schema.names]
@@ -256,10 +271,10 @@ class _OwnColumns(ParquetColumns):
         """What the header says."""
         try:
             header = json.loads(schema.metadata[_KEY])
-            if header["version"] not in (_VERSION, _WITH_FRAMES):
+            if header["version"] not in (_VERSION, _WITH_NAMES):
                 raise FileFormatError(
                     f"{path} is a log of version {header['version']!r}, this release reads versions"
-                    f" {_VERSION} and {_WITH_FRAMES}"
+                    f" {_VERSION} and {_WITH_NAMES}"
                 )
             shape, dtype = self._kind_of_contexts(header, schema)
             names = header.get("action_names")
@@ -270,6 +285,12 @@ class _OwnColumns(ParquetColumns):
                 action_names=None if names is None else as_names("action_names", names),
             )
             _check_sizes(layout, schema)
+            if (_kind_of_actions(schema) == "text") != (names is not None):
+                raise FileFormatError(
+                    f"{path}: column actions must hold "
+                    f"{'whole numbers' if names is None else 'names'}, got "
+                    f"{schema.field('actions').type}"
+                )
             return layout
         except FileFormatError:
             raise
@@ -304,19 +325,21 @@ class _OwnColumns(ParquetColumns):
         n, m, shown = batch.num_rows, self._file.slate_size, self.layout.slate_size
         return Rounds(
             contexts=self._read_contexts(batch),
-            actions=_of_kind(batch, "actions", "iu").reshape(n, m)[:, :shown],
+            actions=_actions(batch, self.layout.action_names).reshape(n, m)[:, :shown],
             propensities=_of_kind(batch, "propensities", "biuf")
             .astype(np.float64, copy=False)
             .reshape(n, m)[:, :shown],
             rewards=_with_missing(batch["rewards"], n, m)[:, :shown],
             ids=_values(batch["id"].fill_null("")) if self.layout.has_ids else None,
             times=_values(batch["time"].cast("float64")) if self.layout.has_times else None,
-            distributions=_distributions(batch) if self.layout.has_distributions else None,
+            distributions=distributions(batch, self.layout.action_names)
+            if self.layout.has_distributions
+            else None,
             action_names=self.layout.action_names,
         )
 
 
-class _FrameColumns(_OwnColumns):
+class FrameColumns(OwnColumns):
     """Columns of a file with our header whose contexts are rows of a table."""
 
     def _contexts(self, schema: "pa.Schema", *, needed: bool) -> list[str]:
@@ -339,7 +362,7 @@ class _FrameColumns(_OwnColumns):
 
 _KINDS = {
     "context": ("numbers", "whole numbers", "text"),
-    "actions": ("whole numbers",),
+    "actions": ("whole numbers", "text"),
     "propensities": ("numbers", "whole numbers"),
     "rewards": ("numbers", "whole numbers", "nothing"),
     "id": ("text",),
@@ -359,14 +382,20 @@ def _check_kinds(path: Path, schema: "pa.Schema") -> None:
                 )
 
 
-def _has_lists(schema: "pa.Schema") -> bool:
+def _kind_of_actions(schema: "pa.Schema") -> str:
+    """What a column of lists of actions holds."""
+    type = schema.field("actions").type
+    return kind_of_type(type.value_type if is_list(type) else type)
+
+
+def has_lists(schema: "pa.Schema") -> bool:
     """Whether the columns of a log are there, with lists of items."""
-    return {"context", *_NEEDED, "rewards"} <= set(schema.names) and is_list(
-        schema.field("actions").type
-    )
+    there = set(schema.names)
+    contexts = "context" in there or any(name.startswith(FRAME_PREFIX) for name in there)
+    return contexts and {*_NEEDED, "rewards"} <= there and is_list(schema.field("actions").type)
 
 
-class _ListColumns(_OwnColumns):
+class ListColumns(OwnColumns):
     """The same columns without our header, as data frames write them.
 
     All lists are as long as those of the first row.
@@ -374,14 +403,38 @@ class _ListColumns(_OwnColumns):
 
     def _described(self, path: Path, schema: "pa.Schema") -> Layout:
         """What our header would say."""
+        columns = self._contexts(schema, needed=False)
         with opened(path) as file:
-            first = next(file.iter_batches(batch_size=1, columns=["context", "actions"]))
+            first = next(file.iter_batches(batch_size=1, columns=[*columns, "actions"]))
         row = first.to_pylist()[0]
-        if row["context"] in (None, []) or not row["actions"]:
+        if row.get("context", 0) in (None, []) or not row["actions"]:
             raise FileFormatError(f"{path}, row 1: context and actions must not be null or empty")
-        kind = schema.field("context").type
-        shape = (len(row["context"]),) if is_list(kind) else ()
-        return Layout(shape, _dtype(kind), len(row["actions"]))
+        if columns == ["context"]:
+            kind = schema.field("context").type
+            shape = (len(row["context"]),) if is_list(kind) else ()
+            dtype: Any = _dtype(kind)
+        else:
+            shape, dtype = (), self._frame(schema.empty_table()).dtype
+        named = _kind_of_actions(schema) == "text"
+        listed = [name for name in ("actions", "distribution_actions") if name in schema.names]
+        names = names_in(path, listed) if named else None
+        return Layout(shape, dtype, len(row["actions"]), action_names=names)
+
+    def _contexts(self, schema: "pa.Schema", *, needed: bool) -> list[str]:
+        if "context" in schema.names:
+            return ["context"]
+        return [] if needed else [name for name in schema.names if name.startswith(FRAME_PREFIX)]
+
+    def _read_contexts(self, batch: "pa.RecordBatch") -> Any:
+        import pyarrow as pa
+
+        if not self.layout.has_frames:
+            return super()._read_contexts(batch)
+        return self._frame(pa.Table.from_batches([batch]))
+
+    def _frame(self, table: "pa.Table") -> ContextFrame:
+        columns = self._contexts(table.schema, needed=False)
+        return frame_of(table, columns)
 
     def prepared(self, batch: "pa.RecordBatch") -> "pa.RecordBatch":
         """Rows with lists of a fixed size, and a single reward as a list of one."""
@@ -396,24 +449,39 @@ class _ListColumns(_OwnColumns):
         return pa.RecordBatch.from_pydict(columns)
 
 
-def _distribution_columns(path: Path, schema: "pa.Schema", contexts_only: bool) -> list[str]:
+def distribution_columns(path: Path, schema: "pa.Schema", contexts_only: bool) -> list[str]:
     """The columns of full distributions, if they are to be read and the file has them."""
-    found = [name for name in _DISTRIBUTION if name in schema.names and not contexts_only]
+    found = [name for name in DISTRIBUTION if name in schema.names and not contexts_only]
     if len(found) == 1:
         raise FileFormatError(
-            f"{path} must have both columns {' and '.join(_DISTRIBUTION)} or neither, got "
+            f"{path} must have both columns {' and '.join(DISTRIBUTION)} or neither, got "
             f"{found[0]} alone"
         )
     return found
 
 
-def _distributions(batch: "pa.RecordBatch") -> Distributions:
+def distributions(batch: "pa.RecordBatch", names: Names) -> Distributions:
     """The lists of prepared rows without faults, as they are."""
-    actions, propensities = (batch[name] for name in _DISTRIBUTION)
-    ends = np.asarray(actions.offsets)
-    return Distributions.trusted(
-        ends - ends[0], np.asarray(actions.flatten()), np.asarray(propensities.flatten())
-    )
+    actions, propensities = (batch[name] for name in DISTRIBUTION)
+    ends, listed = np.asarray(actions.offsets), actions.flatten()
+    numbers = np.asarray(listed)
+    if kind_of_type(listed.type) == "text":
+        numbers = numbers_of(listed, names or ())
+    return Distributions.trusted(ends - ends[0], numbers, np.asarray(propensities.flatten()))
+
+
+def _actions(batch: "pa.RecordBatch", names: Names) -> npt.NDArray[Any]:
+    """Numbers of actions, or of their names, in lists; -1 for a name that is none of these."""
+    values = batch["actions"].flatten()
+    if kind_of_type(values.type) == "text":
+        return numbers_of(values, names or ())
+    return _of_kind(batch, "actions", "iu")
+
+
+def frame_of(table: "pa.Table", columns: Sequence[str]) -> ContextFrame:
+    """Columns of a table of contexts by their own names, out of a file without our header."""
+    plain = [name.removeprefix(FRAME_PREFIX) for name in columns]
+    return ContextFrame.from_arrow(table.select(list(columns)).rename_columns(plain))
 
 
 def _has_null(column: Any) -> npt.NDArray[np.bool_]:
@@ -491,112 +559,15 @@ def _fixed(column: Any, size: int, values: str | None) -> Any:
     return column.cast(pa.list_(inner, size))
 
 
-class _PlainColumns(ParquetColumns):
-    """Columns of numbers and strings with the names that CSV has, as data frames write them."""
-
-    def __init__(self, path: Path, schema: "pa.Schema", contexts_only: bool) -> None:
-        names = [name for name in schema.names if not name.startswith(_INDEX)]
-        self._table = table = understand(
-            path, names, optional=list(_DISTRIBUTION), contexts_only=contexts_only
-        )
-        listed = _distribution_columns(path, schema, contexts_only)
-        fields = [field for field in schema if field.name in (*table.needed, "id", "time")]
-        self.names = [*(field.name for field in fields), *listed]
-        kinds = {field.name: kind_of_type(field.type) for field in fields}
-        for field in fields:
-            if kinds[field.name] not in _allowed(field.name):
-                raise FileFormatError(
-                    f"{path}: column {field.name} must hold {' or '.join(_allowed(field.name))}, "
-                    f"got {field.type}; a row of features is columns x0, x1, ..."
-                )
-        self.needed = [name for name in table.needed if name not in table.items["reward"]]
-        if table.framed:
-            self.needed = [name for name in self.needed if name not in table.features]
-        self.needed += listed
-        actions = table.items["action"]
-        named = any(kinds[name] == "text" for name in actions)
-        shape, dtype = self._kind_of_contexts(schema, kinds)
-        self.layout = Layout(
-            shape,
-            dtype,
-            len(table.items["action"]),
-            "id" in kinds,
-            "time" in kinds,
-            bool(listed),
-            names_in(path, actions) if named else None,
-        )
-        self._note_types(schema)
-
-    def _kind_of_contexts(
-        self, schema: "pa.Schema", kinds: Mapping[str, str]
-    ) -> tuple[tuple[int, ...], Any]:
-        """Shape and type of one context."""
-        import pyarrow as pa
-
-        features = self._table.features
-        if self._table.framed:
-            self._context = "frame"
-            fields = [schema.field(name) for name in features]
-            return (), self._frame(pa.schema(fields).empty_table()).dtype
-        found = {kinds[name] for name in features or ["context"]}
-        self._context = next(kind for kind in ("text", "numbers", "whole numbers") if kind in found)
-        dtype = {"text": object, "numbers": np.float64}.get(self._context, np.int64)
-        return (len(features),) if features else (), np.dtype(dtype)
-
-    def _frame(self, table: "pa.Table") -> ContextFrame:
-        """The columns of a table of contexts, by their own names."""
-        features = self._table.features
-        plain = [name.removeprefix(FRAME_PREFIX) for name in features]
-        return ContextFrame.from_arrow(table.select(features).rename_columns(plain))
-
-    def _read_contexts(self, batch: "pa.RecordBatch") -> Any:
-        import pyarrow as pa
-
-        features = self._table.features
-        if self._table.framed:
-            return self._frame(pa.Table.from_batches([batch]))
-        if features:
-            return np.stack([as_kind(batch[name], self._context) for name in features], axis=1)
-        return as_kind(batch["context"], self._context)
-
-    def rounds(self, batch: "pa.RecordBatch") -> Rounds:
-        """Prepared rows without faults."""
-
-        def stacked(names: list[str], kind: str) -> npt.NDArray[Any]:
-            columns = [as_kind(batch[name], kind) for name in names]
-            return np.stack(columns, axis=1) if columns else np.empty((batch.num_rows, 0))
-
-        items, names = self._table.items, self.layout.action_names
-        return Rounds(
-            contexts=self._read_contexts(batch),
-            actions=stacked(items["action"], "whole numbers")
-            if names is None
-            else np.stack([numbers_of(batch[name], names) for name in items["action"]], axis=1),
-            propensities=stacked(items["propensity"], "numbers"),
-            rewards=stacked(items["reward"], "numbers"),
-            ids=as_kind(batch["id"], "text") if self.layout.has_ids else None,
-            times=as_kind(batch["time"], "times") if self.layout.has_times else None,
-            distributions=_distributions(batch) if self.layout.has_distributions else None,
-            action_names=names,
-        )
-
-
-def _allowed(name: str) -> tuple[str, ...]:
-    if name == "time":
-        return ("numbers", "whole numbers", "times")
-    if name.startswith(FRAME_PREFIX):
-        return ("numbers", "whole numbers", "text", "times", "nothing")
-    texts = name in ("context", "id") or name.startswith("action")
-    return ("numbers", "whole numbers", *["text"] * texts)
-
-
 def names_in(path: Path, columns: Sequence[str]) -> tuple[str, ...]:
     """The different texts in some columns of a file, in alphabetical order."""
     found: set[str] = set()
     with opened(path) as file:
         for batch in file.iter_batches(columns=list(columns)):
             for name in columns:
-                found.update(in_one_piece(batch[name]).unique().to_pylist())
+                values = in_one_piece(batch[name])
+                values = values.flatten() if is_list(values.type) else values
+                found.update(values.unique().to_pylist())
                 if len(found) > MANY_NAMES:
                     raise FileFormatError(
                         f"{path}: actions must have at most {MANY_NAMES:,} different names, column "
