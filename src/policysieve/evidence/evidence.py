@@ -122,7 +122,10 @@ class Evidence:
         log = Log.load(log)
         check_log_fits(log, self.policies)
         as_rewards(log.rewards, len(log), log.slate_size, self.problem.sparsity)
-        answers, distributions = self.policies.answers(log.contexts), log.distributions
+        # An exploration may ask for answers of policies that were eliminated here.
+        which = self.survivors if exploration is None else None
+        x, distributions = self.policies.check_contexts(log.contexts), log.distributions
+        answers = self.policies.answers_at(x, which)
         if exploration is not None:
             same = exploration.policies is self.policies  # others are asked again
             at = answers.take if same else log.contexts.__getitem__

@@ -35,7 +35,8 @@ class Explorer(Asking):
     There is no memory of "the last action": rewards are told for the batch that `ask` returned,
     so answers may come late, in parts and in any order. Rounds are learnt from in the order of
     their decisions, each once all earlier ones are settled; `pending` counts those still open.
-    Candidates are called in `ask`, once for each context, and never again.
+    Candidates are called in `ask`, once for each context, and never again; those that were
+    eliminated are not called any more.
 
     Asking questions changes nothing: `recommend`, `intervals`, `log` and the rest only look. All
     methods may be called from many threads. An interrupt leaves all or nothing of a call. A signal
@@ -100,7 +101,8 @@ class Explorer(Asking):
                 "to be settled with expire or discard"
             )
         known = self._check_kind(x)
-        return self._decide(x, self.policies.answers_at(x), known)  # candidates may be slow
+        answers = self.policies.answers_at(x, self._consults(self.exploration))
+        return self._decide(x, answers, known)  # candidates may be slow: they had no lock
 
     @changing
     def _decide(self, x: npt.NDArray[Any], answers: Answers, known: bool) -> Decisions:
@@ -211,7 +213,7 @@ class Explorer(Asking):
         x = self.policies.check_contexts(rounds.contexts)
         self._check_kind(x)
         if answers is None:
-            answers = self.policies.answers_at(x)
+            answers = self.policies.answers_at(x, self._consults(exploration))
         elif not isinstance(answers, Answers) or len(answers) != len(x):
             what = f"{len(answers)}" if isinstance(answers, Answers) else type(answers).__name__
             raise InvalidArgumentError(
@@ -296,6 +298,13 @@ class Explorer(Asking):
             return False
         mine, theirs = self.policies, exploration.policies
         return theirs is mine or bool(theirs.fingerprint() == mine.fingerprint())
+
+    def _consults(self, exploration: Any) -> npt.NDArray[np.integer] | None:
+        """Policies whose answers are ever read of rounds that it decides from now on; None if all.
+
+        What is published later must not read those of others.
+        """
+        return None
 
     def _check_told(self, rewards: npt.NDArray[np.float64]) -> None:
         """Raise if checked rewards are not of the kind this learner takes."""

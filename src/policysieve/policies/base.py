@@ -80,8 +80,14 @@ class PolicyClass(ABC):
         """How large the class is, for people."""
 
     @abstractmethod
-    def answers_at(self, contexts: npt.NDArray[Any]) -> Answers:
-        """`answers` at contexts that `check_contexts` has returned."""
+    def answers_at(
+        self, contexts: npt.NDArray[Any], which: npt.NDArray[np.integer] | None = None
+    ) -> Answers:
+        """`answers` at contexts that `check_contexts` has returned.
+
+        Who needs those of some policies alone says `which`, by number. Others need not be asked
+        then: what stands in their place must not be read.
+        """
 
     @abstractmethod
     def answers(self, contexts: Any) -> Answers:
@@ -216,9 +222,19 @@ class Policies(PolicyClass):
             contexts = contexts.contexts
         return self.answers_at(self.check_contexts(contexts))
 
-    def answers_at(self, contexts: npt.NDArray[Any]) -> Slates:
-        """`answers` at contexts that `check_contexts` has returned."""
-        return Slates(self._evaluate(contexts, None))
+    def answers_at(
+        self, contexts: npt.NDArray[Any], which: npt.NDArray[np.integer] | None = None
+    ) -> Slates:
+        """`answers` at contexts that `check_contexts` has returned, or of policies `which` alone.
+
+        Columns of the other policies are then there, so that numbers stay what they are, and empty.
+        """
+        if which is None or len(which) == self.n_policies:
+            return Slates(self._evaluate(contexts, None))
+        said = self._evaluate(contexts, which.astype(np.intp))
+        slates = np.zeros((len(said), self.n_policies, self.slate_size), said.dtype)
+        slates[:, which] = said
+        return Slates(slates)
 
     def prior(self) -> "Weights":
         """The same weight for every policy."""

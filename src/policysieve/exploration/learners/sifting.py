@@ -85,6 +85,15 @@ class SiftingExplorer(Explorer):
         end = self.evidence.next_look
         return (end if self.max_rounds is None else min(end, self.max_rounds)) - self._rounds
 
+    def _consults(self, exploration: Any) -> npt.NDArray[np.integer] | None:
+        """The survivors: whoever is eliminated stays so, and later rounds say nothing of it."""
+        if self.policies.looked_up:
+            return None
+        survivors: npt.NDArray[np.integer] = exploration.survivors
+        if exploration is not self.exploration:  # or a later one, which has none but these
+            survivors = np.union1d(survivors, self.evidence.survivors)
+        return survivors
+
     def _learn(self, rounds: Log, exploration: Any, answers: Answers) -> None:
         assert isinstance(answers, Slates)
         evidence = copy(self.evidence)
