@@ -42,6 +42,7 @@ from policysieve.log import Log as Log
 from policysieve.log import LogFile as LogFile
 from policysieve.planning import Plan as Plan
 from policysieve.planning import plan as plan
+from policysieve.policies import Calls as Calls
 from policysieve.policies import EstimatorPolicies as EstimatorPolicies
 from policysieve.policies import FunctionPolicies as FunctionPolicies
 from policysieve.policies import LinearPolicies as LinearPolicies

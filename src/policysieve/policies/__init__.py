@@ -2,6 +2,7 @@
 
 from policysieve.policies.answers import Answers, ContextAnswers, Slates
 from policysieve.policies.base import Policies, PolicyClass
+from policysieve.policies.calling import Calls
 from policysieve.policies.cover import Cover, natarajan_cover, natarajan_sample_size
 from policysieve.policies.estimators import EstimatorPolicies
 from policysieve.policies.functions import FunctionPolicies
@@ -25,6 +26,7 @@ from policysieve.policies.trees import StumpPolicies, TreePolicies, TreePolicy
 __all__ = [
     "Answers",
     "AnyPolicies",
+    "Calls",
     "ClassWeights",
     "ConstantPolicy",
     "ContextAnswers",

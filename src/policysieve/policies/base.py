@@ -3,9 +3,9 @@
 import hashlib
 import pickle
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from math import log
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -14,12 +14,14 @@ from policysieve.arrays import plain_array, shown
 from policysieve.checks import MOST_ACTIONS, as_contexts, integer, repeated_items
 from policysieve.errors import InvalidArgumentError, PolicyFailureError, UnpicklableError
 from policysieve.policies.answers import Answers, ContextAnswers, Slates
+from policysieve.policies.usage import Meter, Usage
 from policysieve.problem import Problem, check_problem
+from policysieve.progress import late_bar
 
 if TYPE_CHECKING:
     from policysieve.policies.weights import Weights
 
-__all__ = ["Policies", "PolicyClass", "action_dtype", "top_actions"]
+__all__ = ["Policies", "PolicyClass", "Reply", "action_dtype", "top_actions"]
 
 _HASH_BYTES = 1 << 26  # hashed in one go, so that a memory-mapped table stays on disk
 
@@ -34,6 +36,26 @@ def top_actions(scores: npt.NDArray[Any], slate_size: int) -> npt.NDArray[np.int
     if slate_size == 1:
         return np.asarray(scores.argmax(axis=-1))[..., None]
     return np.argsort(-scores, axis=-1, kind="stable")[..., :slate_size]
+
+
+class Reply(NamedTuple):
+    """What one policy says at some contexts.
+
+    Attributes
+    ----------
+    column : int
+        Which of those that were asked.
+    rows : slice
+        Of the contexts.
+    slates : array of shape (n, slate_size)
+    final : bool
+        Whether it would say so again: False for a fallback, where it could not be reached.
+    """
+
+    column: int
+    rows: slice
+    slates: npt.NDArray[Any]
+    final: bool
 
 
 class PolicyClass(ABC):
@@ -236,6 +258,19 @@ class Policies(PolicyClass):
         slates[:, which] = said
         return Slates(slates)
 
+    def usage(self) -> Usage:
+        """What asking the policies has cost since this class was made, in this process.
+
+        Of functions and models. Answers that are looked up or worked out from numbers cost nothing.
+        """
+        return self._meter.usage(lambda policy: f"policy {policy}")
+
+    @property
+    def _meter(self) -> Meter:
+        """Counts what is spent; made when it is needed."""
+        meter: Meter = self.__dict__.setdefault("_counts", Meter())
+        return meter
+
     def prior(self) -> "Weights":
         """The same weight for every policy."""
         from policysieve.policies.weights import ListedWeights  # brings numba, which loads on use
@@ -251,6 +286,14 @@ class Policies(PolicyClass):
         self, contexts: npt.NDArray[Any], which: npt.NDArray[np.intp] | None
     ) -> npt.NDArray[Any]:
         """Slates at checked contexts: (n, n_policies or len(which), slate_size), compact dtype."""
+
+    def _replies(
+        self, contexts: npt.NDArray[Any], which: npt.NDArray[np.intp]
+    ) -> Generator[Reply, None, None]:
+        """What some policies say, in parts that are there as soon as they are known."""
+        for column in range(len(which)):
+            said = self._evaluate(contexts, which[column : column + 1])
+            yield Reply(column, slice(0, len(contexts)), said[:, 0], True)
 
     def _check_which(
         self, which: Sequence[int] | npt.NDArray[Any] | None
@@ -311,20 +354,27 @@ class Policies(PolicyClass):
         which: npt.NDArray[np.intp] | None,
         n: int,
         answer: Callable[[int], Any],
+        *,
+        calls: int = 1,
     ) -> npt.NDArray[Any]:
-        """Put the checked answers of single policies for n contexts side by side."""
+        """Put the checked answers of single policies for n contexts side by side.
+
+        Each answer takes so many `calls` of the policy.
+        """
         chosen = range(self.n_policies) if which is None else which.tolist()
         slates = np.empty((n, len(chosen), self.slate_size), dtype=action_dtype(self.n_actions))
         if not n:
             return slates
-        for column, policy in enumerate(chosen):
-            try:
-                raw = answer(policy)
-            except PolicyFailureError:
-                raise
-            except Exception as error:
-                raise PolicyFailureError(
-                    policy, f"raised {type(error).__name__}: {error}"
-                ) from error
-            slates[:, column] = self._checked_slates(policy, raw, n)
+        with late_bar("Asking the candidates", len(chosen)) as move:
+            for column, policy in enumerate(chosen):
+                try:
+                    raw = self._meter.timed(answer, policy, contexts=n, calls=calls)
+                except PolicyFailureError:
+                    raise
+                except Exception as error:
+                    raise PolicyFailureError(
+                        policy, f"raised {type(error).__name__}: {error}"
+                    ) from error
+                slates[:, column] = self._checked_slates(policy, raw, n)
+                move(column + 1)
         return slates
