@@ -53,6 +53,8 @@ from policysieve.policies import RandomizedPolicy as RandomizedPolicy
 from policysieve.policies import StumpPolicies as StumpPolicies
 from policysieve.policies import TabularPolicies as TabularPolicies
 from policysieve.policies import TreePolicies as TreePolicies
+from policysieve.policies import Usage as Usage
+from policysieve.policies import cached as cached
 from policysieve.policies import natarajan_cover as natarajan_cover
 from policysieve.problem import Problem as Problem
 from policysieve.simulate import RunResult as RunResult

@@ -107,8 +107,8 @@ def test_no_more_at_once_than_allowed_over_all_candidates(at_once):
 class Failing:
     """Fails so many times at each context."""
 
-    def __init__(self, times, error=ConnectionError("down")):
-        self.times, self.error, self.asked = times, error, {}
+    def __init__(self, times, error=None):
+        self.times, self.error, self.asked = times, error or ConnectionError("down"), {}
 
     async def __call__(self, x):
         self.asked[int(x)] = self.asked.get(int(x), 0) + 1
