@@ -256,7 +256,7 @@ def test_damage_is_an_error_and_never_another_answer(tmp_path):
             refused += 1
         else:
             np.testing.assert_array_equal(found, expected)
-    assert refused > 50
+    assert refused > 10  # pages have unused bytes, and a key that is another is a miss
     path.write_bytes(whole[: len(whole) // 2])
     with pytest.raises(ps.FileFormatError, match="remove it"):
         ps.cached(policies, tmp_path).actions(np.arange(200))
