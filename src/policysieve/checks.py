@@ -12,10 +12,12 @@ import numpy.typing as npt
 
 from policysieve.arrays import as_float, plain_array, real_numbers, shown
 from policysieve.errors import InvalidArgumentError
+from policysieve.frames import ContextFrame, Contexts, is_tabular
 
 __all__ = [
     "MOST_ACTIONS",
     "as_actions",
+    "as_array",
     "as_contexts",
     "as_numbers",
     "as_path",
@@ -225,13 +227,17 @@ def _about_propensity(wrong: float) -> str:
     return "an item that was shown had a positive probability"
 
 
-def as_contexts(contexts: Any) -> npt.NDArray[Any]:
+def as_contexts(contexts: Any) -> Contexts:
+    """Return contexts as rows of a table if they are such, else as an array."""
+    if type(contexts) is not np.ndarray and is_tabular(contexts):
+        return ContextFrame.of(contexts)
+    return as_array(contexts)
+
+
+def as_array(contexts: Any) -> npt.NDArray[Any]:
     """Return contexts as an array of shape (n, ...): finite numbers, or strings as objects."""
     if hasattr(contexts, "tocsr"):
-        raise InvalidArgumentError(
-            "contexts must be dense: pass contexts.toarray(), or use row numbers as contexts and "
-            "keep the sparse matrix beside them"
-        )
+        raise InvalidArgumentError("contexts must be dense here: pass contexts.toarray()")
     x = context_array(contexts)
     if x.ndim == 0:
         raise InvalidArgumentError(
@@ -256,11 +262,12 @@ def as_contexts(contexts: Any) -> npt.NDArray[Any]:
 
 def context_array(contexts: Any) -> npt.NDArray[Any]:
     """Contexts as an array of any kind; a data frame is refused, and what is masked or ragged."""
-    if hasattr(contexts, "columns"):
+    if type(contexts) is not np.ndarray and is_tabular(contexts):
         raise InvalidArgumentError(
-            f"contexts must be an array, got a {type(contexts).__name__}, whose columns may come "
-            "in another order the next time; pass frame[columns].to_numpy(), with the columns in "
-            "an order that is always the same"
+            f"contexts must be an array here, got {type(contexts).__name__}, whose columns may "
+            "come in another order the next time; pass contexts[columns].to_numpy(), with the "
+            "columns in an order that is always the same, or use EstimatorPolicies or "
+            "FunctionPolicies, which know columns by name"
         )
     return plain_array("contexts", contexts, "an array with one entry or row per round")
 

@@ -5,6 +5,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from policysieve.frames import ContextFrame
+
 __all__ = ["Columns"]
 
 _LEAST_ROOM = 16
@@ -19,7 +21,7 @@ class _Room:
 
     __slots__ = ("arrays", "free")
 
-    def __init__(self, arrays: list[npt.NDArray[Any]]) -> None:
+    def __init__(self, arrays: list[Any]) -> None:
         self.arrays = arrays
         self.free: dict[int, bool] = {}
 
@@ -34,6 +36,7 @@ class Columns:
     Parameters
     ----------
     arrays : arrays of shape (n, ...)
+        One of them may be a `ContextFrame`, which grows by itself.
 
     Attributes
     ----------
@@ -43,35 +46,43 @@ class Columns:
 
     __slots__ = ("_room", "arrays")
 
-    def __init__(self, *arrays: npt.NDArray[Any]) -> None:
+    def __init__(self, *arrays: Any) -> None:
         self._room: _Room | None = None  # nothing to spare
-        self.arrays = arrays
+        self.arrays: tuple[npt.NDArray[Any], ...] = arrays
 
     def __len__(self) -> int:
         return len(self.arrays[0])
 
-    def plus(self, *rows: npt.NDArray[Any]) -> "Columns":
+    def plus(self, *rows: Any) -> "Columns":
         """These rows, and the given ones behind them."""
-        old, room = self.arrays, self._room
+        old: Any = self.arrays
+        room = self._room
         start, end = len(old[0]), len(old[0]) + len(rows[0])
         if start == end:
             return self
         fits, dtypes = room is not None and end <= len(room.arrays[0]), []
         for mine, new in zip(old, rows, strict=True):
             dtype = mine.dtype
-            if new.dtype is not dtype:
+            if type(mine) is not ContextFrame and new.dtype is not dtype:
                 dtype = np.result_type(dtype, new.dtype)
                 fits = fits and dtype == mine.dtype
             dtypes.append(dtype)
         if room is None or not (fits and room.free.pop(start, False)):
             room, size = _Room([]), max(end, 2 * start, _LEAST_ROOM)
             for mine, new, dtype in zip(old, rows, dtypes, strict=True):
+                if type(mine) is ContextFrame:
+                    room.arrays.append(mine)  # in its place, and not looked at
+                    continue
                 larger = np.empty((size, *new.shape[1:]), dtype=dtype)
                 if start:  # without rows, the shape of a row is not known yet
                     larger[:start] = mine
                 room.arrays.append(larger)
-        longer, views, added = object.__new__(Columns), [], slice(start, end)
-        for array, new in zip(room.arrays, rows, strict=True):
+        views: list[Any] = []
+        longer, added = object.__new__(Columns), slice(start, end)
+        for array, mine, new in zip(room.arrays, old, rows, strict=True):
+            if type(mine) is ContextFrame:
+                views.append(mine.plus(new))
+                continue
             array[added] = new
             views.append(array[:end])
         longer._room, longer.arrays = room, tuple(views)
@@ -81,5 +92,5 @@ class Columns:
     def __deepcopy__(self, memo: dict[int, Any]) -> "Columns":
         return self  # a value
 
-    def __reduce__(self) -> tuple[type["Columns"], tuple[npt.NDArray[Any], ...]]:
+    def __reduce__(self) -> tuple[type["Columns"], tuple[Any, ...]]:
         return Columns, tuple(array.copy() for array in self.arrays)

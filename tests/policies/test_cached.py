@@ -112,6 +112,48 @@ def test_other_contexts_are_not_mistaken(tmp_path, one, other):
     assert len(policies.functions[0].asked) == before + len(other)
 
 
+def rows_of_a_table(k=0):
+    import pandas as pd
+
+    return pd.DataFrame(
+        {
+            "age": [30.0 + k, None, 50.0],
+            "country": ["de", "fr", None],
+            "day": pd.to_datetime(["2024-01-01", None, "2024-03-01"]),
+            "known": [True, False, True],
+        }
+    )
+
+
+def test_rows_of_a_data_frame(tmp_path):
+    asked = []
+
+    def by_age(row):
+        asked.append(row)
+        return int((row["age"] or 0) > 40)
+
+    policies = ps.FunctionPolicies([by_age], n_actions=2, vectorized=False)
+    kept = ps.cached(policies, tmp_path)
+    assert kept.actions(rows_of_a_table())[:, 0, 0].tolist() == [0, 0, 1]
+    assert kept.actions(rows_of_a_table())[:, 0, 0].tolist() == [0, 0, 1]
+    assert kept.actions(rows_of_a_table()[["known", "day", "country", "age"]]).shape == (3, 1, 1)
+    assert len(asked) == 3
+    assert kept.actions(rows_of_a_table(20))[:, 0, 0].tolist() == [1, 0, 1]
+    assert [row["age"] for row in asked[3:]] == [50.0]
+
+
+def test_rows_of_a_data_frame_for_calls(tmp_path):
+    async def by_age(row):
+        return int((row["age"] or 0) > 40)
+
+    policies = ps.FunctionPolicies([by_age], n_actions=2, calls=ps.Calls())
+    assert policies.actions(rows_of_a_table())[:, 0, 0].tolist() == [0, 0, 1]
+    kept = ps.cached(policies, tmp_path)
+    for _ in range(2):
+        assert kept.actions(rows_of_a_table())[:, 0, 0].tolist() == [0, 0, 1]
+    assert policies.usage().total.contexts == 6
+
+
 def test_versions_candidates_and_actions_are_kept_apart(tmp_path):
     def fixed(action):
         return lambda x: np.full(len(x), action)

@@ -201,11 +201,14 @@ class TestFunctionPolicies(PoliciesContract):
         with pytest.raises(ps.InvalidArgumentError, match="slate_size"):
             ps.FunctionPolicies([zero], n_actions=2, slate_size=3)
 
-    def test_sparse_contexts_are_refused(self, policies):
-        from scipy.sparse import csr_matrix
+    def test_functions_get_sparse_contexts_as_they_are(self):
+        from scipy.sparse import csr_array, csr_matrix
 
+        rules = ps.FunctionPolicies([lambda x: x.toarray()[:, 1].astype(int)], n_actions=2)
+        assert rules.actions(csr_matrix(np.eye(3)))[:, 0, 0].tolist() == [0, 1, 0]
+        assert rules.actions(csr_array(np.eye(3)))[:, 0, 0].tolist() == [0, 1, 0]
         with pytest.raises(ps.InvalidArgumentError, match="toarray"):
-            policies.actions(csr_matrix(np.eye(3)))
+            ps.LinearPolicies(np.ones((2, 2, 3))).actions(csr_matrix(np.eye(3)))
 
 
 class TestEstimatorPolicies(PoliciesContract):

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from policysieve.arrays import shown
 from policysieve.errors import InvalidArgumentError
+from policysieve.frames import Contexts, read_only
 from policysieve.policies import MarginalPolicy, Policy, RandomizedPolicy
 
 __all__ = ["Decisions", "Recommendation"]
@@ -40,7 +41,9 @@ class Decisions:
 
     Attributes
     ----------
-    contexts : array of shape (n, ...)
+    contexts : array of shape (n, ...), or ContextFrame
+        A `ContextFrame` if they were a data frame, dicts or a sparse matrix; its ``native()`` is
+        that again.
     actions : integer array of shape (n, m)
         The items to show.
     propensities : float array of shape (n, m)
@@ -56,7 +59,7 @@ class Decisions:
         Mark of the learner that issued them; empty if none did.
     """
 
-    contexts: npt.NDArray[Any]
+    contexts: Any
     actions: npt.NDArray[np.int32]
     propensities: npt.NDArray[np.float64]
     numbers: npt.NDArray[np.int64]
@@ -65,12 +68,12 @@ class Decisions:
 
     def __post_init__(self) -> None:
         for array in (self.contexts, self.actions, self.propensities, self.numbers, self.asked):
-            array.setflags(write=False)
+            read_only(array)
 
     @classmethod
     def of(
         cls,
-        contexts: npt.NDArray[Any],
+        contexts: Contexts,
         actions: npt.NDArray[np.int32],
         propensities: npt.NDArray[np.float64],
         *,

@@ -16,6 +16,7 @@ from policysieve.exploration.asking import Asking, alone, changing, living
 from policysieve.exploration.decisions import Decisions, Recommendation
 from policysieve.exploration.designs.base import Exploration
 from policysieve.exploration.ledger import Part
+from policysieve.frames import ContextFrame, Contexts, kind_of
 from policysieve.log import AnyLog, Log
 from policysieve.policies import Answers, AnyPolicies, check_class
 from policysieve.problem import Problem
@@ -94,7 +95,7 @@ class Explorer(Asking):
         BusyError
             Within another call of the same thread, as in a signal handler; nothing is changed.
         """
-        x = self.policies.check_contexts(contexts)
+        x = self._arranged(self.policies.check_contexts(contexts))
         if not len(x) and self.pending and self.ask_limit == 0:
             raise InvalidArgumentError(
                 f"there is nothing left to ask for: {self.pending:,} decisions wait to be told, or "
@@ -105,7 +106,7 @@ class Explorer(Asking):
         return self._decide(x, answers, known)  # candidates may be slow: they had no lock
 
     @changing
-    def _decide(self, x: npt.NDArray[Any], answers: Answers, known: bool) -> Decisions:
+    def _decide(self, x: Contexts, answers: Answers, known: bool) -> Decisions:
         """Draw and write down what to show; `known` if the kind of contexts was compared."""
         if not known:
             self._check_kind(x)  # another thread may have been quicker
@@ -210,7 +211,7 @@ class Explorer(Asking):
         check_floor(rounds, exploration.floor)
         q = self.problem
         self._check_told(as_rewards(rounds.rewards, len(rounds), q.slate_size, q.sparsity))
-        x = self.policies.check_contexts(rounds.contexts)
+        x = self._arranged(self.policies.check_contexts(rounds.contexts))
         self._check_kind(x)
         if answers is None:
             answers = self.policies.answers_at(x, self._consults(exploration))
@@ -325,11 +326,25 @@ class Explorer(Asking):
     def _events(self, rounds: Log, answers: Answers) -> Events:
         return rewarded_events(rounds, self.policies, answers)
 
-    def _check_kind(self, contexts: npt.NDArray[Any]) -> bool:
-        """Raise if contexts are not like earlier ones; False if there are none to compare."""
+    def _earlier(self) -> Any:
+        """Contexts of earlier rounds; None if there are none."""
         earlier = self._ledger.contexts
         if earlier is None and self._log is not None:
             earlier = self._log.contexts
+        return earlier
+
+    def _arranged(self, contexts: Any) -> Any:
+        """Rows of a table with their columns in the order of earlier ones; arrays as they are."""
+        if isinstance(contexts, ContextFrame):
+            earlier = self._earlier()
+            if isinstance(earlier, ContextFrame):
+                earlier.dtype.check_alike(contexts.dtype)
+                return contexts.select(earlier.dtype.names)
+        return contexts
+
+    def _check_kind(self, contexts: Any) -> bool:
+        """Raise if contexts are not like earlier ones; False if there are none to compare."""
+        earlier = self._earlier()
         if earlier is None or not len(contexts):
             return False
         if contexts.dtype == earlier.dtype and contexts.shape[1:] == earlier.shape[1:]:
@@ -379,14 +394,14 @@ class Explorer(Asking):
             )
 
 
-def _kind(contexts: npt.NDArray[Any]) -> tuple[tuple[int, ...], str]:
+def _kind(contexts: Contexts) -> tuple[tuple[int, ...], str]:
     """Shape and kind of a context.
 
     Of numbers only those beyond int64 are a kind of their own: they and others together would be
     rounded.
     """
-    names = {"object": "strings", "uint64": "whole numbers beyond int64"}
-    return contexts.shape[1:], names.get(str(contexts.dtype), "numbers")
+    beyond = contexts.dtype == np.uint64
+    return contexts.shape[1:], "whole numbers beyond int64" if beyond else kind_of(contexts.dtype)
 
 
 def _check_decided_by(exploration: Exploration, rounds: Log, answers: Answers) -> None:

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from policysieve.columns import Columns
 from policysieve.errors import DecisionsError
 from policysieve.exploration.decisions import Decisions
+from policysieve.frames import Contexts
 from policysieve.log import Log
 
 __all__ = ["Frontier", "Ledger", "Part"]
@@ -87,13 +88,13 @@ class Ledger:
         self._settling: tuple[Places, Frontier] | None = None  # the last rounds, and where it began
 
     @property
-    def contexts(self) -> npt.NDArray[Any] | None:
+    def contexts(self) -> Any:
         """Contexts of the rounds that are still here; None before the first."""
         return None if self._columns is None else self._columns.arrays[_CONTEXTS]
 
     def issue(
         self,
-        contexts: npt.NDArray[Any],
+        contexts: Contexts,
         actions: npt.NDArray[np.int32],
         propensities: Array,
         *,

@@ -15,6 +15,7 @@ from policysieve.formats.csv_file import CsvReader, csv_text, read_header
 from policysieve.formats.format import DISTRIBUTIONS, refuse_slates, refuse_text_rows
 from policysieve.formats.rules import Rules, check_rounds
 from policysieve.formats.text import RawRow, TextRow, text_format
+from policysieve.frames import kind_of
 from policysieve.log import AnyLog, Layout, Log, Rounds
 
 __all__ = ["FORMAT", "from_bandit_feedback", "to_bandit_feedback"]
@@ -112,9 +113,10 @@ def to_bandit_feedback(log: AnyLog, n_actions: int) -> dict[str, Any]:
         Layout(contexts.shape[1:], contexts.dtype, log.slate_size),
         "Open Bandit Pipeline's bandit feedback",
     )
-    if contexts.dtype == object:
+    if kind_of(contexts.dtype) != "numbers":
         raise InvalidArgumentError(
-            "contexts must be numbers for Open Bandit Pipeline, got strings; encode them first"
+            f"contexts must be numbers for Open Bandit Pipeline, got {kind_of(contexts.dtype)}; "
+            "encode them first"
         )
     seen = int(log.actions.max(initial=-1)) + 1
     n_actions = integer("n_actions", n_actions, low=max(seen, 1), hint="the log's actions need it")

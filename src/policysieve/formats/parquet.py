@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +29,7 @@ from policysieve.formats.rules import (
     raising,
     too_large,
 )
+from policysieve.frames import ContextFrame, Contexts, common_type, kind_of
 from policysieve.log import Layout, Rounds
 
 if TYPE_CHECKING:
@@ -94,7 +95,7 @@ class _ParquetFile:
         many rounds may be as long as all of its column.
         """
         columns = [group.column(i) for i in range(group.num_columns)]
-        columns = [c for c in columns if c.path_in_schema.split(".")[0] in self._columns.names]
+        columns = [c for c in columns if self._column_of(c.path_in_schema) is not None]
         on_disk = sum(int(column.total_compressed_size) for column in columns)
         values = max(1, sum(int(column.num_values) for column in columns))
         rounds = max(1, int(group.num_rows))
@@ -109,8 +110,15 @@ class _ParquetFile:
             name, longest = column.path_in_schema, max(1, int(column.total_uncompressed_size))
             if name in self._columns.texts and longest * BATCH > self._limit:
                 self._packed.add(name)
-            if name.split(".")[0] in self._columns.text_lists and column.has_dictionary_page:
+            if self._column_of(name) in self._columns.text_lists and column.has_dictionary_page:
                 self._batch = max(1, min(self._batch, self._limit // longest))
+
+    def _column_of(self, path: str) -> str | None:
+        """The column that values at some path of the file belong to; None if it is not read."""
+        for name in self._columns.names:
+            if path == name or path.startswith(f"{name}."):
+                return name
+        return None
 
     def _allow(self, what: str, size: int) -> None:
         if size > self._limit:
@@ -169,25 +177,32 @@ def _common_layout(files: Sequence[_ParquetFile]) -> Layout:
                 f"{file.path} has slates of {mine.slate_size}, but {first.path} of "
                 f"{common.slate_size}; the files of one log must have slates of one size"
             )
-        if (mine.context_shape, mine.has_text) != (common.context_shape, common.has_text):
+        kinds = [(each.context_shape, kind_of(each.context_dtype)) for each in (mine, common)]
+        if kinds[0] != kinds[1]:
             raise FileFormatError(
                 f"contexts of {file.path} are {mine}, but those of {first.path} are {common}; the "
                 "files of one log must have contexts of one kind"
             )
         common = replace(
             common,
-            context_dtype=np.result_type(common.context_dtype, mine.context_dtype),
+            context_dtype=common_type(common.context_dtype, mine.context_dtype),
             has_ids=common.has_ids or mine.has_ids,
             has_times=common.has_times or mine.has_times,
         )
     return replace(common, has_distributions=True in known) if known else common
 
 
+def _of_type(contexts: Contexts, dtype: Any) -> Any:
+    if isinstance(contexts, ContextFrame):
+        return contexts.as_type(dtype)
+    return contexts.astype(dtype, copy=False)
+
+
 def _in_layout(rounds: Rounds, layout: Layout) -> Rounds:
     """The rounds of one file as those of the whole log."""
     return replace(
         rounds,
-        contexts=rounds.contexts.astype(layout.context_dtype, copy=False),
+        contexts=_of_type(rounds.contexts, layout.context_dtype),
         ids=np.full(len(rounds), "", dtype=object)
         if layout.has_ids and rounds.ids is None
         else rounds.ids,

@@ -3,7 +3,7 @@
 import json
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +14,7 @@ import numpy.typing as npt
 from policysieve.arrays import shown
 from policysieve.errors import FileFormatError
 from policysieve.formats.table import understand
+from policysieve.frames import ContextFrame, Contexts, FrameType
 from policysieve.log import Distributions, Layout, Rounds
 
 if TYPE_CHECKING:
@@ -22,8 +23,9 @@ if TYPE_CHECKING:
 __all__ = ["ParquetColumns", "as_table", "columns_of", "is_log", "opened"]
 
 _KEY = b"policysieve.log"
-_VERSION = 1
-_NEEDED = ("context", "actions", "propensities")  # columns that have no nulls
+_VERSION, _WITH_FRAMES = 1, 2
+_FRAME = "context:"  # how the names of columns of a table of contexts begin
+_NEEDED = ("actions", "propensities")  # columns that have no nulls
 _ITEMS = {"actions": None, "propensities": "float64", "rewards": "float64"}  # None: as they are
 
 _DISTRIBUTION = {"distribution_actions": "int64", "distribution_propensities": "float64"}
@@ -39,16 +41,12 @@ def as_table(rounds: Rounds) -> "pa.Table":
     import pyarrow as pa
 
     contexts, m = rounds.contexts, rounds.actions.shape[1]
-    flat = contexts.reshape(-1)
-    values = pa.array(flat.tolist(), type=pa.string()) if flat.dtype == object else pa.array(flat)
-    if contexts.ndim > 1:
-        values = pa.FixedSizeListArray.from_arrays(values, int(np.prod(contexts.shape[1:])))
     table: dict[str, Any] = {}
     if rounds.ids is not None:
         table["id"] = pa.array([name or None for name in rounds.ids], type=pa.string())
     if rounds.times is not None:
         table["time"] = pa.array(rounds.times, from_pandas=True)
-    table["context"] = values
+    table |= _context_columns(contexts)
     for name in _ITEMS:
         items = pa.array(getattr(rounds, name).reshape(-1), from_pandas=name == "rewards")
         table[name] = pa.FixedSizeListArray.from_arrays(items, m)
@@ -57,13 +55,27 @@ def as_table(rounds: Rounds) -> "pa.Table":
         entries = (rounds.distributions.actions, rounds.distributions.propensities)
         for name, values in zip(_DISTRIBUTION, entries, strict=True):
             table[name] = pa.LargeListArray.from_arrays(offsets, pa.array(values))
-    header = {
-        "version": _VERSION,
-        "context_shape": contexts.shape[1:],
-        "context_dtype": contexts.dtype.str,
-        "slate_size": m,
-    }
+    header: dict[str, Any] = {"version": _VERSION, "slate_size": m}
+    if isinstance(contexts, ContextFrame):
+        kept = contexts.dtype.schema.metadata.items()
+        header |= {"version": _WITH_FRAMES, "frame": {k.decode(): v.decode() for k, v in kept}}
+    else:
+        header |= {"context_shape": contexts.shape[1:], "context_dtype": contexts.dtype.str}
     return pa.table(table).replace_schema_metadata({_KEY: json.dumps(header)})
+
+
+def _context_columns(contexts: Contexts) -> dict[str, Any]:
+    """Contexts as one column, or as those of their table, each under a name of its own."""
+    import pyarrow as pa
+
+    if isinstance(contexts, ContextFrame):
+        table = contexts.table
+        return {f"{_FRAME}{name}": table[name] for name in table.schema.names}
+    flat = contexts.reshape(-1)
+    values = pa.array(flat.tolist(), type=pa.string()) if flat.dtype == object else pa.array(flat)
+    if contexts.ndim > 1:
+        values = pa.FixedSizeListArray.from_arrays(values, int(np.prod(contexts.shape[1:])))
+    return {"context": values}
 
 
 @contextmanager
@@ -177,7 +189,8 @@ class ParquetColumns(ABC):
 def columns_of(path: Path, schema: "pa.Schema", contexts_only: bool) -> ParquetColumns:
     """The columns of a file that is not empty, by its header or by their names."""
     if is_log(schema):
-        return _OwnColumns(path, schema, contexts_only)
+        frame = any(name.startswith(_FRAME) for name in schema.names)
+        return (_FrameColumns if frame else _OwnColumns)(path, schema, contexts_only)
     if _has_lists(schema):
         return _ListColumns(path, schema, contexts_only)
     return _PlainColumns(path, schema, contexts_only)
@@ -190,8 +203,8 @@ class _OwnColumns(ParquetColumns):
         _check_kinds(path, schema)
         self._file = self._described(path, schema)
         listed = _distribution_columns(path, schema, contexts_only)
-        self.needed = [*_NEEDED, *listed]
-        self.names = [*_NEEDED, "rewards", *listed]
+        self.needed = [*self._contexts(schema, needed=True), *_NEEDED, *listed]
+        self.names = [*self._contexts(schema, needed=False), *_NEEDED, "rewards", *listed]
         self.names += [name for name in ("id", "time") if name in schema.names]
         self.layout = Layout(
             self._file.context_shape,
@@ -203,37 +216,56 @@ class _OwnColumns(ParquetColumns):
         )
         self._note_types(schema)
 
+    def _contexts(self, schema: "pa.Schema", *, needed: bool) -> list[str]:
+        """The columns of contexts, or those of them that have no nulls."""
+        return ["context"]
+
     def _described(self, path: Path, schema: "pa.Schema") -> Layout:
         """What the header says."""
         try:
             header = json.loads(schema.metadata[_KEY])
-            if header["version"] != _VERSION:
+            if header["version"] not in (_VERSION, _WITH_FRAMES):
                 raise FileFormatError(
-                    f"{path} is a log of version {header['version']!r}, this release reads version "
-                    f"{_VERSION}"
+                    f"{path} is a log of version {header['version']!r}, this release reads versions"
+                    f" {_VERSION} and {_WITH_FRAMES}"
                 )
-            np.dtype(str(header["context_dtype"]))  # if it is none, the header is damaged
-            layout = Layout(
-                tuple(_length(entry, 0) for entry in header["context_shape"]),
-                _dtype(schema.field("context").type),
-                _length(header["slate_size"], 1),
-            )
+            shape, dtype = self._kind_of_contexts(header, schema)
+            layout = Layout(shape, dtype, _length(header["slate_size"], 1))
             _check_sizes(layout, schema)
             return layout
         except FileFormatError:
             raise
-        except (KeyError, TypeError, ValueError, NotImplementedError, RecursionError) as error:
+        except (
+            KeyError,
+            TypeError,
+            ValueError,
+            AttributeError,
+            NotImplementedError,
+            RecursionError,
+        ) as error:
             raise FileFormatError(
                 f"{path} has a damaged header ({error}); write the log again with Log.save or "
                 "policysieve convert"
             ) from error
 
+    def _kind_of_contexts(
+        self, header: Mapping[str, Any], schema: "pa.Schema"
+    ) -> tuple[tuple[int, ...], Any]:
+        """Shape and type of one context."""
+        np.dtype(str(header["context_dtype"]))  # if it is none, the header is damaged
+        shape = tuple(_length(entry, 0) for entry in header["context_shape"])
+        return shape, _dtype(schema.field("context").type)
+
+    def _read_contexts(self, batch: "pa.RecordBatch") -> Any:
+        """Contexts of prepared rows."""
+        values = _of_kind(batch, "context", "biufO")
+        return values.reshape(batch.num_rows, *self._file.context_shape)
+
     def rounds(self, batch: "pa.RecordBatch") -> Rounds:
         """Prepared rows without faults."""
         n, m, shown = batch.num_rows, self._file.slate_size, self.layout.slate_size
-        contexts = _of_kind(batch, "context", "biufO")
         return Rounds(
-            contexts=contexts.reshape(n, *self._file.context_shape),
+            contexts=self._read_contexts(batch),
             actions=_of_kind(batch, "actions", "iu").reshape(n, m)[:, :shown],
             propensities=_of_kind(batch, "propensities", "biuf")
             .astype(np.float64, copy=False)
@@ -243,6 +275,27 @@ class _OwnColumns(ParquetColumns):
             times=_values(batch["time"].cast("float64")) if self.layout.has_times else None,
             distributions=_distributions(batch) if self.layout.has_distributions else None,
         )
+
+
+class _FrameColumns(_OwnColumns):
+    """Columns of a file with our header whose contexts are rows of a table."""
+
+    def _contexts(self, schema: "pa.Schema", *, needed: bool) -> list[str]:
+        return [] if needed else [name for name in schema.names if name.startswith(_FRAME)]
+
+    def _kind_of_contexts(
+        self, header: Mapping[str, Any], schema: "pa.Schema"
+    ) -> tuple[tuple[int, ...], Any]:
+        import pyarrow as pa
+
+        kept = {str(key): str(value) for key, value in header["frame"].items()}
+        names = self._contexts(schema, needed=False)
+        fields = [schema.field(name).with_name(name.removeprefix(_FRAME)) for name in names]
+        return (), FrameType.checked(pa.schema(fields, metadata=kept))
+
+    def _read_contexts(self, batch: "pa.RecordBatch") -> Any:
+        columns = [batch[f"{_FRAME}{name}"] for name in self._file.context_dtype.schema.names]
+        return ContextFrame.restored(columns, self._file.context_dtype)
 
 
 _KINDS = {
@@ -269,7 +322,9 @@ def _check_kinds(path: Path, schema: "pa.Schema") -> None:
 
 def _has_lists(schema: "pa.Schema") -> bool:
     """Whether the columns of a log are there, with lists of items."""
-    return {*_NEEDED, "rewards"} <= set(schema.names) and _is_list(schema.field("actions").type)
+    return {"context", *_NEEDED, "rewards"} <= set(schema.names) and _is_list(
+        schema.field("actions").type
+    )
 
 
 class _ListColumns(_OwnColumns):
@@ -356,7 +411,8 @@ def _length(value: Any, least: int) -> int:
 def _check_sizes(layout: Layout, schema: "pa.Schema") -> None:
     """Raise ValueError unless the sizes of a header are those of the columns."""
     wanted = dict.fromkeys(_ITEMS, layout.slate_size)
-    wanted["context"] = math.prod(layout.context_shape)
+    if not layout.has_frames:
+        wanted["context"] = math.prod(layout.context_shape)
     for name, size in wanted.items():
         type = schema.field(name).type
         found = getattr(type, "list_size", size if _is_list(type) else 1)

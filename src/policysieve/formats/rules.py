@@ -12,6 +12,7 @@ from policysieve.archives import MAX_BYTES
 from policysieve.arrays import as_float, shown
 from policysieve.checks import MOST_ACTIONS, integer, number, repeated_items
 from policysieve.errors import FileFormatError, InvalidArgumentError
+from policysieve.frames import ContextFrame, Contexts
 from policysieve.log import Rounds
 from policysieve.log.distributions import agreeing, disagreements, faults, in_order
 
@@ -189,8 +190,8 @@ def check_rounds(rounds: Rounds, rules: Rules) -> tuple[Rounds, dict[int, str]]:
     return kept, dict(sorted(reasons.items()))
 
 
-def _infinite(contexts: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
-    if contexts.dtype.kind != "f":
+def _infinite(contexts: Contexts) -> npt.NDArray[np.bool_]:
+    if isinstance(contexts, ContextFrame) or contexts.dtype.kind != "f":
         return np.zeros(len(contexts), dtype=np.bool_)
     finite = np.isfinite(contexts).all(axis=tuple(range(1, contexts.ndim)))
     return np.asarray(~finite)

@@ -8,6 +8,7 @@ import numpy.typing as npt
 
 from policysieve.errors import InvalidArgumentError
 from policysieve.evidence.weights import Mass, MeanWeights, inverse, mean_weights
+from policysieve.frames import ContextFrame, Contexts
 from policysieve.log import Rounds
 
 __all__ = ["LogSums", "WeightTests", "exact_weights"]
@@ -149,8 +150,10 @@ class LogSums:
             self._latest = float(known[-1])
 
 
-def context_groups(contexts: npt.NDArray[Any]) -> npt.NDArray[np.intp]:
+def context_groups(contexts: Contexts) -> npt.NDArray[np.intp]:
     """A group for each context, by a hash: equal contexts have the same, others any."""
+    if isinstance(contexts, ContextFrame):
+        contexts = np.array([repr(row) for row in contexts.tolist()], dtype=object)
     rows = contexts.reshape(len(contexts), int(np.prod(contexts.shape[1:])))
     if rows.dtype == object:
         codes = [zlib.crc32(entry.encode()) for entry in rows.reshape(-1)]

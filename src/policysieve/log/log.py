@@ -13,6 +13,7 @@ from policysieve.arrays import shown
 from policysieve.checks import as_actions, as_contexts, as_path, as_propensities, as_rewards
 from policysieve.columns import Columns
 from policysieve.errors import InvalidArgumentError
+from policysieve.frames import Contexts, concatenated, kind_of, read_only, same
 from policysieve.log.distributions import Distributions, fitting
 from policysieve.log.rounds import Rounds
 
@@ -31,7 +32,8 @@ class Log:
     Parameters
     ----------
     contexts : array of shape (n, ...)
-        One context per round: row numbers, feature rows, or strings.
+        One context per round: row numbers, feature rows, or strings; or a data frame, a list of
+        dicts, a sparse matrix.
     actions : array of shape (n, m), or (n,) when m = 1
         The items shown. Items of one slate are different.
     propensities : array of the same shape
@@ -74,9 +76,7 @@ class Log:
         self._hold(Columns(*(column.copy() for column in checked)))  # what was checked stays so
 
     @classmethod
-    def empty(
-        cls, *, contexts: npt.NDArray[Any], slate_size: int, distributions: bool = False
-    ) -> Self:
+    def empty(cls, *, contexts: Contexts, slate_size: int, distributions: bool = False) -> Self:
         """A log without rounds, for contexts like the given ones; with distributions or not."""
         return cls(
             contexts=contexts[:0],
@@ -89,7 +89,7 @@ class Log:
     @classmethod
     def trusted(
         cls,
-        contexts: npt.NDArray[Any],
+        contexts: Contexts,
         actions: npt.NDArray[np.int32],
         propensities: npt.NDArray[np.float64],
         rewards: npt.NDArray[np.float64],
@@ -109,7 +109,7 @@ class Log:
         if len(logs) == 1:
             return logs[0]
         columns = zip(*(log._columns.arrays for log in logs), strict=True)
-        joined = cls.trusted(*(np.concatenate(parts) for parts in columns))
+        joined = cls.trusted(*(concatenated(parts) for parts in columns))
         if any(log._distributions is not None for log in logs):
             ours, rounds = logs[0]._distributions, len(logs[0])
             for log in logs[1:]:
@@ -119,8 +119,8 @@ class Log:
         return joined
 
     @property
-    def contexts(self) -> npt.NDArray[Any]:
-        """Contexts, shape (n, ...), read-only."""
+    def contexts(self) -> Any:
+        """Contexts, shape (n, ...), read-only: an array, or a `ContextFrame`."""
         return self._columns.arrays[0]
 
     @property
@@ -158,7 +158,7 @@ class Log:
     def nbytes(self) -> int:
         """Memory that the rounds take, as far as they are not shared with another log."""
         size = sum(array.nbytes for array in self._columns.arrays)
-        if self.contexts.dtype == object:
+        if self.contexts.dtype.kind == "O":
             size += sum(map(getsizeof, self.contexts.reshape(-1)))
         if self._distributions is not None:
             size += self._distributions.nbytes
@@ -225,14 +225,16 @@ class Log:
         if not isinstance(other, Log):
             return NotImplemented
         pairs = zip(self._columns.arrays, other._columns.arrays, strict=True)
-        return all(
-            mine.shape == theirs.shape and bool((mine == theirs).all()) for mine, theirs in pairs
-        ) and bool(self._distributions == other._distributions)
+        return all(same(mine, theirs) for mine, theirs in pairs) and bool(
+            self._distributions == other._distributions
+        )
 
     __hash__ = None  # type: ignore[assignment]  # a log grows, so it has no lasting hash
 
     def __repr__(self) -> str:
         shape = "x".join(str(size) for size in self.contexts.shape[1:]) or "scalar"
+        if self.contexts.dtype.kind == "frame":
+            shape = str(self.contexts.dtype)
         also = "" if self._distributions is None else ", with distributions"
         return f"Log({len(self)} rounds, slate_size={self.slate_size}, contexts: {shape}{also})"
 
@@ -282,9 +284,8 @@ class Log:
         if isinstance(opened, Log):
             return opened
         layout = opened.layout
-        contexts = np.empty((0, *layout.context_shape), dtype=layout.context_dtype)
         empty = Log.empty(
-            contexts=contexts,
+            contexts=layout.no_contexts(),
             slate_size=layout.slate_size,
             distributions=layout.has_distributions,
         )
@@ -314,10 +315,10 @@ class Log:
                     f"{name} must have shape (n, {', '.join(map(str, mine.shape[1:]))}) like the "
                     f"rounds already logged, got {theirs.shape}"
                 )
-        if (old[0].dtype == object) != (new[0].dtype == object):
+        kind = kind_of(old[0].dtype)
+        if kind_of(new[0].dtype) != kind:
             raise InvalidArgumentError(
-                f"contexts must be {'strings' if old[0].dtype == object else 'numbers'} like the "
-                f"rounds already logged, got {new[0].dtype}"
+                f"contexts must be {kind} like the rounds already logged, got {new[0].dtype}"
             )
         if self._distributions is None and distributions is None:
             self._hold(self._columns.plus(*new))
@@ -329,7 +330,7 @@ class Log:
 
     def _hold(self, columns: Columns) -> None:
         for array in columns.arrays:
-            array.flags.writeable = False
+            read_only(array)
         self._columns = columns
 
 
@@ -342,7 +343,7 @@ def _check_log(other: Any) -> None:
 
 def _checked_columns(
     contexts: Any, actions: Any, propensities: Any, rewards: Any
-) -> tuple[npt.NDArray[Any], ...]:
+) -> tuple[Any, ...]:
     x = as_contexts(contexts)
     a = as_actions(actions, len(x))
     return (

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from policysieve.checks import first_rows
 from policysieve.errors import InvalidArgumentError
+from policysieve.frames import ContextFrame, Contexts, FrameType
 from policysieve.log.distributions import Distributions
 
 if TYPE_CHECKING:
@@ -26,8 +27,8 @@ class Layout:
     ----------
     context_shape : tuple of int
         Shape of one context: () for a row number or a string, (d,) for d features.
-    context_dtype : numpy dtype
-        ``object`` for strings.
+    context_dtype : numpy dtype or FrameType
+        ``object`` for strings, a `FrameType` for rows of a table.
     slate_size : int
         Number of items shown each round; 0 where only contexts are read.
     has_ids, has_times : bool
@@ -37,7 +38,7 @@ class Layout:
     """
 
     context_shape: tuple[int, ...]
-    context_dtype: np.dtype[Any]
+    context_dtype: Any
     slate_size: int
     has_ids: bool = False
     has_times: bool = False
@@ -46,14 +47,29 @@ class Layout:
     @property
     def has_text(self) -> bool:
         """Whether contexts are strings."""
-        return self.context_dtype.kind == "O"
+        return bool(self.context_dtype.kind == "O")
+
+    @property
+    def has_frames(self) -> bool:
+        """Whether contexts are rows of a table, or sparse rows."""
+        return isinstance(self.context_dtype, FrameType)
 
     @property
     def width(self) -> int:
         """Number of entries of one context."""
+        if self.has_frames:
+            return int(self.context_dtype.width)
         return int(np.prod(self.context_shape))
 
+    def no_contexts(self) -> Any:
+        """Contexts of this kind, none of them."""
+        if self.has_frames:
+            return ContextFrame([self.context_dtype.schema.empty_table()])
+        return np.empty((0, *self.context_shape), dtype=self.context_dtype)
+
     def __str__(self) -> str:
+        if self.has_frames:
+            return str(self.context_dtype)
         if self.context_shape:
             shape = " x ".join(map(str, self.context_shape))
             return f"{shape} {'strings' if self.has_text else 'features'}"
@@ -70,8 +86,8 @@ class Rounds:
 
     Attributes
     ----------
-    contexts : array of shape (n, ...)
-        Numbers, or strings in an object array.
+    contexts : array of shape (n, ...), or ContextFrame
+        Numbers, or strings in an object array; or rows of a table.
     actions : int32 array of shape (n, m)
         Numbered from 0, different in a slate.
     propensities : float64 array of shape (n, m)
@@ -87,7 +103,7 @@ class Rounds:
         The propensities of all actions that could be shown; None if they are not known.
     """
 
-    contexts: npt.NDArray[Any]
+    contexts: Contexts
     actions: npt.NDArray[Any]
     propensities: npt.NDArray[np.float64]
     rewards: npt.NDArray[np.float64]
@@ -144,8 +160,8 @@ class Rounds:
         )
 
     def plain_contexts(self, *, flat: bool) -> list[Any]:
-        """Contexts as Python numbers, strings or lists; if `flat` one list a round at most."""
-        contexts = self.contexts
+        """Contexts as Python numbers, strings, lists or dicts; if `flat` not lists of lists."""
+        contexts: Any = self.contexts
         if contexts.dtype.kind == "b":
             contexts = contexts.astype(np.int8)
         if flat and contexts.ndim > 2:

@@ -102,9 +102,7 @@ class PolicyClass(ABC):
         """How large the class is, for people."""
 
     @abstractmethod
-    def answers_at(
-        self, contexts: npt.NDArray[Any], which: npt.NDArray[np.integer] | None = None
-    ) -> Answers:
+    def answers_at(self, contexts: Any, which: npt.NDArray[np.integer] | None = None) -> Answers:
         """`answers` at contexts that `check_contexts` has returned.
 
         Who needs those of some policies alone says `which`, by number. Others need not be asked
@@ -170,8 +168,8 @@ class PolicyClass(ABC):
                     f"policies and problem must agree on {name}, got {ours} and {theirs}"
                 )
 
-    def check_contexts(self, contexts: Any) -> npt.NDArray[Any]:
-        """Return the contexts as an array with one entry or row each, or raise."""
+    def check_contexts(self, contexts: Any) -> Any:
+        """Return the contexts as an array, or as rows of a table, one for each, or raise."""
         return as_contexts(contexts)
 
 
@@ -244,9 +242,7 @@ class Policies(PolicyClass):
             contexts = contexts.contexts
         return self.answers_at(self.check_contexts(contexts))
 
-    def answers_at(
-        self, contexts: npt.NDArray[Any], which: npt.NDArray[np.integer] | None = None
-    ) -> Slates:
+    def answers_at(self, contexts: Any, which: npt.NDArray[np.integer] | None = None) -> Slates:
         """`answers` at contexts that `check_contexts` has returned, or of policies `which` alone.
 
         Columns of the other policies are then there, so that numbers stay what they are, and empty.
@@ -282,14 +278,10 @@ class Policies(PolicyClass):
         return np.zeros(len(others), dtype=np.bool_)
 
     @abstractmethod
-    def _evaluate(
-        self, contexts: npt.NDArray[Any], which: npt.NDArray[np.intp] | None
-    ) -> npt.NDArray[Any]:
+    def _evaluate(self, contexts: Any, which: npt.NDArray[np.intp] | None) -> npt.NDArray[Any]:
         """Slates at checked contexts: (n, n_policies or len(which), slate_size), compact dtype."""
 
-    def _replies(
-        self, contexts: npt.NDArray[Any], which: npt.NDArray[np.intp]
-    ) -> Generator[Reply, None, None]:
+    def _replies(self, contexts: Any, which: npt.NDArray[np.intp]) -> Generator[Reply, None, None]:
         """What some policies say, in parts that are there as soon as they are known."""
         for column in range(len(which)):
             said = self._evaluate(contexts, which[column : column + 1])

@@ -91,7 +91,7 @@ class CachedPolicies(Policies):
         """That of the policies themselves."""
         return self.policies.fingerprint()
 
-    def check_contexts(self, contexts: Any) -> npt.NDArray[Any]:
+    def check_contexts(self, contexts: Any) -> Any:
         """As the policies themselves take them."""
         return self.policies.check_contexts(contexts)
 
@@ -103,9 +103,7 @@ class CachedPolicies(Policies):
         """What asking has cost, and how many answers were read from disk instead."""
         return self.policies.usage().plus(super().usage())
 
-    def _evaluate(
-        self, contexts: npt.NDArray[Any], which: npt.NDArray[np.intp] | None
-    ) -> npt.NDArray[Any]:
+    def _evaluate(self, contexts: Any, which: npt.NDArray[np.intp] | None) -> npt.NDArray[Any]:
         n, everyone = len(contexts), np.arange(self.n_policies) if which is None else which
         shape = (n, len(everyone), self.slate_size)
         if not n or not len(everyone):
@@ -133,7 +131,7 @@ class CachedPolicies(Policies):
 
     def _ask(
         self,
-        contexts: npt.NDArray[Any],
+        contexts: Any,
         asked: npt.NDArray[np.intp],
         columns: npt.NDArray[np.intp],
         rows: npt.NDArray[np.intp],

@@ -86,7 +86,7 @@ class Cover(Policies):
         self.epsilon0, self.delta0 = epsilon0, delta0
         self.statement = statement
 
-    def check_contexts(self, contexts: Any) -> npt.NDArray[Any]:
+    def check_contexts(self, contexts: Any) -> Any:
         """Return the contexts as the hypotheses take them, or raise."""
         return self.hypotheses.check_contexts(contexts)
 

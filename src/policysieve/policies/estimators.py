@@ -1,6 +1,7 @@
 """Policies that are fitted classifiers."""
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy.typing as npt
 from policysieve.arrays import as_list
 from policysieve.checks import as_contexts
 from policysieve.errors import InvalidArgumentError, PolicyFailureError
+from policysieve.frames import ContextFrame, check_columns
 from policysieve.policies.base import Policies, top_actions
 
 __all__ = ["EstimatorPolicies"]
@@ -22,7 +24,8 @@ class EstimatorPolicies(Policies):
     models : sequence of fitted estimators
         For single actions anything with ``predict``. For slates anything with ``classes_`` and
         ``predict_proba`` or ``decision_function``: the m classes with the largest scores are
-        shown, classes the model has never seen come last, in order.
+        shown, classes the model has never seen come last, in order. Models that were fitted on
+        data frames get the columns that they know, by name, in the order that they know.
     n_actions : int
         Number K of actions; labels are 0, ..., K-1.
     slate_size : int
@@ -52,9 +55,13 @@ class EstimatorPolicies(Policies):
         self._check_pickles("model", self.models)
         return self.__dict__
 
-    def check_contexts(self, contexts: Any) -> npt.NDArray[Any]:
-        """Return the contexts as an array: feature rows, or strings, or raise."""
+    def check_contexts(self, contexts: Any) -> Any:
+        """Return the contexts as rows of a table, or an array of feature rows or strings."""
         x = as_contexts(contexts)
+        if isinstance(x, ContextFrame):
+            if not x.dtype.is_sparse:
+                self._check_columns(x.dtype.names)
+            return x
         if x.ndim == 1 and x.dtype != object:
             raise InvalidArgumentError(
                 f"contexts must be feature rows of shape (n, n_features), got shape {x.shape}; for "
@@ -66,17 +73,47 @@ class EstimatorPolicies(Policies):
         """What the first model predicted for n contexts as slates, shape (n, m), or raise."""
         return self._checked_slates(0, answer, n)
 
-    def _evaluate(
-        self, contexts: npt.NDArray[Any], which: npt.NDArray[np.intp] | None
-    ) -> npt.NDArray[Any]:
+    @cached_property
+    def _columns(self) -> list[tuple[str, ...] | None]:
+        """For each model the columns that it was fitted on, in order; None if it does not say."""
+        found = [getattr(model, "feature_names_in_", None) for model in self.models]
+        return [None if names is None else tuple(map(str, names)) for names in found]
+
+    def _check_columns(self, names: tuple[str, ...]) -> None:
+        """Raise unless a table has what the models were fitted on, and nothing else."""
+        for model, columns in zip(self.models, self._columns, strict=True):
+            if columns is None and hasattr(model, "n_features_in_"):
+                raise InvalidArgumentError(
+                    f"contexts must be an array for a {type(model).__name__} that was fitted on "
+                    "one, because it does not know columns by name; fit it on a data frame, or "
+                    "pass contexts[columns].to_numpy()"
+                )
+        known = [columns for columns in self._columns if columns is not None]
+        fitted_on = list(dict.fromkeys(name for columns in known for name in columns))
+        allowed = fitted_on if len(known) == len(self.models) else None
+        check_columns("contexts", names, needed=fitted_on, allowed=allowed)
+
+    def _evaluate(self, contexts: Any, which: npt.NDArray[np.intp] | None) -> npt.NDArray[Any]:
+        frames: dict[tuple[str, ...] | None, Any] = {}  # by their columns: many models share one
+
+        def rows_for(policy: int) -> Any:
+            if not isinstance(contexts, ContextFrame):
+                return contexts
+            columns = None if contexts.dtype.is_sparse else self._columns[policy]
+            if columns not in frames:
+                named = None if columns is None else contexts.select(columns).frame()
+                frames[columns] = contexts.native() if named is None else named
+            return frames[columns]
+
         def answer(policy: int) -> Any:
+            rows = rows_for(policy)
             if self.slate_size == 1:
-                return self.models[policy].predict(contexts)
-            return top_actions(self._scores(policy, contexts), self.slate_size)
+                return self.models[policy].predict(rows)
+            return top_actions(self._scores(policy, rows), self.slate_size)
 
         return self._ask_each(which, len(contexts), answer)
 
-    def _scores(self, policy: int, contexts: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    def _scores(self, policy: int, contexts: Any) -> npt.NDArray[Any]:
         """The model's scores spread over all K actions, minus infinity where it knows none."""
         model = self.models[policy]
         method = getattr(model, "predict_proba", None) or model.decision_function

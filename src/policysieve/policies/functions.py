@@ -10,6 +10,7 @@ import numpy.typing as npt
 from policysieve.arrays import as_list, shown
 from policysieve.checks import flag
 from policysieve.errors import InvalidArgumentError
+from policysieve.frames import ContextFrame
 from policysieve.policies.base import Policies, Reply, action_dtype
 from policysieve.policies.calling import Calls, called, checked_fallback, is_async
 
@@ -24,7 +25,8 @@ class FunctionPolicies(Policies):
     functions : sequence of callables
         With ``vectorized=True`` each takes the array of n contexts and returns n actions (or an
         (n, slate_size) array). With ``vectorized=False`` each takes one context and returns one
-        action (or one slate).
+        action (or one slate). Of a data frame the former get a data frame of the same kind, the
+        latter a dict for each row, with None where a value is missing.
     n_actions : int
         Number K of actions.
     slate_size : int
@@ -85,9 +87,7 @@ class FunctionPolicies(Policies):
         self._check_pickles("function", self.functions)
         return self.__dict__
 
-    def _evaluate(
-        self, contexts: npt.NDArray[Any], which: npt.NDArray[np.intp] | None
-    ) -> npt.NDArray[Any]:
+    def _evaluate(self, contexts: Any, which: npt.NDArray[np.intp] | None) -> npt.NDArray[Any]:
         if self.calls is not None:
             everyone = np.arange(self.n_policies) if which is None else which
             shape = (len(contexts), len(everyone), self.slate_size)
@@ -96,19 +96,19 @@ class FunctionPolicies(Policies):
                 for reply in replies:
                     slates[reply.rows, reply.column] = reply.slates
             return slates
+        tabular = isinstance(contexts, ContextFrame)
+        given = contexts.native() if tabular and self.vectorized else contexts
 
         def answer(policy: int) -> Any:
             function = self.functions[policy]
             if self.vectorized:
-                return function(contexts)
-            return [function(context) for context in contexts]
+                return function(given)
+            return [function(context) for context in given]
 
         calls = 1 if self.vectorized else len(contexts)
         return self._ask_each(which, len(contexts), answer, calls=calls)
 
-    def _replies(
-        self, contexts: npt.NDArray[Any], which: npt.NDArray[np.intp]
-    ) -> Generator[Reply, None, None]:
+    def _replies(self, contexts: Any, which: npt.NDArray[np.intp]) -> Generator[Reply, None, None]:
         if self.calls is None:
             return super()._replies(contexts, which)
         return called(self, self.functions, list(contexts), which, self.calls, self._fallback)

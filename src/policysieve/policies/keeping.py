@@ -157,8 +157,9 @@ def _plain(value: Any) -> Any:
     """What JSON does not know, with its type."""
     if isinstance(value, bytes):
         return {"bytes": value.hex()}
-    if isinstance(value, datetime.datetime | datetime.date | datetime.time):
-        return {type(value).__name__: value.isoformat()}
+    for kind in (datetime.datetime, datetime.date, datetime.time):  # the first is a date, too
+        if isinstance(value, kind):
+            return {kind.__name__: value.isoformat()}
     if isinstance(value, datetime.timedelta | decimal.Decimal):
         return {type(value).__name__: str(value)}
     raise InvalidArgumentError(

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from policysieve.arrays import real_numbers
-from policysieve.checks import as_contexts
+from policysieve.checks import as_array
 from policysieve.errors import InvalidArgumentError
 from policysieve.policies.base import Policies, action_dtype, top_actions
 
@@ -57,7 +57,7 @@ class LinearPolicies(Policies):
 
     def check_contexts(self, contexts: Any) -> npt.NDArray[Any]:
         """Return the contexts as an (n, n_features) float array, or raise."""
-        x = as_contexts(contexts)
+        x = as_array(contexts)
         if x.shape == (self.n_features,):
             x = x[None, :]
         if x.ndim != 2 or x.shape[1] != self.n_features or x.dtype.kind not in "biuf":

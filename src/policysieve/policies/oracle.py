@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from policysieve.arrays import shown
-from policysieve.checks import as_contexts, integer, log_of_size
+from policysieve.checks import as_array, integer, log_of_size
 from policysieve.errors import InvalidArgumentError, MissingExtraError
 from policysieve.policies.estimators import EstimatorPolicies
 from policysieve.policies.implicit import (
@@ -100,7 +100,7 @@ class OraclePolicies(ImplicitPolicies):
                 "contexts must be dense; for a sparse matrix X make OraclePolicies(estimator, "
                 "n_actions=..., features=X) and pass row numbers"
             )
-        x = as_contexts(contexts)
+        x = as_array(contexts)
         if x.ndim != 2 and x.dtype != object:
             raise InvalidArgumentError(
                 f"contexts must be feature rows of shape (n, n_features) or strings, got shape "

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from policysieve.checks import as_contexts, integer
+from policysieve.checks import as_array, integer
 from policysieve.errors import InvalidArgumentError
 from policysieve.policies.base import Policies, action_dtype
 
@@ -148,7 +148,7 @@ def _different_neighbours(n_actions: int, length: int) -> npt.NDArray[np.int64]:
 
 
 def _feature_rows(contexts: Any) -> npt.NDArray[np.float64]:
-    x = as_contexts(contexts)
+    x = as_array(contexts)
     if x.ndim == 1 and x.dtype != object:
         x = x[:, None]
     if x.ndim != 2 or x.dtype == object:

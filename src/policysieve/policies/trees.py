@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from policysieve.checks import as_contexts, integer
+from policysieve.checks import as_array, integer
 from policysieve.errors import InvalidArgumentError
 from policysieve.policies.implicit import (
     Array,
@@ -333,7 +333,7 @@ class TreeWeights(ClassWeights):
 
 
 def _feature_rows(contexts: Any, n_features: int | None = None) -> npt.NDArray[Any]:
-    x = as_contexts(contexts)
+    x = as_array(contexts)
     if x.ndim != 2 or x.dtype == object:
         raise InvalidArgumentError(
             f"contexts must be feature rows of shape (n, n_features), got shape {x.shape} of "

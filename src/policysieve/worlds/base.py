@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from policysieve.checks import MOST_ACTIONS, as_actions, as_rng, integer, number, refuse_rows
 from policysieve.errors import InvalidArgumentError, UnknownValueError
+from policysieve.frames import Contexts, read_only
 from policysieve.problem import Problem
 
 if TYPE_CHECKING:
@@ -29,20 +30,20 @@ class Draw:
 
     def __init__(
         self,
-        contexts: npt.NDArray[Any],
+        contexts: Contexts,
         rewards_of: RewardsOf,
         *,
         n_actions: int,
         slate_size: int,
     ) -> None:
-        self._contexts = contexts.view()
-        self._contexts.flags.writeable = False
+        self._contexts = contexts[:]
+        read_only(self._contexts)
         self._rewards_of = rewards_of
         self._n_actions = n_actions
         self._slate_size = slate_size
 
     @property
-    def contexts(self) -> npt.NDArray[Any]:
+    def contexts(self) -> Any:
         """Contexts, shape (n, ...), read-only."""
         return self._contexts
 

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from policysieve.checks import as_contexts, one_of
 from policysieve.errors import InvalidArgumentError
+from policysieve.frames import Contexts, read_only
 from policysieve.worlds.base import Draw, RewardsOf, World
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ class FiniteWorld(World):
 
     def __init__(
         self,
-        contexts: npt.NDArray[Any],
+        contexts: Contexts,
         *,
         n_actions: int,
         slate_size: int,
@@ -42,12 +43,12 @@ class FiniteWorld(World):
         probabilities: npt.NDArray[np.float64] | None = None,
     ) -> None:
         super().__init__(n_actions=n_actions, slate_size=slate_size, sparsity=sparsity)
-        self._contexts = contexts.view()
-        self._contexts.flags.writeable = False
+        self._contexts = contexts[:]
+        read_only(self._contexts)
         self._probabilities = probabilities
 
     @property
-    def contexts(self) -> npt.NDArray[Any]:
+    def contexts(self) -> Any:
         """All contexts, shape (n_contexts, ...), read-only."""
         return self._contexts
 
@@ -136,7 +137,7 @@ class FiniteWorld(World):
         return values / self.n_contexts if self._probabilities is None else values
 
 
-def dataset_contexts(features: Any, n_rows: int, contexts: str) -> npt.NDArray[Any]:
+def dataset_contexts(features: Any, n_rows: int, contexts: str) -> Contexts:
     """Contexts of a dataset with `n_rows` labelled rows: its feature rows `X`, or their numbers."""
     one_of("contexts", contexts, ("features", "rows"))
     if not n_rows:
@@ -153,15 +154,10 @@ def dataset_contexts(features: Any, n_rows: int, contexts: str) -> npt.NDArray[A
         raise InvalidArgumentError(
             'X must hold the feature rows, got None; pass contexts="rows" to use row numbers'
         )
-    if hasattr(features, "tocsr"):
-        raise InvalidArgumentError(
-            'X must be dense when contexts="features", got a sparse matrix; pass X.toarray(), or '
-            'contexts="rows" to use row numbers'
-        )
     try:
         return as_contexts(features)
     except InvalidArgumentError as error:
-        raise InvalidArgumentError(f"X is not an array of contexts: {error}") from error
+        raise InvalidArgumentError(f"X does not hold contexts: {error}") from error
 
 
 def _length(features: Any) -> int:

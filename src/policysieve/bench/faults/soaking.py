@@ -79,7 +79,7 @@ def _held() -> int:
 
 def _kept(learner: Explorer) -> int:
     log, columns = learner.log, learner._ledger._columns
-    arrays = [log.contexts, log.actions, log.propensities, log.rewards]
+    arrays = [*log._columns.arrays]
     arrays += columns.arrays if columns is not None else ()
     evidence = getattr(learner, "evidence", None)
     return sum(array.nbytes for array in arrays) + (0 if evidence is None else evidence.nbytes)

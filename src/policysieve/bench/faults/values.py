@@ -120,6 +120,30 @@ def _others() -> tuple[Any, ...]:
         np.zeros(4, dtype="V3"),
         np.array([(1, 2.0)] * 4, dtype=[("a", "i4"), ("b", "f8")]),
         np.ma.masked,
+        *_tables(),
+    )
+
+
+def _tables() -> tuple[Any, ...]:
+    """Tables that are none, or are odd."""
+    import pyarrow as pa
+    from scipy.sparse import csr_matrix
+
+    return (
+        [{}],
+        [{"a": 1, "b": "x"}] * 4,
+        [{"a": 1}, {"a": "x"}],
+        [{"a": 1}, 3],
+        [{1: 2}],
+        [{"a": _Thing()}],
+        [{"a": _Shy()}, {"a": 1}],
+        [{"a": np.ones(2)}, {"a": 3}],
+        [{"a": 10**400}],
+        pa.table({"a": [1, None, 3, 4], "b": ["x", None, "y", "z"]}),
+        pa.table({"a": pa.array([], pa.float64())}),
+        pa.table({}),
+        csr_matrix(np.eye(4)),
+        csr_matrix(np.eye(4) * 1j),
     )
 
 

@@ -1,0 +1,27 @@
+"""Contexts that are rows of a table: columns have names and types, and values may be missing."""
+
+from policysieve.frames.frame import (
+    ContextFrame,
+    Contexts,
+    FrameType,
+    check_columns,
+    common_type,
+    concatenated,
+    is_tabular,
+    kind_of,
+    read_only,
+    same,
+)
+
+__all__ = [
+    "ContextFrame",
+    "Contexts",
+    "FrameType",
+    "check_columns",
+    "common_type",
+    "concatenated",
+    "is_tabular",
+    "kind_of",
+    "read_only",
+    "same",
+]

@@ -1,0 +1,120 @@
+"""Parquet holds contexts that are rows of a table, or sparse rows."""
+
+import json
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import scipy.sparse as sp
+
+import policysieve as ps
+from policysieve.frames import ContextFrame
+from tests.frames.tables import DRESSES, ROWS
+
+MATRIX = sp.random(4, 9, density=0.4, format="csr", random_state=0)
+
+
+def log_of(contexts, n=4):
+    return ps.Log(
+        contexts=contexts,
+        actions=np.arange(n) % 3,
+        propensities=np.full(n, 0.25),
+        rewards=np.arange(n) % 2,
+    )
+
+
+@pytest.mark.parametrize("dress", [*DRESSES.values(), lambda _: MATRIX], ids=[*DRESSES, "sparse"])
+def test_a_log_comes_back_with_its_rows_as_they_were(tmp_path, dress):
+    log = log_of(dress(ROWS))
+    log.save(tmp_path / "log.parquet")
+    again = ps.Log.load(tmp_path / "log.parquet")
+    assert again == log
+    assert type(again.contexts.native()) is type(log.contexts.native())
+    assert str(again.contexts.dtype.schema.metadata) == str(log.contexts.dtype.schema.metadata)
+    (rounds,) = ps.LogFile(tmp_path / "log.parquet").rounds()
+    assert rounds.to_log() == log
+    assert again[1:3] == log[1:3]
+    assert log_of(dress(ROWS)).plus(log) == ps.Log.concatenate([log, log])
+
+
+def test_columns_may_have_odd_names_and_all_be_missing(tmp_path):
+    rows = [{"a.b": None, "action": "x", "ä:c": None, "context": 3}] * 4
+    log_of(rows).save(tmp_path / "log.parquet")
+    assert ps.Log.load(tmp_path / "log.parquet").contexts.tolist() == rows
+
+
+def test_several_files_have_the_columns_of_the_first(tmp_path):
+    for name, rows in {
+        "a": [{"x": 1, "y": "u"}, {"x": 2, "y": None}],
+        "b": [{"y": "v", "x": 1.5}, {"y": "w", "x": None}],
+    }.items():
+        log_of(rows, 2).save(tmp_path / f"{name}.parquet")
+    whole = ps.Log.load([tmp_path / "a.parquet", tmp_path / "b.parquet"])
+    assert [row["x"] for row in whole.contexts.tolist()] == [1, 2, 1.5, None]
+    assert [row["y"] for row in whole.contexts.tolist()] == ["u", None, "v", "w"]
+    log_of([1, 2], 2).save(tmp_path / "c.parquet")
+    with pytest.raises(ps.FileFormatError, match="contexts of one kind"):
+        ps.Log.load([tmp_path / "a.parquet", tmp_path / "c.parquet"])
+
+
+def test_a_log_of_tables_takes_no_other_contexts():
+    log = log_of(ROWS)
+    with pytest.raises(ps.InvalidArgumentError, match="rows of a table like the rounds"):
+        log.extend(log_of([1, 2, 3, 4]))
+    with pytest.raises(ps.InvalidArgumentError, match="got no 'age'"):
+        log.extend(log_of([{"spend": 1.0}] * 4))
+    assert len(log) == 4
+
+
+def crafted(path, change):
+    """A file like one of ours whose header or columns were changed."""
+    log_of(MATRIX).save(path)
+    table = pq.read_table(path)
+    header = json.loads(table.schema.metadata[b"policysieve.log"])
+    table = change(table, header) or table
+    pq.write_table(table.replace_schema_metadata({"policysieve.log": json.dumps(header)}), path)
+
+
+def without_width(table, header):
+    del header["frame"]["policysieve.width"]
+
+
+def with_column(name, values):
+    def change(table, header):
+        place = table.schema.names.index(name)
+        return table.set_column(place, name, values)
+
+    return change
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        without_width,
+        lambda table, header: header["frame"].update({"policysieve.made_of": "os"}),
+        lambda table, header: header["frame"].update({"policysieve.width": "-1"}),
+        lambda table, header: header["frame"].update({"policysieve.width": "3"}),
+        lambda table, header: header.update(frame=3),
+        with_column("context:columns", pa.array([[99]] * 4, pa.large_list(pa.int32()))),
+        with_column("context:columns", pa.array([[-1]] * 4, pa.large_list(pa.int32()))),
+        with_column("context:columns", pa.array([[0]] * 4, pa.large_list(pa.int64()))),
+        with_column("context:columns", pa.array([["a"]] * 4, pa.large_list(pa.string()))),
+        with_column("context:values", pa.array([[1.0, 2.0]] * 4, pa.large_list(pa.float64()))),
+        with_column("context:values", pa.array([[np.inf]] * 4, pa.large_list(pa.float64()))),
+        with_column("context:values", pa.array([None] * 4, pa.large_list(pa.float64()))),
+        with_column("context:values", pa.array([1.0] * 4)),
+    ],
+)
+def test_files_that_were_tampered_with_are_refused(tmp_path, change):
+    path = tmp_path / "log.parquet"
+    crafted(path, change)
+    with pytest.raises(ps.FileFormatError):
+        ps.Log.load(path)
+
+
+def test_a_small_file_with_long_texts_is_refused(tmp_path):
+    rows = ContextFrame.of([{"text": "x" * 100_000}])[[0] * 2000]
+    log_of(rows, 2000).save(tmp_path / "log.parquet")
+    with pytest.raises(ps.FileFormatError, match="max-bytes"):
+        ps.Log.load(ps.LogFile(tmp_path / "log.parquet", max_bytes=1_000_000))
