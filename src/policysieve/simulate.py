@@ -123,7 +123,7 @@ def run(
     world: "World",
     max_rounds: int = 20_000,
     *,
-    batch_size: int = 100,
+    batch_size: int | None = None,
     checkpoints: int | Iterable[int] = 30,
     progress: bool = True,
     on_checkpoint: "Callable[[Checkpoint], None] | None" = None,
@@ -138,8 +138,8 @@ def run(
         They must agree on the numbers of actions and of items in a slate.
     max_rounds : int
         Rounds after which to stop.
-    batch_size : int
-        Contexts asked for at once.
+    batch_size : int, optional
+        Contexts asked for at once; by default as many as ``learner.batch_size`` advises.
     checkpoints : int or increasing round numbers
         Where to ask for a recommendation on the way: that many, evenly spread on a log scale, or
         at the given rounds. It is asked for after the batch that gets there, because a batch that
@@ -159,7 +159,8 @@ def run(
         If the world does not fit the learner, or an argument breaks a rule.
     """
     max_rounds = integer("max_rounds", max_rounds, low=1)
-    batch_size = integer("batch_size", batch_size, low=1)
+    if batch_size is not None:
+        batch_size = integer("batch_size", batch_size, low=1)
     asked = checkpoints
     if isinstance(checkpoints, Iterable):
         asked = as_list("checkpoints", checkpoints, "a number, or increasing rounds")
@@ -183,9 +184,7 @@ def run(
     with progress_bar(type(learner).__name__, max_rounds, quiet=not progress) as move:
         while not learner.finished and learner.rounds - start < max_rounds:
             played = learner.rounds - start
-            size = min(batch_size, max_rounds - played)
-            if learner.ask_limit is not None:
-                size = max(1, min(size, learner.ask_limit))
+            size = min(max(1, learner._batch_of(batch_size)), max_rounds - played)
             draw = world.draw(size, world_rng)
             if not len(draw):
                 break

@@ -226,6 +226,16 @@ class Evidence:
         then.standing, then._incumbent = self._now()
         return then
 
+    def last_look(self, rounds: int) -> int | None:
+        """The last time that it looks at itself before there are more than so many rounds, if any.
+
+        Only looks that are still to come.
+        """
+        look, last = self.next_look, None
+        while look <= rounds:
+            last, look = look, _look_after(look)
+        return last
+
     def _now(self, own: bool = False) -> tuple[Standing, Incumbent | None]:
         """How things stand after all rounds, as a look would find them."""
         new = self.rounds - self.standing.rounds
@@ -249,9 +259,14 @@ class Evidence:
         if self._incumbent is not None:
             self._past = self._past.forgotten()
             self._retrospect = Retrospect.first(self.problem, self.policies.n_policies)
-        self.next_look = int(_LOOK * self.rounds) + 1
+        self.next_look = _look_after(self.rounds)
         self.__dict__.pop("at_look", None)  # a look does not keep the looks before it
         self.at_look = copy(self)
+
+
+def _look_after(rounds: int) -> int:
+    """When to look again after a look at so many rounds."""
+    return int(_LOOK * rounds) + 1
 
 
 def _by_exploration(

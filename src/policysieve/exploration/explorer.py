@@ -21,12 +21,13 @@ from policysieve.log import AnyLog, Log
 from policysieve.policies import Answers, AnyPolicies, check_class
 from policysieve.problem import Problem
 
-__all__ = ["Explorer"]
+__all__ = ["BATCH", "Explorer"]
 
 _STREAM = 1  # of random numbers: learners draw others than the world they are in
 _CLOSE = 1e-6  # relative: rounding allowed between propensities and those of their exploration
 _ENTRIES = 1 << 22  # propensities worked out at once
 _SURE = 6.0  # standard errors by which data must contradict a declaration
+BATCH = 100  # contexts at once, by default; docs/costly.md has what others cost
 _FEW = 30  # rewards, for a normal approximation
 
 
@@ -255,11 +256,34 @@ class Explorer(Asking):
         )
 
     @property
+    def batch_size(self) -> int:
+        """How many contexts to ask for at once; 0 if all planned rounds wait for their answers.
+
+        More of them would take more rounds. Fewer would save hardly any, and take more batches,
+        which is what slow candidates cost (docs/costly.md).
+        """
+        return self._batch_of(None)
+
+    @property
     @alone
     def ask_limit(self) -> Any:
-        """Largest batch worth asking for now; None if any is."""
+        """Rounds up to the learner's next step, at most; None if there is none.
+
+        That is a look at the evidence, after which it may explore in another way, or the end of
+        what is planned. It is 0 while the step waits for answers.
+        """
         wanted = self._wanted
         return None if wanted is None else max(0, wanted - self._ledger.waiting(self._frontier))
+
+    @alone
+    def _batch_of(self, most: int | None) -> int:
+        """How many contexts to ask for at once, at most so many, by default as is advised."""
+        return max(0, self._batch(most, self._ledger.waiting(self._frontier)))
+
+    def _batch(self, most: int | None, waiting: int) -> int:
+        """The same where so many rounds wait for their answers; it may be negative."""
+        most, wanted = BATCH if most is None else most, self._wanted
+        return most if wanted is None else min(most, wanted - waiting)
 
     @property
     def finished(self) -> bool:
