@@ -39,14 +39,13 @@ for c in (0.01, 1.0):
 models |= {f"Bayes, smoothing {s}": GaussianNB(var_smoothing=s) for s in (1e-9, 0.1)}
 for model in models.values():
     model.fit(digits.X[train], digits.y[train])
-names = list(models)
 
 # %% [markdown]
 # How many rounds will it take at most? That can be said before the first one, for low-variance
 # exploration and for uniform guesses, whatever the models are.
 
 # %%
-fitted = ps.EstimatorPolicies(list(models.values()), n_actions=10)
+fitted = ps.EstimatorPolicies(models, n_actions=10)
 problem = ps.Problem(n_actions=10, sparsity=1, epsilon=0.05, delta=0.05)
 sizes = ps.plan(problem, n_policies=len(models))
 print(f"sure to be enough: {sizes.total_rounds:,} rounds, {sizes.uniform_rounds:,} if uniform")
@@ -58,12 +57,12 @@ print(f"sure to be enough: {sizes.total_rounds:,} rounds, {sizes.uniform_rounds:
 # about each image once.
 
 # %%
-policies = ps.PolicyTable(fitted.actions(digits.X[live]), n_actions=10)
+policies = ps.PolicyTable(fitted.actions(digits.X[live]), n_actions=10, names=fitted.names)
 world = ps.worlds.Classification(None, digits.y[live], contexts="rows")
 sieve = ps.Sieve(policies, problem, rng=0)
 result = ps.run(sieve, world, rng=0)
 best = sieve.recommend()
-print(f"{sieve.rounds:,} rounds: {names[best.policy]}. {best.guarantee}")
+print(f"{sieve.rounds:,} rounds: {best.policy_name}. {best.guarantee}")
 
 guesses = ps.Uniform(policies, problem, rounds=sieve.rounds, rng=0)
 ps.run(guesses, world, max_rounds=sieve.rounds, rng=0)
@@ -75,6 +74,7 @@ print(f"uniform guesses prove {proof.suboptimality_bound:.3f} by then")
 
 # %%
 truth = world.values(policies)
-print(f"right: {truth[best.policy]:.3f}, best of all: {truth.max():.3f}", names[np.argmax(truth)])
+top = policies.name_of(np.argmax(truth))
+print(f"right: {truth[best.policy]:.3f}, best of all: {truth.max():.3f}", top)
 value_intervals(result).savefig(folder / "models.png", dpi=150)
 print("Plot:", folder / "models.png")

@@ -85,8 +85,7 @@ pool = {f"item {i}": lambda contexts, i=i: np.full(len(contexts), i) for i in ra
 pool |= {"popular": popular(), "popular by place": popular(PLACE), "nearest": nearest}
 pool |= {f"popular by feature {i}": popular(i) for i in SHOPPER}
 pool |= {f"popular by feature {i} and place": popular(i, PLACE) for i in SHOPPER}
-names = list(pool)
-policies = ps.FunctionPolicies(list(pool.values()), n_actions=80)
+policies = ps.FunctionPolicies(pool, n_actions=80)
 
 # %% [markdown]
 # What does the uniform log say about them? Limits hold for all policies at once. It showed each of
@@ -97,7 +96,7 @@ problem = ps.Problem(n_actions=80, sparsity=1, epsilon=0.002, delta=0.05)
 selection = ps.select(log, policies, problem, floor=1 / 80)
 for i in [*(row["policy"] for row in selection.leaders(3)), *range(80, len(pool))]:
     interval = f"[{selection.lower[i]:.3f}, {selection.upper[i]:.3f}]"
-    print(f"{names[i]:32} {selection.values[i]:.3f} in {interval}")
+    print(f"{policies.name_of(i):32} {selection.values[i]:.3f} in {interval}")
 print(selection.guarantee)
 selection.report(folder / "open-bandit.html", title="Open Bandit sample")
 print("Report:", folder / "open-bandit.html")

@@ -49,7 +49,6 @@ for vocabulary in (200, 1600):
         words = TfidfVectorizer(max_features=vocabulary, stop_words="english", sublinear_tf=True)
         model = make_pipeline(words, kind).fit(texts[train], desks[train])
         routers[f"{type(kind).__name__}, {vocabulary} words"] = model
-names = list(routers)
 print(f"{len(routers)} routers, {news.n_classes} desks, {len(texts[live]):,} messages to come")
 
 # %% [markdown]
@@ -64,8 +63,9 @@ def asked(router):
     return lambda many: [router(text) for text in many]
 
 
-policies = ps.FunctionPolicies([asked(router) for router in routers.values()], news.n_classes)
-problem = ps.Problem(n_actions=news.n_classes, sparsity=1, epsilon=0.1, delta=0.05)
+functions = {name: asked(router) for name, router in routers.items()}
+policies = ps.FunctionPolicies(functions, actions=news.classes)
+problem = ps.Problem(actions=news.classes, sparsity=1, epsilon=0.1, delta=0.05)
 learner = ps.Sieve(policies, problem, rounds=8000, rng=0)
 rng = np.random.default_rng(0)
 while not learner.finished:
@@ -75,7 +75,7 @@ while not learner.finished:
 
 best = learner.recommend()
 print(f"{learner.rounds:,} messages, {learner.log.rewards.mean():.0%} of them at the right desk")
-print(f"{names[best.policy]}: {best.value:.2f} in [{best.lower:.2f}, {best.upper:.2f}]")
+print(f"{best.policy_name}: {best.value:.2f} in [{best.lower:.2f}, {best.upper:.2f}]")
 print(best.guarantee)
 learner.log.save(folder / "routed.parquet")
 print("Log of all decisions:", folder / "routed.parquet")
@@ -86,4 +86,4 @@ print("Log of all decisions:", folder / "routed.parquet")
 # %%
 right = (policies.actions(texts[live])[:, :, 0] == desks[live, None]).mean(axis=0)
 for i in np.argsort(-right)[:3]:
-    print(f"{right[i]:.3f} {names[i]}")
+    print(f"{right[i]:.3f} {policies.name_of(i)}")

@@ -41,7 +41,7 @@ def test_fitted_models(tmp_path):
     truth, best = made["truth"], made["best"]
     assert made["proof"].suboptimality_bound > made["problem"].epsilon
     assert truth.max() - truth[best.policy] <= made["problem"].epsilon
-    assert made["names"][best.policy] in made["told"]
+    assert list(made["models"])[best.policy] in made["told"]
     assert (tmp_path / "models.png").stat().st_size > 1000
 
 

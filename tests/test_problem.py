@@ -1,4 +1,5 @@
 import dataclasses
+import json
 import pickle
 
 import pytest
@@ -82,3 +83,32 @@ def test_every_problem_within_the_rules_is_accepted(n_actions, data, epsilon, de
         n_actions=n_actions, slate_size=slate_size, sparsity=sparsity, epsilon=epsilon, delta=delta
     )
     assert problem.reward_cap == cap
+
+
+def test_actions_may_have_names_in_place_of_their_number():
+    problem = ps.Problem(actions=["shoes", "hats"], epsilon=0.1, delta=0.05)
+    assert (problem.n_actions, problem.actions) == (2, ("shoes", "hats"))
+    both = ps.Problem(actions=("shoes", "hats"), n_actions=2, epsilon=0.1, delta=0.05)
+    assert both == problem
+    assert both != ps.Problem(n_actions=2, epsilon=0.1, delta=0.05)
+    assert "actions=('shoes', 'hats')" in repr(problem)
+    assert ps.Problem(**json.loads(json.dumps(dataclasses.asdict(problem)))) == problem
+    assert dataclasses.replace(problem, epsilon=0.2).actions == problem.actions
+    assert len({problem, both}) == 1
+
+
+@pytest.mark.parametrize(
+    ("named", "message"),
+    [
+        ({"actions": ["shoes", "hats"], "n_actions": 3}, "each of the 3 actions, got 2 names"),
+        ({"actions": []}, "at least one name"),
+        ({"actions": ["shoes", "shoes"]}, "actions must be different"),
+        ({"actions": "shoes"}, "got one string"),
+        ({"actions": ["shoes", 2]}, "str\\(17\\)"),
+        ({"actions": ["shoes"], "n_actions": "1"}, "n_actions must be a whole number"),
+        ({}, "n_actions must say how many actions there are, or actions must be their names"),
+    ],
+)
+def test_rules_of_names(named, message):
+    with pytest.raises(ps.InvalidArgumentError, match=message):
+        ps.Problem(epsilon=0.1, delta=0.05, **named)

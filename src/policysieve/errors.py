@@ -49,15 +49,18 @@ class PolicyFailureError(PolicySieveError, RuntimeError):
     ----------
     policy : int
         Index of the policy in its class.
+    name : str or None
+        Its name, if it has one.
     """
 
-    def __init__(self, policy: int, problem: str) -> None:
-        super().__init__(f"policy {policy} {problem}")
+    def __init__(self, policy: int, problem: str, name: str | None = None) -> None:
+        super().__init__(f"policy {policy if name is None else repr(name)} {problem}")
         self.policy = policy
+        self.name = name
         self._problem = problem
 
-    def __reduce__(self) -> tuple[type["PolicyFailureError"], tuple[int, str]]:
-        return type(self), (self.policy, self._problem)
+    def __reduce__(self) -> tuple[type["PolicyFailureError"], tuple[int, str, str | None]]:
+        return type(self), (self.policy, self._problem, self.name)
 
 
 class FileFormatError(PolicySieveError, ValueError):

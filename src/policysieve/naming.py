@@ -1,6 +1,6 @@
 """Names of policies and actions: they stand for numbers wherever those are taken or given."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
 
@@ -8,9 +8,18 @@ import numpy as np
 import numpy.typing as npt
 
 from policysieve.arrays import as_list, shown
+from policysieve.checks import integer
 from policysieve.errors import InvalidArgumentError
 
-__all__ = ["as_names", "looked_up", "named", "number_of"]
+__all__ = [
+    "as_names",
+    "check_same_actions",
+    "looked_up",
+    "named",
+    "named_actions",
+    "named_parts",
+    "number_of",
+]
 
 _FEW = 8  # names that an error lists
 
@@ -74,6 +83,59 @@ def looked_up(
         row = entry // max(1, values[:1].size)
         number_of(f"{argument} (row {row})", str(flat[entry]), names)
     return np.asarray(numbers[where]).reshape(values.shape)
+
+
+def named_actions(actions: Any, n_actions: Any) -> tuple[tuple[str, ...] | None, int]:
+    """The names of actions, if they have any, and how many there are, or raise."""
+    if actions is None and n_actions is None:
+        raise InvalidArgumentError(
+            "n_actions must say how many actions there are, or actions must be their names, got "
+            'neither; write n_actions=100, or actions=["shoes", "hats"]'
+        )
+    count = 0 if n_actions is None else integer("n_actions", n_actions, low=1)
+    if actions is None:
+        return None, count
+    names = as_names("actions", actions)
+    if not names:
+        raise InvalidArgumentError("actions must have at least one name, got none")
+    if count not in (0, len(names)):
+        raise InvalidArgumentError(
+            f"actions must name each of the {count:,} actions, got {len(names):,} names"
+        )
+    return names, len(names)
+
+
+def named_parts(
+    argument: str, values: Any, rule: str, names: Any
+) -> tuple[list[Any], tuple[str, ...] | None]:
+    """Things and their names: from a dict by name, or from a sequence and the names beside it."""
+    if isinstance(values, Mapping):
+        if names is not None:
+            raise InvalidArgumentError(
+                f"names must be left out where {argument} is a dict, whose keys are the names, got "
+                f"{shown(names)}"
+            )
+        return list(values.values()), as_names(f"the keys of {argument}", values)
+    return as_list(argument, values, rule), None if names is None else as_names("names", names)
+
+
+def check_same_actions(
+    ours: Sequence[str] | None, theirs: Sequence[str] | None, *, of: str
+) -> None:
+    """Raise unless actions are named alike, or one of both has no names; `of` says whose."""
+    if ours is None or theirs is None or tuple(ours) == tuple(theirs):
+        return
+    at = next(
+        (i for i, pair in enumerate(zip(ours, theirs, strict=False)) if pair[0] != pair[1]), None
+    )
+    if at is None:
+        got = f"{len(ours):,} and {len(theirs):,} names"
+    else:
+        got = f"{shown(ours[at])} and {shown(theirs[at])} for action {at}"
+    raise InvalidArgumentError(
+        f"{of} must have the same names of actions in the same order, got {got}; give both the "
+        "same list as actions="
+    )
 
 
 def named(numbers: Any, names: Sequence[str]) -> npt.NDArray[np.object_]:

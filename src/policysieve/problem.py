@@ -1,15 +1,18 @@
 """What is asked: how many actions, how sparse the rewards, how good, how sure."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from policysieve.arrays import shown
 from policysieve.checks import integer, number
 from policysieve.errors import InvalidArgumentError
+from policysieve.naming import named_actions
 
 __all__ = ["Problem", "check_problem"]
 
 _SMALLEST = 1e-100  # positive number, whose square is a number, too
+_COUNTED: Any = None  # the named actions are counted
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,7 +22,7 @@ class Problem:
     Parameters
     ----------
     n_actions : int
-        Size K of the action set; actions are 0, ..., K-1.
+        Size K of the action set; actions are 0, ..., K-1. May be left out where they are named.
     slate_size : int
         Number m of different actions shown each round; 1 is the ordinary bandit.
     sparsity : float or None
@@ -29,21 +32,26 @@ class Problem:
         How far from the best policy the returned one may be, in expected reward per round.
     delta : float
         Probability with which that may fail.
+    actions : sequence of str, optional
+        Names of the actions, in the order of their numbers.
 
     Examples
     --------
     >>> Problem(n_actions=100, epsilon=0.05, delta=0.05).reward_cap
     1.0
+    >>> Problem(actions=["shoes", "hats"], epsilon=0.05, delta=0.05).n_actions
+    2
     """
 
-    n_actions: int
+    n_actions: int = _COUNTED
     slate_size: int = 1
     sparsity: float | None = 1.0
     epsilon: float
     delta: float
+    actions: Sequence[str] | None = None
 
     def __post_init__(self) -> None:
-        n_actions = integer("n_actions", self.n_actions, low=1)
+        actions, n_actions = named_actions(self.actions, self.n_actions)
         slate_size = integer(
             "slate_size",
             self.slate_size,
@@ -78,6 +86,7 @@ class Problem:
             ("sparsity", sparsity),
             ("epsilon", epsilon),
             ("delta", delta),
+            ("actions", actions),
         ]:
             object.__setattr__(self, name, value)
 

@@ -13,6 +13,8 @@ from policysieve.checks import as_rng, integer
 from policysieve.errors import InvalidArgumentError, UnknownValueError
 from policysieve.evidence import ValueIntervals
 from policysieve.exploration import Explorer, Recommendation
+from policysieve.naming import check_same_actions
+from policysieve.policies.base import names_of_actions
 from policysieve.problem import Problem
 from policysieve.progress import progress_bar
 from policysieve.reported import Reported
@@ -91,7 +93,7 @@ class RunResult(Reported):
     def __repr__(self) -> str:
         known = "" if self.suboptimality is None else f", suboptimality {self.suboptimality:.4g}"
         return (
-            f"RunResult({self.learner}, {self.rounds:,} rounds, {self.recommendation.policy_name}"
+            f"RunResult({self.learner}, {self.rounds:,} rounds, {self.policy_name}"
             f"{known}, {len(self.history)} checkpoints)"
         )
 
@@ -100,19 +102,27 @@ class RunResult(Reported):
         """The recommended policy."""
         return self.recommendation.policy
 
+    @property
+    def policy_name(self) -> str:
+        """The recommended policy in words."""
+        return self.recommendation.policy_name
+
     def leaders(self, count: int = 10) -> list[dict[str, Any]]:
         """The policies with the largest estimates, with their limits and, if known, true values."""
         return self.intervals.leaders(count, self.true_values)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
+        best = self.recommendation.to_dict()
         return {
             "learner": self.learner,
+            "policy": best["policy"],
+            "policy_name": best["policy_name"],
             "rounds": self.rounds,
             "finished": self.finished,
             "problem": asdict(self.problem),
             "suboptimality": self.suboptimality,
-            "recommendation": self.recommendation.to_dict(),
+            "recommendation": best,
             "leaders": self.leaders(),
             "history": [checkpoint.to_dict() for checkpoint in self.history],
         }
@@ -263,7 +273,8 @@ def _check_fit(learner: Explorer, world: "World") -> None:
             raise InvalidArgumentError(
                 f"world and learner must agree on {name}, got {theirs} and {ours}"
             )
-
+    mine = names_of_actions(learner.policies, learner.problem)
+    check_same_actions(getattr(world, "actions", None), mine, of="world and learner")
     declared = learner.problem.sparsity
     if declared is not None and world.sparsity > declared * (1 + 1e-9):
         raise InvalidArgumentError(

@@ -122,3 +122,9 @@ def test_batches_can_be_stored(batch):
     copy = pickle.loads(pickle.dumps(batch))
     np.testing.assert_array_equal(copy.labels, batch.labels)
     np.testing.assert_array_equal(copy.decisions.numbers, batch.decisions.numbers)
+
+
+def test_a_label_that_has_no_hash_is_new():
+    learner = ps.BanditClassifier(classes=["a", "b"])
+    with pytest.raises(ps.InvalidArgumentError, match=r"has the label \{'a': 1\}"):
+        learner.fit(np.ones((2, 2)), [{"a": 1}, {"a": 1}])

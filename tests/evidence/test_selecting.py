@@ -482,3 +482,36 @@ def test_tiny_propensities_prove_nothing(method):
     assert not proof.certified
     assert np.isfinite(intervals.lower).all()
     assert np.isfinite(intervals.upper).all()
+
+
+def test_a_selection_names_its_policy(case):
+    _, numbered, problem, log = case
+    names = [f"model {chr(97 + i)}" for i in range(25)]
+    policies = ps.PolicyTable(numbered.table, n_actions=8, names=names)
+    selection = ps.select(log, policies, problem, floor=FLOOR)
+    best = names[selection.policy]
+    assert selection.policy_name == selection.certificate.policy_name == best
+    assert f"no policy is better than {best} by more" in selection.guarantee
+    data = json.loads(json.dumps(selection.to_dict()))
+    assert data["policy_name"] == data["certificate"]["policy_name"] == best
+    assert data["leaders"][0] == {**data["leaders"][0], "policy": selection.policy, "name": best}
+    unproved = ps.select(log, policies, problem)
+    assert f"{unproved.policy_name} has the largest estimate" in unproved.guarantee
+    assert unproved.leaders()[0]["name"] in names
+    same = ps.select(log, numbered, problem, floor=FLOOR)
+    assert same.certificate.suboptimality_bound == selection.certificate.suboptimality_bound
+    assert same.policy_name == f"policy {same.policy}"
+
+
+def test_evidence_takes_a_policy_by_its_name(case):
+    _, numbered, problem, log = case
+    policies = ps.PolicyTable(numbered.table, n_actions=8, names=[f"m{i}" for i in range(25)])
+    evidence = ps.Evidence(policies, problem)
+    evidence.add(with_distributions(log[:200], np.full(8, FLOOR)))
+    assert evidence.interval("m7") == evidence.interval(7)
+    assert evidence.intervals().leaders(1)[0]["name"] == f"m{evidence.intervals().leader}"
+    assert evidence.certificate().policy_name == f"m{evidence.certificate().leader}"
+    with pytest.raises(ps.InvalidArgumentError, match="did you mean 'm7'"):
+        evidence.interval("m7 ")
+    with pytest.raises(ps.InvalidArgumentError, match=r"in \[0, 24\], got 25; or its name"):
+        evidence.interval(25)

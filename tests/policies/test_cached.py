@@ -170,6 +170,20 @@ def test_versions_candidates_and_actions_are_kept_apart(tmp_path):
     assert said([2, 2, 2]) == [0, 1, 2]
 
 
+def test_names_are_kept_by_name(tmp_path):
+    """Candidates may come in another order, and others may join; actions may not."""
+
+    def said(names, actions, answer):
+        functions = {name: lambda x, name=name: np.full(len(x), answer(name)) for name in names}
+        kept = ps.cached(ps.FunctionPolicies(functions, actions=actions), tmp_path)
+        assert (kept.names, kept.action_names) == (tuple(names), tuple(actions))
+        return kept.actions([1])[0, :, 0].tolist()
+
+    assert said(["short", "long"], ["no", "yes"], lambda name: int(name == "long")) == [0, 1]
+    assert said(["long", "new", "short"], ["no", "yes"], lambda name: 0) == [1, 0, 0]
+    assert said(["long", "short"], ["yes", "no"], lambda name: 0) == [0, 0]
+
+
 def test_a_learner_gets_the_same_bits_and_asks_survivors_alone(tmp_path):
     """The same from functions, from an empty folder, and from a full one, which costs nothing."""
     table = np.random.default_rng(2).integers(0, 7, (6, 200))

@@ -178,6 +178,21 @@ def test_a_fallback_is_the_answer_of_last_resort(fallback):
     assert counts(policies, 1) == (2, 2, 0, 0, 0)
 
 
+def test_names_of_candidates_and_actions():
+    policies = ps.FunctionPolicies(
+        {"shaky": Failing(9)},
+        actions=["shoes", "hats"],
+        calls=ps.Calls(retries=0, fallback="hats"),
+    )
+    assert policies.actions([1])[0].tolist() == [[1]]
+    assert policies.usage().candidates[0].name == "shaky"
+    with pytest.raises(ps.InvalidArgumentError, match="or by name, got 'coats'"):
+        ps.FunctionPolicies([thrice], actions=["shoes", "hats"], calls=ps.Calls(fallback="coats"))
+    policies = ps.FunctionPolicies({"shaky": Failing(9)}, n_actions=2, calls=ps.Calls(retries=0))
+    with pytest.raises(ps.PolicyFailureError, match="policy 'shaky' gave no answer at context 0"):
+        policies.actions([1])
+
+
 def test_a_slate_as_fallback():
     policies = ps.FunctionPolicies(
         [Failing(9)], n_actions=5, slate_size=2, calls=ps.Calls(retries=0, fallback=[4, 1])
@@ -388,7 +403,7 @@ def test_bad_calls(how, message):
 
 
 def test_functions_that_do_not_fit_calls():
-    with pytest.raises(ps.InvalidArgumentError, match=r"number 1 is: pass calls=ps\.Calls\(\)"):
+    with pytest.raises(ps.InvalidArgumentError, match=r"as policy 1 is: pass calls=ps\.Calls\(\)"):
         ps.FunctionPolicies([plain, thrice], n_actions=5)
     with pytest.raises(ps.InvalidArgumentError, match="vectorized=False"):
         ps.FunctionPolicies([thrice, plain], n_actions=5, calls=ps.Calls())

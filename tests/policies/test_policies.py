@@ -176,7 +176,7 @@ class TestFunctionPolicies(PoliciesContract):
             (lambda x: x - 1, "policy 1 returned action -1"),
             (lambda x: 0, "policy 1 must return actions of shape"),
             (lambda x: x / 3, "policy 1 must return whole numbers"),
-            (lambda x: ["a"] * len(x), "policy 1 must return whole numbers"),
+            (lambda x: [b"a"] * len(x), "policy 1 must return whole numbers"),
             (lambda x: [[1], [1, 2]], "policy 1 returned ragged actions"),
         ],
     )
@@ -279,8 +279,8 @@ class TestEstimatorPolicies(PoliciesContract):
         with pytest.raises(ps.PolicyFailureError, match="classes outside"):
             ps.EstimatorPolicies([fitted], n_actions=5, slate_size=2).actions(contexts)
         names = GaussianNB().fit(data[0], np.array(list("abcd"))[data[1]])
-        with pytest.raises(ps.PolicyFailureError, match="whole numbers"):
-            ps.EstimatorPolicies([names], n_actions=5).actions(contexts)
+        with pytest.raises(ps.InvalidArgumentError, match=r"actions=\['a', 'b', 'c', 'd'\]"):
+            ps.EstimatorPolicies([names], n_actions=5)
 
 
 class TestFingerprint:

@@ -169,6 +169,14 @@ class TestLearners:
         assert len(learner.log) == 70
         assert (self.play(lambda part: part, batch=1).log.actions == learner.log.actions).all()
 
+    def test_later_rows_come_as_earlier_ones_did(self):
+        learner = self.play(lambda part: part)
+        row = {"age": None, "spend": 1.0, "country": "DE", "device": "desk"}
+        decisions = learner.ask(row)  # the booster needs categories, and the imputer numbers
+        found = decisions.contexts.native().dtypes
+        assert (found["age"], found["device"]) == (np.float64, "category")
+        assert len(learner.ask([{**row, "spend": 1}, {**row, "age": 30.5}])) == 2
+
     def test_other_rows_are_refused_and_nothing_changes(self):
         learner = self.play(lambda part: part)
         table, _ = made_up(3)

@@ -209,3 +209,23 @@ def test_what_is_not_finite_is_left_out():
 def test_no_runs_give_a_figure_that_says_so():
     (text,) = suboptimality_over_rounds([]).axes[0].texts
     assert text.get_text() == "No rounds were played."
+
+
+def test_policies_are_shown_by_their_names(tmp_path):
+    plain = made_up_result(4)
+    names = ("forest", "logreg & co", "bayes", "a model " * 9)
+    best = plain.recommendation
+    result = replace(
+        plain,
+        recommendation=replace(best, name=names[best.policy]),
+        intervals=replace(plain.intervals, names=names),
+        problem=replace(plain.problem, n_actions=2, actions=("shoes", "hats")),
+    )
+    document = report(result, tmp_path / "run.html")
+    assert document.text_of("h1") == [f"Uniform recommends {names[best.policy]}"]
+    rows = [text for text in document.text_of("th") if text in names]
+    assert set(names) <= {*rows, "a model " * 9}
+    assert "shoes, hats" in document.text_of("dd")
+    labels = [label.get_text() for label in value_intervals(result).axes[0].get_yticklabels()]
+    assert {"forest", "logreg & co", "bayes"} < set(labels)
+    assert max(map(len, labels)) <= 36

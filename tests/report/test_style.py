@@ -5,7 +5,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from policysieve.report.style import INK, PAGE_COLOURS, PAPER, colours, line_looks
+from policysieve.report.style import INK, PAGE_COLOURS, PAPER, colours, line_looks, short_names
 
 STYLE = files("policysieve.report").joinpath("page.css").read_text(encoding="utf-8")
 LIGHT, DARK = (
@@ -102,3 +102,16 @@ def test_looks():
     assert len({look.marker for look in looks[:8]}) == 8
     assert len({(look.colour, look.dashes) for look in looks}) == 32
     assert len({(look.colour, look.marker) for look in looks}) == 32
+
+
+def test_long_names_are_shortened_where_they_are_alike():
+    long = "gradient boosting, depth 3, learning rate {}, 400 rounds, early stopping"
+    names = ["forest", long.format(0.1), long.format(0.3), "x" * 40]
+    short = short_names(names)
+    assert short[0] == "forest"
+    assert len(set(short)) == 4
+    assert max(map(len, short)) <= 36
+    assert "rate 0.1" in short[1]
+    assert "rate 0.3" in short[2]
+    assert short_names(names[:2])[1].startswith("gradient boosting, depth")
+    assert short_names(names[:2])[1].endswith("ly stopping")

@@ -3,6 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import policysieve as ps
 from policysieve.errors import InvalidArgumentError
 from policysieve.policies import LinearPolicies, PolicyTable
 from policysieve.worlds import Classification, finite
@@ -139,7 +140,12 @@ def test_the_dataset_is_not_tied_to_the_caller():
         ([[1.0], [2.0]], [0, -1], {}, "got -1 in row 1"),
         ([[1.0], [2.0]], [0, 2**40], {}, "in row 1"),
         ([[1.0], [2.0]], [np.inf, 0], {}, "got inf in row 0"),
-        ([[1.0], [2.0]], ["a", "b"], {}, "numpy.unique"),
+        ([[1.0], [2.0]], [b"a", b"b"], {}, "numpy.unique"),
+        ([[1.0], [2.0]], ["a", 3], {}, "names or numbers, not both, got 3 in row 1"),
+        ([[1.0], [2.0]], ["a", np.nan], {}, "names or numbers, not both, got nan in row 1"),
+        ([[1.0], [2.0]], ["a", "b"], {"actions": ["a", "c"]}, r"y \(row 1\) .* got 'b'"),
+        ([[1.0], [2.0]], ["a", "b"], {"n_actions": 3}, "each of the 3 actions, got 2 names"),
+        ([[1.0], [2.0]], [0, 2], {"actions": ["a", "c"]}, "n_actions must be .* >= 3, got 2"),
         ([[1.0], [2.0]], [True, False], {}, "got dtype bool"),
         ([[1.0], [2.0]], [[0], [1]], {}, r"y must have shape \(n,\).*Multilabel"),
         ([[1.0], [2.0]], 3, {}, r"y must have shape \(n,\)"),
@@ -178,3 +184,33 @@ def test_values_agree_with_plain_loops(labels, seed):
     assert values[0] == 1
     expected = naive_values(table[:, :, None], np.eye(21)[labels])
     np.testing.assert_allclose(values, expected, rtol=0, atol=1e-12)
+
+
+def test_labels_may_be_names():
+    features = [[0.0], [1.0], [2.0]]
+    world = Classification(features, ["shoes", "hats", "shoes"])
+    assert (world.actions, world.n_actions) == (("hats", "shoes"), 2)
+    assert world.problem(epsilon=0.1, delta=0.1).actions == ("hats", "shoes")
+    draw = world.draw(20, rng=0)
+    right = np.where(draw.contexts[:, 0] == 1.0, "hats", "shoes")
+    assert draw.rewards(right).all()
+    assert draw.rewards((right == "shoes").astype(int)).all()
+    with pytest.raises(InvalidArgumentError, match=r"actions \(row 0\).*did you mean 'hats'"):
+        draw.rewards(["hat"] * 20)
+    wider = Classification(features, np.array(["b", "a", "b"]), actions=["c", "b", "a"])
+    assert wider.n_actions == 3
+    assert Classification(features, [1, 0, 1], actions=["hats", "shoes"]).actions == world.actions
+
+
+def test_policies_must_name_the_worlds_actions_alike():
+    world = Classification([[0.0], [1.0]], ["shoes", "hats"])
+    rules = {"shoes": lambda rows: ["shoes"] * len(rows), "hats": lambda rows: [0] * len(rows)}
+    same = ps.FunctionPolicies(rules, actions=world.actions)
+    assert world.values(same).tolist() == [0.5, 0.5]
+    assert world.values(ps.FunctionPolicies([rules["hats"]], 2)).tolist() == [0.5]
+    other = ps.FunctionPolicies(rules, actions=["shoes", "hats"])
+    with pytest.raises(InvalidArgumentError, match="policies and world must have the same names"):
+        world.values(other)
+    learner = ps.Sieve(other, ps.Problem(n_actions=2, epsilon=0.1, delta=0.1))
+    with pytest.raises(InvalidArgumentError, match="world and learner must have the same names"):
+        ps.run(learner, world)

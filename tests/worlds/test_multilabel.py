@@ -119,7 +119,10 @@ def test_true_and_false_are_labels():
         (np.empty((2, 0)), {}, r"Y must have shape \(n, K\)"),
         (np.empty((0, 2)), {}, "at least one row"),
         ([[0], [0, 1]], {}, "Y must be an array of shape"),
-        ([["a", "b"], ["c", "d"]], {}, "Y must hold numbers"),
+        (np.array([["a", "b"], ["c", "d"]]), {}, "Y must hold numbers"),
+        ([["a", "b"], ["c", 1]], {}, "names in all rows or in none, got 1 in row 1"),
+        ([["a"], ["b"]], {"actions": ["a", "c"]}, r"Y \(row 1\) must be one of 'a', 'c', got 'b'"),
+        ([[0, 1], [1, 0]], {"actions": ["a"]}, "each of the 2 actions, got 1 names"),
         ([[0, 1], [1, 0], [1, 1]], {}, "X must have one row for each of the 3 labelled rows"),
         ([[0, 1], [1, 0]], {"slate_size": 3}, r"slate_size must be a whole number in \[1, 2\]"),
         ([[0, 1], [1, 0]], {"slate_size": 0}, "slate_size must be"),
@@ -152,3 +155,14 @@ def test_every_round_is_a_row_scaled_to_at_most_the_sparsity(Y, slate_size, spar
         total = Y[x].sum()
         scale = 1.0 if total <= world.sparsity else world.sparsity / total
         np.testing.assert_allclose(rewards, Y[x] * scale, rtol=1e-12, atol=1e-300)
+
+
+def test_rows_may_have_names_of_labels():
+    world = Multilabel(None, [{"hats", "bags"}, [], ["shoes"]], slate_size=2, contexts="rows")
+    assert world.actions == ("bags", "hats", "shoes")
+    assert world.sparsity == 2
+    draw = world.draw(30, rng=0)
+    rewards = draw.rewards([["bags", "shoes"]] * 30)
+    assert rewards.tolist() == [[float(row == 0), float(row == 2)] for row in draw.contexts]
+    named = Multilabel(None, [[1, 0], [0, 1]], 1, contexts="rows", actions=["b", "a"])
+    assert named.problem(epsilon=0.1, delta=0.1).actions == ("b", "a")

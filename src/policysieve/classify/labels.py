@@ -1,5 +1,6 @@
 """Labels of any hashable kind: their places, and batches of them to show."""
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any
 
@@ -46,7 +47,7 @@ def places_of(
     """Places of labels among the classes, in the same shape; new labels are refused."""
     known = {label: place for place, label in enumerate(classes.tolist())}
     flat = labels.reshape(-1).tolist()
-    new = [label for label in flat if label not in known]
+    new = [label for label in flat if not isinstance(label, Hashable) or label not in known]
     if new:
         raise InvalidArgumentError(
             f"{where} has the label {shown(new[0])}, which is not among the {len(known)} classes; "

@@ -83,7 +83,13 @@ def decide(
 
     file = ExplorationFile.read(design)
     problem = file.problem
-    candidates = load_policies(policies, problem.n_actions, problem.slate_size)
+    candidates = load_policies(
+        policies,
+        problem.n_actions,
+        problem.slate_size,
+        names=file.names,
+        actions=file.action_names,
+    )
     exploration = file.exploration(candidates)
     size = max(1, min(_BATCH, _ENTRIES // problem.n_actions)) if distributions else _BATCH
     pieces = _contexts(contexts, format, max_bytes, size)

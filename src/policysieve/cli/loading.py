@@ -3,6 +3,7 @@
 import importlib
 import math
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -25,17 +26,28 @@ _IN_PYTHON = (
 )
 
 
-def load_policies(source: str, n_actions: int | None, slate_size: int) -> AnyPolicies:
+Names = Sequence[str] | None
+
+
+def load_policies(
+    source: str,
+    n_actions: int | None,
+    slate_size: int,
+    *,
+    names: Names = None,
+    actions: Names = None,
+) -> AnyPolicies:
     """Policies from ``table.npy``, ``weights.npz`` or ``module:attribute``.
 
-    A ``.npy`` table needs the number of actions; a ``.npz`` archive holds linear weights under the
-    name ``weights``; an attribute is a class of policies, listed or not, or a function that returns
-    one.
+    A ``.npy`` table needs the number of actions, or their names; a ``.npz`` archive holds linear
+    weights under the name ``weights``; an attribute is a class of policies, listed or not, or a
+    function that returns one. Files take names; an attribute has its own.
     """
-    policies = _load(source, n_actions, slate_size)
-    if n_actions is not None and n_actions != policies.n_actions:
+    policies = _load(source, n_actions, slate_size, names, actions)
+    count = n_actions if actions is None else len(actions)
+    if count is not None and count != policies.n_actions:
         raise InvalidArgumentError(
-            f"--actions must be the {policies.n_actions} of the policies, got {n_actions}"
+            f"--actions must be the {policies.n_actions} of the policies, got {count}"
         )
     return policies
 
@@ -53,16 +65,21 @@ def in_words(policies: AnyPolicies) -> str:
     return f"{policies.n_policies:,} policies{listed}"
 
 
-def _load(source: str, n_actions: int | None, slate_size: int) -> AnyPolicies:
+def _load(
+    source: str, n_actions: int | None, slate_size: int, names: Names, actions: Names
+) -> AnyPolicies:
     if source.endswith(".npy"):
-        if n_actions is None:
-            raise click.UsageError("--actions is needed with a table: how many actions are there?")
-        return PolicyTable.load(source, n_actions)
+        if n_actions is None and actions is None:
+            raise click.UsageError(
+                "--actions is needed with a table: how many actions are there, or what are their "
+                "names?"
+            )
+        return PolicyTable.load(source, n_actions, names=names, actions=actions)
     if source.endswith(".npz"):
         if not Path(source).is_file():
             raise FileNotFoundError(f"no weights at {source}")
         (weights,) = arrays_in(source, "weights", advice=_IN_PYTHON)
-        return LinearPolicies(weights, slate_size=slate_size)
+        return LinearPolicies(weights, slate_size=slate_size, names=names, actions=actions)
     module, _, attribute = source.partition(":")
     if not attribute:
         raise InvalidArgumentError(

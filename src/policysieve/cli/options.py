@@ -5,7 +5,7 @@ from dataclasses import dataclass, fields
 from decimal import ROUND_FLOOR, Decimal
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
@@ -68,6 +68,38 @@ class _Sparsity(click.ParamType[Any]):
             return float(value)
         except ValueError:
             self.fail(f"{value!r} is neither a number nor the word unknown", param, ctx)
+
+
+class _Names(click.ParamType[Any]):
+    """Names with commas between them, or a file with a name on each line."""
+
+    name = "NAMES|FILE"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        if not isinstance(value, str):
+            return value
+        if "," in value:
+            return tuple(name.strip() for name in value.split(","))
+        if not Path(value).is_file():
+            self.fail(
+                f"{value!r} is neither a list of names with commas, nor a file with a name on each "
+                "line",
+                param,
+                ctx,
+            )
+        lines = Path(value).read_text(encoding="utf-8").splitlines()
+        return tuple(line.strip() for line in lines if line.strip())
+
+
+class _Actions(_Names):
+    """How many actions there are, or their names."""
+
+    name = "NUMBER|NAMES|FILE"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        if isinstance(value, str) and value.lstrip("-").isdecimal():
+            return click.IntRange(1).convert(cast(Any, value), param, ctx)
+        return super().convert(value, param, ctx)
 
 
 epsilon_option = click.option(
@@ -204,7 +236,8 @@ class CandidatesOptions:
     """The candidates and what is asked of them, as they were typed."""
 
     policies: str
-    actions: int | None
+    actions: Any
+    names: tuple[str, ...] | None
     sparsity: Any
     epsilon: float
     delta: float
@@ -212,11 +245,25 @@ class CandidatesOptions:
     def load(self, slate_size: int) -> "tuple[AnyPolicies, Problem]":
         """The policies, and the problem of choosing among them."""
         from policysieve.cli.loading import load_policies
+        from policysieve.errors import InvalidArgumentError
         from policysieve.problem import Problem
 
-        policies = load_policies(self.policies, self.actions, slate_size)
+        listed = isinstance(self.actions, tuple)
+        policies = load_policies(
+            self.policies,
+            None if listed else self.actions,
+            slate_size,
+            names=self.names,
+            actions=self.actions if listed else None,
+        )
+        if self.names is not None and policies.names != self.names:
+            raise InvalidArgumentError(
+                f"--names must be left out with {self.policies}, which has names of its own or "
+                "none; name them there, with names=[...]"
+            )
         problem = Problem(
             n_actions=policies.n_actions,
+            actions=self.actions if listed else policies.action_names,
             slate_size=policies.slate_size,
             sparsity=known_sparsity(self.sparsity),
             epsilon=self.epsilon,
@@ -231,7 +278,18 @@ candidates_options = grouped(
     click.option("--policies", required=True, help=_POLICIES_HELP),
     epsilon_option,
     delta_option,
-    click.option("--actions", type=click.IntRange(1), help="Number of actions, for a .npy table."),
+    click.option(
+        "--actions",
+        type=_Actions(),
+        help="Number of actions, for a .npy table; or their names, with commas between them or one "
+        "on each line of a file.",
+    ),
+    click.option(
+        "--names",
+        type=_Names(),
+        help="Names of the policies of a file, with commas between them or one on each line of a "
+        "file.",
+    ),
     sparsity_option,
 )
 report_option = click.option(

@@ -1,12 +1,15 @@
 """``policysieve run``: an experiment from one file."""
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
 from policysieve.cli.options import ExperimentOutput, experiment_output
 from policysieve.cli.output import print_table, print_text
+
+if TYPE_CHECKING:
+    from policysieve.exploration import Recommendation
 
 __all__ = ["run"]
 
@@ -42,10 +45,11 @@ def run(config: Path, output: ExperimentOutput) -> None:
                 f"{learner.median_bound:.3f}",
                 _distance(learner.median_suboptimality),
                 _distance(learner.worst_suboptimality),
-                _policy(learner.recommendation.policy),
+                _policy(learner.recommendation),
             )
             for learner in result.learners
         ],
+        words=(0,) if experiment.policies.names is None else (0, 6),
     )
     first = result.learners[0]
     print_text(
@@ -59,8 +63,10 @@ def _rounds(value: float | None) -> str:
     return "-" if value is None else f"{value:,.0f}"
 
 
-def _policy(policy: Any) -> str:
-    return str(policy) if isinstance(policy, int) else "mixed"
+def _policy(best: "Recommendation") -> str:
+    if best.name is not None:
+        return best.name
+    return str(best.policy) if isinstance(best.policy, int) else "mixed"
 
 
 def _distance(value: float | None) -> str:

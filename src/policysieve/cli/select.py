@@ -92,6 +92,7 @@ def _cells(selection: "Selection", leader: dict[str, Any]) -> tuple[str, ...]:
     """A row of the table; a class that cannot be listed has one, of the policy it selects."""
     name, gone = selection.policy_name, False
     if isinstance(selection.policy, int):
-        name, gone = str(leader["policy"]), selection.certificate.eliminated[leader["policy"]]
+        name = selection.intervals.label_of(leader["policy"])
+        gone = selection.certificate.eliminated[leader["policy"]]
     interval = f"[{leader['lower']:.4f}, {leader['upper']:.4f}]"
     return name, f"{leader['value']:.4f}", interval, "yes" if gone else "no"

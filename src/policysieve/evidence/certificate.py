@@ -41,6 +41,8 @@ class Certificate:
         What the logarithm of the evidence against each rival has to reach.
     method : str
         How it was proved, or "none".
+    name : str or None
+        Name of the leader, if it has one.
     """
 
     leader: Any
@@ -51,6 +53,14 @@ class Certificate:
     log_threshold: float
     method: str
     find_bound: Callable[[], float] = field(repr=False)
+    name: str | None = None
+
+    @property
+    def policy_name(self) -> str:
+        """The leader in words: its name, its number, or what it is."""
+        if self.name is not None:
+            return self.name
+        return f"policy {self.leader}" if isinstance(self.leader, int) else repr(self.leader)
 
     @cached_property
     def suboptimality_bound(self) -> float:
@@ -70,6 +80,7 @@ class Certificate:
         """Plain values for JSON; of the eliminated policies only their number."""
         return {
             "leader": self.leader if isinstance(self.leader, int) else repr(self.leader),
+            "policy_name": self.policy_name,
             "suboptimality_bound": self.suboptimality_bound,
             "certified": self.certified,
             "n_eliminated": int(self.eliminated.sum()),

@@ -1,7 +1,7 @@
 """Importance-weighted estimates of every policy's value, and limits around them."""
 
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import log
 from typing import TYPE_CHECKING, Any, Self
 
@@ -25,12 +25,22 @@ _MAX_CELLS = 1 << 24
 class ValueIntervals:
     """Estimate and limits of every policy's expected reward, arrays of shape (n_policies,).
 
-    Before the first round `values` is NaN and the limits are trivial.
+    Before the first round `values` is NaN and the limits are trivial. `names` are those of the
+    policies, if they have any.
     """
 
     values: npt.NDArray[np.float64]
     lower: npt.NDArray[np.float64]
     upper: npt.NDArray[np.float64]
+    names: tuple[str, ...] | None = field(default=None, kw_only=True, repr=False)
+
+    def name_of(self, policy: int) -> str:
+        """The name of the policy at a place of these arrays, or its number in words."""
+        return f"policy {policy}" if self.names is None else self.names[policy]
+
+    def label_of(self, policy: int) -> str:
+        """The same for a column of policies: a number alone if they have no names."""
+        return str(policy) if self.names is None else self.names[policy]
 
     @property
     def leader(self) -> int:
@@ -45,6 +55,7 @@ class ValueIntervals:
         return [
             {
                 "policy": int(policy),
+                "name": self.name_of(int(policy)),
                 "value": None if np.isnan(self.values[policy]) else float(self.values[policy]),
                 "lower": float(self.lower[policy]),
                 "upper": float(self.upper[policy]),

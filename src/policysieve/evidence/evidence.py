@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from copy import copy
+from dataclasses import replace
 from functools import partial
 from typing import Any, Protocol, Self
 
@@ -196,6 +197,7 @@ class Evidence:
             log_threshold=threshold,
             method="capped",
             find_bound=find_bound,
+            name=None if policies.names is None else policies.names[standing.leader],
         )
 
     def proof(self) -> Proof:
@@ -210,15 +212,15 @@ class Evidence:
 
         Those of eliminated policies are as they were then.
         """
-        return policy_intervals(self._now()[0], self._past)
+        found = policy_intervals(self._now()[0], self._past)
+        return replace(found, names=self.policies.names)
 
-    def interval(self, policy: int) -> tuple[float, float, float]:
-        """Estimate and limits of one policy, which may have been chosen by the data.
+    def interval(self, policy: int | str) -> tuple[float, float, float]:
+        """Estimate and limits of one policy, by number or name; the data may have chosen it.
 
         Those that `intervals` has for the survivors of the largest estimates.
         """
-        policy = integer("policy", policy, low=0, high=self.policies.n_policies - 1)
-        return policy_interval(self._now()[0], self._past, policy)
+        return policy_interval(self._now()[0], self._past, self.policies.number_of(policy))
 
     def now(self) -> Self:
         """The same with all rounds looked at, for several questions."""

@@ -165,6 +165,7 @@ class FloorEvidence:
             log_threshold=threshold,
             method=self.method,
             find_bound=find_bound,
+            name=None if policies.names is None else policies.names[leader],
         )
         return certificate, betting
 
@@ -177,7 +178,8 @@ class FloorEvidence:
         limits = classical.value_intervals(self.record, self.record.problem.delta)
         cap = self.record.problem.reward_cap
         lower = np.nan_to_num(limits.lower, nan=0.0)
-        return ValueIntervals(self.estimates.values, lower, np.nan_to_num(limits.upper, nan=cap))
+        upper, names = np.nan_to_num(limits.upper, nan=cap), self.record.policies.names
+        return ValueIntervals(self.estimates.values, lower, upper, names=names)
 
     def _bets_on(self, leader: int) -> Betting:
         """Those of the last elimination if it was the same leader's, else from the first round."""

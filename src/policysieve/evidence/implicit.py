@@ -55,6 +55,14 @@ class LeaderIntervals(ValueIntervals):
         """There is only one."""
         return 0
 
+    def name_of(self, policy: int) -> str:
+        """What the policy is."""
+        return repr(self.leading)
+
+    def label_of(self, policy: int) -> str:
+        """What the policy is."""
+        return repr(self.leading)
+
     @property
     def candidates(self) -> str:
         """Whom the leader was chosen from, in words."""

@@ -78,8 +78,8 @@ class Selection(Reported):
 
     @property
     def policy_name(self) -> str:
-        """The policy in words."""
-        return f"policy {self.policy}" if isinstance(self.policy, int) else repr(self.policy)
+        """The policy in words: its name, its number, or what it is."""
+        return self.certificate.policy_name
 
     @property
     def true_values(self) -> None:
@@ -140,6 +140,7 @@ class Selection(Reported):
         """Plain values for JSON."""
         return {
             "policy": self.policy if isinstance(self.policy, int) else repr(self.policy),
+            "policy_name": self.policy_name,
             "value": self.value,
             "lower": float(self.lower[self.chosen]),
             "upper": float(self.upper[self.chosen]),
@@ -262,7 +263,7 @@ def _check_propensities(
         )
     used = mass.smallest if floor is None else min(floor, mass.smallest)
     if covers:
-        _check_covered(mass, shown, used, delta)
+        _check_covered(mass, shown, used, delta, policies.action_names)
     weight = mass.mean(n_actions, _SURE, floor=used)
     found = f"{mass.total / mass.rounds:.3g}"
     if weight.lower[0] > 1:
@@ -280,13 +281,20 @@ def _check_propensities(
         )
 
 
-def _check_covered(mass: Mass, shown: npt.NDArray[np.int64], smallest: float, delta: float) -> None:
+def _check_covered(
+    mass: Mass,
+    shown: npt.NDArray[np.int64],
+    smallest: float,
+    delta: float,
+    names: tuple[str, ...] | None,
+) -> None:
     """Raise if actions were shown too seldom for a smallest propensity."""
     n_actions, slate_size = len(shown), mass.slate_size
     never = np.flatnonzero(shown == 0)
     if len(never) and log1p(-smallest) * mass.rounds <= ln(delta / n_actions):
+        first = never[0] if names is None else repr(names[never[0]])
         raise InvalidArgumentError(
-            f"the log does not cover all actions: action {never[0]} was never shown in "
+            f"the log does not cover all actions: action {first} was never shown in "
             f"{mass.rounds:,} rounds, which cannot be if its propensity is at least {smallest:.3g};"
             " leave out policies that show it and number the others' actions without it, or give "
             f"the smallest propensity that it could have had as floor; {_ADVICE}"

@@ -55,8 +55,9 @@ class UnprovedEvidence:
 
     def certificate(self, *, pending: int = 0) -> Certificate:
         """Nothing is proved about the leader."""
+        names, leader = self.policies.names, self._earned.leader
         return Certificate(
-            leader=self._earned.leader,
+            leader=leader,
             certified=False,
             eliminated=np.zeros(self.policies.n_policies, dtype=np.bool_),
             rounds=self.rounds,
@@ -64,6 +65,7 @@ class UnprovedEvidence:
             log_threshold=inf,
             method="none",
             find_bound=partial(float, self.problem.reward_cap),
+            name=None if names is None else names[leader],
         )
 
     def intervals(self) -> ValueIntervals:
@@ -71,11 +73,10 @@ class UnprovedEvidence:
         problem, n_policies = self.problem, self.policies.n_policies
         cap = problem.reward_cap
         if not self.rounds:
-            return ValueIntervals(
-                self._earned.values, np.zeros(n_policies), np.full(n_policies, cap)
-            )
+            limits = np.zeros(n_policies), np.full(n_policies, cap)
+            return ValueIntervals(self._earned.values, *limits, names=self.policies.names)
         weight = np.full(n_policies, float(self.rounds))
         log_term = log(2 * n_policies / problem.delta)
         earned, missed = ((kind.totals, kind.squares) for kind in (self._earned, self._missed))
         limits = limits_from_sums(problem, earned, missed, weight, log_term)
-        return ValueIntervals(self._earned.values, *limits)
+        return ValueIntervals(self._earned.values, *limits, names=self.policies.names)

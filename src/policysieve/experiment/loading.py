@@ -281,8 +281,8 @@ def _in_dataset(
 
 
 def _from_file(policies: SettingsTable, world: World, folder: Path) -> Policies:
-    def load(file: str) -> PolicyTable:
-        table = PolicyTable.load(folder / file, world.n_actions)
+    def load(file: str, names: list[str] | None = None) -> PolicyTable:
+        table = PolicyTable.load(folder / file, world.n_actions, names=names)
         if isinstance(world, FiniteWorld) and table.n_contexts != world.n_contexts:
             raise InvalidArgumentError(
                 f"file must have a row for each of the world's {world.n_contexts} contexts, got "

@@ -3,6 +3,7 @@
 import math
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Self
 
@@ -12,6 +13,7 @@ import numpy.typing as npt
 from policysieve.arrays import shown
 from policysieve.errors import InvalidArgumentError
 from policysieve.frames import Contexts, read_only
+from policysieve.naming import named
 from policysieve.policies import MarginalPolicy, Policy, RandomizedPolicy
 
 __all__ = ["Decisions", "Recommendation"]
@@ -57,6 +59,8 @@ class Decisions:
         clocks of both were when they started.
     issuer : str
         Mark of the learner that issued them; empty if none did.
+    names : tuple of str or None
+        Names of all actions, in the order of their numbers, if they have any.
     """
 
     contexts: Any
@@ -65,6 +69,7 @@ class Decisions:
     numbers: npt.NDArray[np.int64]
     asked: npt.NDArray[np.float64]
     issuer: str
+    names: Sequence[str] | None = None
 
     def __post_init__(self) -> None:
         for array in (self.contexts, self.actions, self.propensities, self.numbers, self.asked):
@@ -79,15 +84,21 @@ class Decisions:
         *,
         first: int = 0,
         issuer: str = "",
+        names: Sequence[str] | None = None,
     ) -> Self:
         """A whole batch, its rounds numbered from `first`, asked for now."""
         times = np.empty(len(actions))
         times.fill(_now())
         numbers = np.arange(first, first + len(actions))
-        return cls(contexts, actions, propensities, numbers, times, issuer)
+        return cls(contexts, actions, propensities, numbers, times, issuer, names)
 
     def __len__(self) -> int:
         return len(self.actions)
+
+    @property
+    def action_names(self) -> npt.NDArray[np.object_] | None:
+        """The items to show by their names, shape (n, m); None if the actions have no names."""
+        return None if self.names is None else named(self.actions, self.names)
 
     @property
     def ages(self) -> npt.NDArray[np.float64]:
@@ -120,6 +131,7 @@ class Decisions:
             numbers=self.numbers[index],
             asked=self.asked[index],
             issuer=self.issuer,
+            names=self.names,
         )
 
 
@@ -144,6 +156,8 @@ class Recommendation:
         Rounds behind these numbers.
     guarantee : str
         What holds, and with which probability, in one sentence.
+    name : str or None
+        Name of the policy, if it has one.
     """
 
     policy: int | Policy | RandomizedPolicy | MarginalPolicy
@@ -154,17 +168,25 @@ class Recommendation:
     certified: bool
     rounds: int
     guarantee: str
+    name: str | None = None
 
     @property
     def policy_name(self) -> str:
-        """The policy in words: its number, what it is, or that it is randomised."""
+        """The policy in words: its name or number, what it is, or that it is randomised."""
+        if self.name is not None:
+            return self.name
         if isinstance(self.policy, Policy):
             return repr(self.policy)
         return f"policy {self.policy}" if isinstance(self.policy, int) else "a randomised policy"
 
     def to_dict(self) -> dict[str, Any]:
         """The fields as plain values that JSON can hold: NaN becomes None, an object its name."""
-        plain = {field.name: getattr(self, field.name) for field in fields(self)}
+        plain = {"policy": self.policy, "policy_name": self.policy_name}
+        plain |= {
+            field.name: getattr(self, field.name)
+            for field in fields(self)
+            if field.name not in ("policy", "name")
+        }
         if not isinstance(self.policy, int):
             plain["policy"] = repr(self.policy)
         return {

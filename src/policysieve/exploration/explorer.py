@@ -1,6 +1,7 @@
 """The shape every learner has: ask, tell, recommend."""
 
 from abc import abstractmethod
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,6 +20,7 @@ from policysieve.exploration.ledger import Part
 from policysieve.frames import ContextFrame, Contexts, kind_of
 from policysieve.log import AnyLog, Log
 from policysieve.policies import Answers, AnyPolicies, check_class
+from policysieve.policies.base import names_of_actions
 from policysieve.problem import Problem
 
 __all__ = ["BATCH", "Explorer"]
@@ -82,6 +84,7 @@ class Explorer(Asking):
         self._log: Log | None = None
         self._mass = (0.0, 0.0)  # sums over rounds of the importance-weighted rewards, and squares
         self._open_ledger()
+        self._ledger.names = names_of_actions(policies, problem)
         living.add(self)
 
     def ask(self, contexts: Any) -> Decisions:
@@ -292,11 +295,14 @@ class Explorer(Asking):
 
     def recommend(self) -> Recommendation:
         """The policy to deploy now, and what is known about it."""
-        return self._snapshot()._recommend()
+        best = self._snapshot()._recommend()
+        if self.policies.names is None or not isinstance(best.policy, int):
+            return best
+        return replace(best, name=self.policies.names[best.policy])
 
     def intervals(self) -> ValueIntervals:
         """Estimate and limits of every policy's value, as `recommend` uses them."""
-        return self._snapshot()._intervals()
+        return replace(self._snapshot()._intervals(), names=self.policies.names)
 
     @abstractmethod
     def _learn(self, rounds: Log, exploration: Any, answers: Answers) -> None:
@@ -358,12 +364,11 @@ class Explorer(Asking):
         return earlier
 
     def _arranged(self, contexts: Any) -> Any:
-        """Rows of a table with their columns in the order of earlier ones; arrays as they are."""
+        """Rows of a table as earlier ones came; arrays as they are."""
         if isinstance(contexts, ContextFrame):
             earlier = self._earlier()
             if isinstance(earlier, ContextFrame):
-                earlier.dtype.check_alike(contexts.dtype)
-                return contexts.select(earlier.dtype.names)
+                return contexts.like(earlier.dtype)
         return contexts
 
     def _check_kind(self, contexts: Any) -> bool:

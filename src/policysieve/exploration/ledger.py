@@ -2,6 +2,7 @@
 
 import uuid
 from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
 from copy import deepcopy
 from typing import Any, NamedTuple, cast
 
@@ -76,7 +77,11 @@ class Ledger:
     ----------
     issued : int
         Rounds that were ever issued.
+    names : sequence of str or None
+        Names of all actions, which go with all decisions.
     """
+
+    names: Sequence[str] | None = None
 
     def __init__(self) -> None:
         self.issued = 0
@@ -104,7 +109,12 @@ class Ledger:
         """Write down new rounds and hand them out."""
         n, first, columns = len(actions), self.issued, self._columns
         decisions = Decisions.of(
-            contexts.copy(), actions, propensities, first=first, issuer=self._issuers[-1][0]
+            contexts.copy(),
+            actions,
+            propensities,
+            first=first,
+            issuer=self._issuers[-1][0],
+            names=self.names,
         )
         if not n:
             return decisions
@@ -228,7 +238,7 @@ class Ledger:
         """The open rounds, in the order of their decisions."""
         if self._columns is None:
             nothing = np.empty(0, dtype=np.int32)
-            return Decisions.of(nothing, nothing[:, None], np.empty((0, 1)))
+            return Decisions.of(nothing, nothing[:, None], np.empty((0, 1)), names=self.names)
         arrays = self._columns.arrays
         is_open = arrays[_STATES] == _PENDING
         unfinished = self._settled_in_vain(frontier)
@@ -242,6 +252,7 @@ class Ledger:
             numbers=self._first + places,
             asked=arrays[_ASKED][places],
             issuer=self._issuers[-1][0],
+            names=self.names,
         )
 
     def pending(self, frontier: Frontier) -> int:

@@ -239,6 +239,21 @@ class ContextFrame:
         arranged = self.select(dtype.names)
         return ContextFrame([part.cast(dtype.schema) for part in arranged._parts])
 
+    def like(self, earlier: FrameType) -> "ContextFrame":
+        """The same rows as earlier ones came, as far as they can without loss, or raise.
+
+        A row whose number is missing has no type of its own, a dict none of categories: candidates
+        get what they got before.
+        """
+        import pyarrow as pa
+
+        earlier.check_alike(self.dtype)
+        arranged = self.select(earlier.names)
+        try:
+            return ContextFrame([restored(p.columns, earlier.schema) for p in arranged._parts])
+        except pa.ArrowException:  # as when 1.5 comes after whole numbers
+            return arranged
+
     @classmethod
     def concatenate(cls, frames: "Sequence[ContextFrame]") -> "ContextFrame":
         """The rows of several, one after the other."""

@@ -1,6 +1,7 @@
 """The one small protocol through which exploration and evidence consult a policy class."""
 
 import hashlib
+import json
 import pickle
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterable, Sequence
@@ -13,6 +14,13 @@ import numpy.typing as npt
 from policysieve.arrays import plain_array, shown
 from policysieve.checks import MOST_ACTIONS, as_contexts, integer, repeated_items
 from policysieve.errors import InvalidArgumentError, PolicyFailureError, UnpicklableError
+from policysieve.naming import (
+    as_names,
+    check_same_actions,
+    looked_up,
+    named_actions,
+    number_of,
+)
 from policysieve.policies.answers import Answers, ContextAnswers, Slates
 from policysieve.policies.usage import Meter, Usage
 from policysieve.problem import Problem, check_problem
@@ -21,8 +29,17 @@ from policysieve.progress import late_bar
 if TYPE_CHECKING:
     from policysieve.policies.weights import Weights
 
-__all__ = ["Policies", "PolicyClass", "Reply", "action_dtype", "top_actions"]
+__all__ = [
+    "Policies",
+    "PolicyClass",
+    "Reply",
+    "action_dtype",
+    "mended",
+    "names_of_actions",
+    "top_actions",
+]
 
+_FEW = 20  # labels that an error lists
 _HASH_BYTES = 1 << 26  # hashed in one go, so that a memory-mapped table stays on disk
 
 
@@ -67,6 +84,8 @@ class PolicyClass(ABC):
     ----------
     n_actions, slate_size : int
         How many actions there are, how many items a policy shows.
+    names, action_names : tuple of str or None
+        Names of the policies and of the actions, in the order of their numbers, if they have any.
     """
 
     n_actions: int
@@ -74,13 +93,17 @@ class PolicyClass(ABC):
     n_policies: int | None = None
     """How many policies there are, numbered from 0; None if they cannot be listed."""
 
+    names: tuple[str, ...] | None = None
+    action_names: tuple[str, ...] | None = None
+
     exact = True
     """Whether the best policy is really found; certificates need that."""
     looked_up = False
     """Whether answers are only looked up, so that nobody needs to remember them."""
 
-    def __init__(self, *, n_actions: int, slate_size: int) -> None:
-        self.n_actions = integer("n_actions", n_actions, low=1, high=MOST_ACTIONS)
+    def __init__(self, *, n_actions: int | None, slate_size: int, actions: Any = None) -> None:
+        self.action_names, count = named_actions(actions, n_actions)
+        self.n_actions = integer("n_actions", count, low=1, high=MOST_ACTIONS)
         self.slate_size = integer("slate_size", slate_size, low=1, high=self.n_actions)
 
     @property
@@ -126,17 +149,39 @@ class PolicyClass(ABC):
         """Exponential weights on the class before any event."""
 
     def fingerprint(self) -> str:
-        """What tells these policies from others in a file: kind and sizes, and a hash of numbers.
+        """What tells these policies from others in a file: kind and sizes, and a hash.
 
-        Functions and fitted models have no such numbers: others of the same number pass for them.
+        It is one of the numbers that they are made of, and of the names of policies and actions.
+        Functions and fitted models have no such numbers: others of the same number pass for them,
+        if they have the same names.
         """
         digest = hashlib.blake2b(digest_size=8)
         for array in self._numbers():
             block = max(1, _HASH_BYTES * len(array) // max(1, array.nbytes))
             for start in range(0, len(array), block):
                 digest.update(np.ascontiguousarray(array[start : start + block]).data)
-        code = f" {digest.hexdigest()}" if self._numbers() else ""
+        if self._named:
+            digest.update(json.dumps([self.names, self.action_names]).encode())
+        code = f" {digest.hexdigest()}" if self._numbers() or self._named else ""
         return f"{self!r}{code}"
+
+    @property
+    def _named(self) -> bool:
+        return self.names is not None or self.action_names is not None
+
+    def name_of(self, number: int) -> str:
+        """The name of a policy, or ``policy 3`` if the policies have no names."""
+        most = None if self.n_policies is None else self.n_policies - 1
+        policy = integer("number", number, low=0, high=most)
+        return f"policy {policy}" if self.names is None else self.names[policy]
+
+    def number_of(self, policy: int | str) -> int:
+        """The number of a policy that is given by its number or its name."""
+        if isinstance(policy, str):
+            return number_of("policy", policy, self.names)
+        most = None if self.n_policies is None else self.n_policies - 1
+        hint = "or its name" if self.names is not None else ""
+        return integer("policy", policy, low=0, high=most, hint=hint)
 
     def _numbers(self) -> tuple[npt.NDArray[Any], ...]:
         """The arrays that the policies are made of, if they are."""
@@ -167,6 +212,7 @@ class PolicyClass(ABC):
                 raise InvalidArgumentError(
                     f"policies and problem must agree on {name}, got {ours} and {theirs}"
                 )
+        check_same_actions(self.action_names, problem.actions, of="policies and problem")
 
     def check_contexts(self, contexts: Any) -> Any:
         """Return the contexts as an array, or as rows of a table, one for each, or raise."""
@@ -187,11 +233,24 @@ class Policies(PolicyClass):
 
     n_policies: int
 
-    def __init__(self, *, n_policies: int, n_actions: int, slate_size: int) -> None:
+    def __init__(
+        self,
+        *,
+        n_policies: int,
+        n_actions: int | None,
+        slate_size: int,
+        names: Any = None,
+        actions: Any = None,
+    ) -> None:
         if n_policies < 1:
             raise InvalidArgumentError("a policy class needs at least one policy, got none")
         self.n_policies = n_policies
-        super().__init__(n_actions=n_actions, slate_size=slate_size)
+        self.names = None if names is None else as_names("names", names)
+        if self.names is not None and len(self.names) != n_policies:
+            raise InvalidArgumentError(
+                f"names must name each of the {n_policies:,} policies, got {len(self.names):,}"
+            )
+        super().__init__(n_actions=n_actions, slate_size=slate_size, actions=actions)
 
     @property
     def log_size(self) -> float:
@@ -208,9 +267,9 @@ class Policies(PolicyClass):
         )
 
     def actions(
-        self, contexts: Any, which: Sequence[int] | npt.NDArray[Any] | None = None
+        self, contexts: Any, which: Sequence[int | str] | npt.NDArray[Any] | None = None
     ) -> npt.NDArray[Any]:
-        """Slates of the policies (all, or those numbered in `which`) at the contexts.
+        """Slates of the policies (all, or the numbers or names in `which`) at the contexts.
 
         Returns
         -------
@@ -259,7 +318,7 @@ class Policies(PolicyClass):
 
         Of functions and models. Answers that are looked up or worked out from numbers cost nothing.
         """
-        return self._meter.usage(lambda policy: f"policy {policy}")
+        return self._meter.usage(self.name_of)
 
     @property
     def _meter(self) -> Meter:
@@ -288,14 +347,17 @@ class Policies(PolicyClass):
             yield Reply(column, slice(0, len(contexts)), said[:, 0], True)
 
     def _check_which(
-        self, which: Sequence[int] | npt.NDArray[Any] | None
+        self, which: Sequence[int | str] | npt.NDArray[Any] | None
     ) -> npt.NDArray[np.intp] | None:
         if which is None:
             return None
-        chosen = plain_array("which", which, "a sequence of policy numbers")
+        chosen = plain_array("which", which, "a sequence of policy numbers or names")
+        if chosen.ndim == 1 and chosen.dtype.kind in "UTO":
+            numbers = [_number(one, self.names) for one in which]
+            chosen = plain_array("which", numbers, "a sequence of policy numbers or names")
         if chosen.ndim != 1 or (chosen.size and chosen.dtype.kind not in "iu"):
             raise InvalidArgumentError(
-                f"which must be a sequence of policy numbers, got {shown(which)}"
+                f"which must be a sequence of policy numbers or names, got {shown(which)}"
             )
         if chosen.size and (chosen.min() < 0 or chosen.max() >= self.n_policies):
             raise InvalidArgumentError(
@@ -308,27 +370,31 @@ class Policies(PolicyClass):
         """One policy's answer for n contexts as an (n, slate_size) array, or an error naming it."""
         try:
             slates = np.asarray(answer)
+            if slates.dtype.kind in "UT" and not isinstance(answer, np.ndarray):
+                slates = np.asarray(answer, dtype=object)  # numbers among names became names
         except ValueError as error:
-            raise PolicyFailureError(policy, f"returned ragged actions ({error})") from error
+            raise self._failure(policy, f"returned ragged actions ({error})") from error
         if slates.ndim == 1 and self.slate_size == 1:
             slates = slates[:, None]
         if slates.shape != (n, self.slate_size):
             also = f" or ({n},)" if self.slate_size == 1 else ""
-            raise PolicyFailureError(
+            raise self._failure(
                 policy,
                 f"must return actions of shape ({n}, {self.slate_size}){also}, got {slates.shape}",
             )
+        slates = self._numbered(policy, slates)
         if slates.dtype.kind == "f" and np.array_equal(slates, np.floor(slates)):
             slates = slates.astype(np.int64)  # many estimators predict whole numbers as floats
         if slates.size and slates.dtype.kind not in "iu":
-            raise PolicyFailureError(
+            raise self._failure(
                 policy,
-                f"must return whole numbers, got {slates.dtype} such as {shown(slates.flat[0])}; "
-                "number the labels from 0, for instance with scikit-learn's LabelEncoder",
+                f"must return whole numbers or names of actions, got {slates.dtype} such as "
+                f"{shown(slates.flat[0])}; number the labels from 0, or make them strings, and "
+                "give all of them as actions=[...]",
             )
         if slates.size and (slates.min() < 0 or slates.max() >= self.n_actions):
             bad = slates[(slates < 0) | (slates >= self.n_actions)][0]
-            raise PolicyFailureError(
+            raise self._failure(
                 policy,
                 f"returned action {bad}, which is not in [0, {self.n_actions - 1}]; actions are "
                 "numbered from 0",
@@ -336,10 +402,32 @@ class Policies(PolicyClass):
         twice = repeated_items(slates)
         if twice.any():
             row = int(np.flatnonzero(twice)[0])
-            raise PolicyFailureError(
+            raise self._failure(
                 policy, f"returned the slate {slates[row].tolist()}, whose items are not different"
             )
         return slates
+
+    def _numbered(
+        self, policy: int, labels: npt.NDArray[Any], what: str = "the label"
+    ) -> npt.NDArray[Any]:
+        """Names of actions that a policy has answered with as numbers, or an error naming it."""
+        if self.action_names is None and labels.dtype.kind in "UTO":
+            found = sorted({label for label in labels.reshape(-1) if isinstance(label, str)})
+            if found:
+                raise self._failure(
+                    policy,
+                    f"returned names of actions, such as {shown(str(found[0]))}; say which there "
+                    f"are and in which order: {mended(type(self).__name__, found)}",
+                )
+        try:
+            return looked_up(what, labels, self.action_names)
+        except InvalidArgumentError as error:
+            raise self._failure(policy, f"has a label that is no action: {error}") from error
+
+    def _failure(self, policy: int, problem: str) -> PolicyFailureError:
+        """The error of one policy, by its name if it has one."""
+        name = None if self.names is None else self.names[policy]
+        return PolicyFailureError(policy, problem, name)
 
     def _ask_each(
         self,
@@ -364,9 +452,25 @@ class Policies(PolicyClass):
                 except PolicyFailureError:
                     raise
                 except Exception as error:
-                    raise PolicyFailureError(
-                        policy, f"raised {type(error).__name__}: {error}"
-                    ) from error
+                    problem = f"raised {type(error).__name__}: {error}"
+                    raise self._failure(policy, problem) from error
                 slates[:, column] = self._checked_slates(policy, raw, n)
                 move(column + 1)
         return slates
+
+
+def _number(policy: Any, names: Sequence[str] | None) -> Any:
+    """The number that a name stands for; anything else as it is."""
+    return number_of("which", str(policy), names) if isinstance(policy, str) else policy
+
+
+def mended(kind: str, labels: Iterable[str]) -> str:
+    """The call that would take models or functions with these labels."""
+    listed = [str(label) for label in labels]
+    few = ", ".join(map(repr, listed[:_FEW])) + (", ..." if len(listed) > _FEW else "")
+    return f"{kind}(..., actions=[{few}])"
+
+
+def names_of_actions(policies: PolicyClass, problem: Problem) -> Sequence[str] | None:
+    """The names of actions, of which the problem or the policies may know, or both."""
+    return policies.action_names if problem.actions is None else problem.actions

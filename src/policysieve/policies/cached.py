@@ -80,6 +80,8 @@ class CachedPolicies(Policies):
             n_policies=policies.n_policies,
             n_actions=policies.n_actions,
             slate_size=policies.slate_size,
+            names=policies.names,
+            actions=policies.action_names,
         )
         self.policies, self.version = policies, version
         self.path = as_path(folder, name="folder").absolute() / _FILE
@@ -163,8 +165,9 @@ class CachedPolicies(Policies):
         """Under which the answers of a policy are kept."""
         scope = {
             "version": self.version,
-            "policy": policy,
+            "policy": policy if self.names is None else self.names[policy],
             "n_actions": self.n_actions,
+            "actions": self.action_names,
             "slate_size": self.slate_size,
         }
         mine = hashlib.blake2b(json.dumps(scope).encode(), digest_size=20).digest()

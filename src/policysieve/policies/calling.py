@@ -115,8 +115,9 @@ def checked_fallback(calls: Calls, policies: Policies) -> npt.NDArray[Any] | Non
     except PolicyFailureError as error:
         m = policies.slate_size
         rule = "an action" if m == 1 else f"a slate of {m} different actions"
+        hint = "" if policies.action_names is None else ", or by name"
         raise InvalidArgumentError(
-            f"fallback must be {rule} of the {policies.n_actions}, numbered from 0, got "
+            f"fallback must be {rule} of the {policies.n_actions}, numbered from 0{hint}, got "
             f"{shown(calls.fallback)}"
         ) from error
     return slate
@@ -173,7 +174,7 @@ def called(
                 slates = policies._checked_slates(policy, [outcome.answer], 1)
             elif fallback is None:
                 error = outcome.error
-                raise PolicyFailureError(
+                raise policies._failure(
                     policy,
                     f"gave no answer at context {row}, {shown(contexts[row])}, in "
                     f"{outcome.calls} calls: {type(error).__name__}: {error}; repeat the call, or "

@@ -1,6 +1,6 @@
 """From a family of hypotheses to finitely many policies that stand for all of it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from math import ceil, comb, log, log2
 from typing import Any
@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from policysieve.arrays import as_list
 from policysieve.checks import as_rng, integer, number
 from policysieve.errors import InvalidArgumentError
+from policysieve.naming import named_parts
 from policysieve.policies.base import Policies
 from policysieve.policies.estimators import EstimatorPolicies
 from policysieve.policies.functions import FunctionPolicies
@@ -80,6 +80,8 @@ class Cover(Policies):
             n_policies=len(chosen),
             n_actions=hypotheses.n_actions,
             slate_size=hypotheses.slate_size,
+            names=hypotheses.names and [hypotheses.names[i] for i in chosen],
+            actions=hypotheses.action_names,
         )
         self.hypotheses, self.chosen = hypotheses, chosen
         self.problem = problem
@@ -112,9 +114,9 @@ def natarajan_cover(
 
     Parameters
     ----------
-    hypotheses : Thresholds, Policies, sequence, or callable
-        A family that can list its patterns; a finite class; fitted models or functions of contexts;
-        or a sampler, which is called with a Generator and returns one of those.
+    hypotheses : Thresholds, Policies, sequence, dict, or callable
+        A family that can list its patterns; a finite class; fitted models or functions of contexts,
+        by name or not; or a sampler, which is called with a Generator and returns one of those.
     contexts : array of shape (M, ...)
         Fresh unlabelled contexts, drawn independently as those to come; not those of a log that is
         used later on.
@@ -195,14 +197,15 @@ def _listed(
     hypotheses: Any, contexts: Any, problem: Problem, samples: int | None, rng: Any
 ) -> tuple[Policies, str]:
     """The hypotheses as numbered policies, and whom they stand for, in words."""
-    sampler = callable(hypotheses) and not isinstance(hypotheses, Sequence)
+    sampler = callable(hypotheses) and not isinstance(hypotheses, Sequence | Mapping)
     if sampler != (samples is not None):
         raise InvalidArgumentError(
             "samples goes with a sampler, a function of a numpy Generator: got "
             f"{type(hypotheses).__name__} and samples={samples}"
         )
     if isinstance(hypotheses, Thresholds):
-        return hypotheses.representatives(contexts, problem.n_actions), "the family's functions"
+        every = hypotheses.representatives(contexts, problem.n_actions, actions=problem.actions)
+        return every, "the family's functions"
     if isinstance(hypotheses, Policies):
         return hypotheses, f"the {hypotheses.n_policies:,} policies"
     words = "hypotheses"
@@ -212,12 +215,17 @@ def _listed(
         count = integer("samples", samples, low=1)
         hypotheses, words = [draw(generator) for _ in range(count)], "drawn hypotheses"
     rule = "Thresholds, numbered policies, a sequence of models or functions, or a sampler"
-    hypotheses = as_list("hypotheses", hypotheses, rule)
-    listed: Policies
-    if all(hasattr(one, "predict") for one in hypotheses):
-        listed = EstimatorPolicies(hypotheses, problem.n_actions, slate_size=problem.slate_size)
-    else:
-        listed = FunctionPolicies(hypotheses, problem.n_actions, slate_size=problem.slate_size)
+    hypotheses, names = named_parts("hypotheses", hypotheses, rule, None)
+    models = all(hasattr(one, "predict") for one in hypotheses)
+    kind: type[EstimatorPolicies | FunctionPolicies]
+    kind = EstimatorPolicies if models else FunctionPolicies
+    listed = kind(
+        hypotheses,
+        problem.n_actions,
+        slate_size=problem.slate_size,
+        names=names,
+        actions=problem.actions,
+    )
     return listed, f"the {listed.n_policies:,} {words}"
 
 

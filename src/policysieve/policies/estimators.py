@@ -1,54 +1,89 @@
 """Policies that are fitted classifiers."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from policysieve.arrays import as_list
 from policysieve.checks import as_contexts
-from policysieve.errors import InvalidArgumentError, PolicyFailureError
+from policysieve.errors import InvalidArgumentError
 from policysieve.frames import ContextFrame, check_columns
-from policysieve.policies.base import Policies, top_actions
+from policysieve.naming import named_parts
+from policysieve.policies.base import Policies, mended, top_actions
 
 __all__ = ["EstimatorPolicies"]
 
 
 class EstimatorPolicies(Policies):
-    """Fitted models as policies: their classes are action numbers.
+    """Fitted models as policies: their classes are actions, by number or by name.
 
     Parameters
     ----------
-    models : sequence of fitted estimators
-        For single actions anything with ``predict``. For slates anything with ``classes_`` and
-        ``predict_proba`` or ``decision_function``: the m classes with the largest scores are
-        shown, classes the model has never seen come last, in order. Models that were fitted on
-        data frames get the columns that they know, by name, in the order that they know.
+    models : sequence of fitted estimators, or dict of them by name
+        For single actions anything with ``predict``. For slates, and for single actions without
+        ``predict``, anything with ``classes_`` and ``predict_proba`` or ``decision_function``: the
+        m classes with the largest scores are shown, classes the model has never seen come last, in
+        order. Models that were fitted on data frames get the columns that they know, by name, in
+        the order that they know.
     n_actions : int
-        Number K of actions; labels are 0, ..., K-1.
+        Number K of actions; labels are 0, ..., K-1. May be left out where they are named.
     slate_size : int
         Number m of actions shown.
+    names : sequence of str, optional
+        Names of the models.
+    actions : sequence of str, optional
+        Names of the actions, which may be the models' labels, in the order of their numbers.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> short = SimpleNamespace(predict=lambda rows: ["hats"] * len(rows))
+    >>> policies = EstimatorPolicies({"short": short}, actions=["shoes", "hats"])
+    >>> policies.actions([[1.0], [2.0]], which=["short"])[:, :, 0].tolist()
+    [[1], [1]]
     """
 
-    def __init__(self, models: Sequence[Any], n_actions: int, *, slate_size: int = 1) -> None:
+    def __init__(
+        self,
+        models: Sequence[Any] | Mapping[str, Any],
+        n_actions: int | None = None,
+        *,
+        slate_size: int = 1,
+        names: Sequence[str] | None = None,
+        actions: Sequence[str] | None = None,
+    ) -> None:
         if hasattr(models, "predict"):
             raise InvalidArgumentError(
                 f"models must be a sequence of models, got one {type(models).__name__}"
             )
-        self.models = as_list("models", models, "a sequence of models")
-        super().__init__(n_policies=len(self.models), n_actions=n_actions, slate_size=slate_size)
+        self.models, known = named_parts("models", models, "a sequence of models", names)
+        if actions is None and (labels := _string_labels(self.models)):
+            raise InvalidArgumentError(
+                f"models predict names of actions, such as {labels[0]!r}; say which there are and "
+                f"in which order: {mended(type(self).__name__, labels)}"
+            )
+        super().__init__(
+            n_policies=len(self.models),
+            n_actions=n_actions,
+            slate_size=slate_size,
+            names=known,
+            actions=actions,
+        )
         for index, model in enumerate(self.models):
             scores = hasattr(model, "predict_proba") or hasattr(model, "decision_function")
-            if slate_size == 1 and not hasattr(model, "predict"):
+            scores = scores and hasattr(model, "classes_")
+            name = f"model {index if self.names is None else repr(self.names[index])}"
+            if slate_size == 1 and not (scores or hasattr(model, "predict")):
                 raise InvalidArgumentError(
-                    f"models must have predict, model {index} is a {type(model).__name__}"
+                    "models must have predict, or be fitted and have predict_proba, "
+                    f"{name} is a {type(model).__name__}"
                 )
-            if slate_size > 1 and not (scores and hasattr(model, "classes_")):
+            if slate_size > 1 and not scores:
                 raise InvalidArgumentError(
                     "models must be fitted and have predict_proba or decision_function for slates, "
-                    f"model {index} is a {type(model).__name__}"
+                    f"{name} is a {type(model).__name__}"
                 )
 
     def __getstate__(self) -> dict[str, Any]:
@@ -81,12 +116,12 @@ class EstimatorPolicies(Policies):
 
     def _check_columns(self, names: tuple[str, ...]) -> None:
         """Raise unless a table has what the models were fitted on, and nothing else."""
-        for model, columns in zip(self.models, self._columns, strict=True):
+        for i, (model, columns) in enumerate(zip(self.models, self._columns, strict=True)):
             if columns is None and hasattr(model, "n_features_in_"):
                 raise InvalidArgumentError(
-                    f"contexts must be an array for a {type(model).__name__} that was fitted on "
-                    "one, because it does not know columns by name; fit it on a data frame, or "
-                    "pass contexts[columns].to_numpy()"
+                    f"contexts must be an array for {self.name_of(i)}, a {type(model).__name__} "
+                    "that was fitted on one and does not know columns by name; fit it on a data "
+                    "frame, or pass contexts[columns].to_numpy()"
                 )
         known = [columns for columns in self._columns if columns is not None]
         fitted_on = list(dict.fromkeys(name for columns in known for name in columns))
@@ -107,7 +142,7 @@ class EstimatorPolicies(Policies):
 
         def answer(policy: int) -> Any:
             rows = rows_for(policy)
-            if self.slate_size == 1:
+            if self.slate_size == 1 and hasattr(self.models[policy], "predict"):
                 return self.models[policy].predict(rows)
             return top_actions(self._scores(policy, rows), self.slate_size)
 
@@ -121,7 +156,7 @@ class EstimatorPolicies(Policies):
         if known.ndim == 1:  # decision_function of a two-class model
             known = np.stack([-known, known], axis=1)
         if not np.isfinite(known).all():
-            raise PolicyFailureError(policy, "returned scores that are not finite")
+            raise self._failure(policy, "returned scores that are not finite")
         classes = self._checked_classes(policy, model.classes_, known.shape[1])
         scores = np.full((len(known), self.n_actions), -np.inf)
         scores[:, classes] = known
@@ -129,16 +164,30 @@ class EstimatorPolicies(Policies):
 
     def _checked_classes(self, policy: int, classes: Any, n_columns: int) -> npt.NDArray[np.intp]:
         labels = np.asarray(classes)
+        names = labels.dtype.kind in "UTO"
+        if names:
+            labels = self._numbered(policy, labels, what="its class")
         if labels.shape != (n_columns,) or labels.dtype.kind not in "iuf":
-            raise PolicyFailureError(
+            raise self._failure(
                 policy, f"must have one whole-number class per score, got {labels!r}"
             )
-        if not np.array_equal(labels, np.unique(np.floor(labels))):
-            raise PolicyFailureError(
+        ordered = np.sort(labels) if names else labels  # names need not be numbered in order
+        if not np.array_equal(ordered, np.unique(np.floor(labels))):
+            raise self._failure(
                 policy, f"must have different whole-number classes in order, got {labels!r}"
             )
         if labels.min() < 0 or labels.max() >= self.n_actions:
-            raise PolicyFailureError(
+            raise self._failure(
                 policy, f"has classes outside [0, {self.n_actions - 1}]: {labels!r}"
             )
         return labels.astype(np.intp)
+
+
+def _string_labels(models: Sequence[Any]) -> list[str]:
+    """All strings among the classes of models, sorted."""
+    found: set[str] = set()
+    for model in models:
+        classes = getattr(model, "classes_", ())
+        if isinstance(classes, Sequence | np.ndarray) and not isinstance(classes, str):
+            found.update(str(label) for label in classes if isinstance(label, str))
+    return sorted(found)

@@ -1,16 +1,17 @@
 """Policies that are plain Python functions."""
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from policysieve.arrays import as_list, shown
+from policysieve.arrays import shown
 from policysieve.checks import flag
 from policysieve.errors import InvalidArgumentError
 from policysieve.frames import ContextFrame
+from policysieve.naming import named_parts
 from policysieve.policies.base import Policies, Reply, action_dtype
 from policysieve.policies.calling import Calls, called, checked_fallback, is_async
 
@@ -18,17 +19,17 @@ __all__ = ["FunctionPolicies"]
 
 
 class FunctionPolicies(Policies):
-    """Functions from contexts to actions.
+    """Functions from contexts to actions, by number or by name.
 
     Parameters
     ----------
-    functions : sequence of callables
+    functions : sequence of callables, or dict of them by name
         With ``vectorized=True`` each takes the array of n contexts and returns n actions (or an
         (n, slate_size) array). With ``vectorized=False`` each takes one context and returns one
         action (or one slate). Of a data frame the former get a data frame of the same kind, the
         latter a dict for each row, with None where a value is missing.
     n_actions : int
-        Number K of actions.
+        Number K of actions. May be left out where they are named.
     slate_size : int
         Number m of actions shown.
     vectorized : bool
@@ -36,30 +37,52 @@ class FunctionPolicies(Policies):
     calls : Calls, optional
         For functions that are slow: how many calls at once, how often again, how long. They take
         one context each, as ``async def`` functions or with ``vectorized=False``.
+    names : sequence of str, optional
+        Names of the functions.
+    actions : sequence of str, optional
+        Names of the actions, in the order of their numbers: functions may return them.
 
     Examples
     --------
     >>> rules = FunctionPolicies([lambda x: 0, lambda x: x % 3], n_actions=3, vectorized=False)
     >>> rules.actions([4, 5])[:, :, 0].tolist()
     [[0, 1], [0, 2]]
+    >>> rules = FunctionPolicies(
+    ...     {"always": lambda x: "hats", "by age": lambda x: "hats" if x > 40 else "shoes"},
+    ...     actions=["shoes", "hats"],
+    ...     vectorized=False,
+    ... )
+    >>> rules.actions([30, 50], which=["by age"])[:, :, 0].tolist()
+    [[0], [1]]
     """
 
     def __init__(
         self,
-        functions: Sequence[Callable[[Any], Any]],
-        n_actions: int,
+        functions: Sequence[Callable[[Any], Any]] | Mapping[str, Callable[[Any], Any]],
+        n_actions: int | None = None,
         *,
         slate_size: int = 1,
         vectorized: bool = True,
         calls: Calls | None = None,
+        names: Sequence[str] | None = None,
+        actions: Sequence[str] | None = None,
     ) -> None:
-        self.functions = as_list("functions", functions, "a sequence of callables")
+        self.functions, known = named_parts(
+            "functions", functions, "a sequence of callables", names
+        )
         self.vectorized = flag("vectorized", vectorized)
-        super().__init__(n_policies=len(self.functions), n_actions=n_actions, slate_size=slate_size)
+        super().__init__(
+            n_policies=len(self.functions),
+            n_actions=n_actions,
+            slate_size=slate_size,
+            names=known,
+            actions=actions,
+        )
         for index, function in enumerate(self.functions):
             if not callable(function):
+                which = f"number {index}" if self.names is None else repr(self.names[index])
                 raise InvalidArgumentError(
-                    f"functions must be callable, number {index} is {shown(function)}"
+                    f"functions must be callable, {which} is {shown(function)}"
                 )
         self.calls = self._checked_calls(calls)
         self._fallback = None if calls is None else checked_fallback(calls, self)
@@ -73,13 +96,13 @@ class FunctionPolicies(Policies):
         for index, function in enumerate(self.functions):
             if calls is None and is_async(function):
                 raise InvalidArgumentError(
-                    f"calls must say how functions are called that are async, as number {index} "
-                    "is: pass calls=ps.Calls()"
+                    f"calls must say how functions are called that are async, as "
+                    f"{self.name_of(index)} is: pass calls=ps.Calls()"
                 )
             if calls is not None and self.vectorized and not is_async(function):
                 raise InvalidArgumentError(
                     "calls are made with one context each: pass vectorized=False, and functions "
-                    f"that take one context; number {index} is {shown(function)}"
+                    f"that take one context; {self.name_of(index)} is {shown(function)}"
                 )
         return calls
 

@@ -107,8 +107,8 @@ class ImplicitPolicies(PolicyClass):
     """Whether weights can be kept; else designs are mixtures of `fits` best policies."""
     fits = 1
 
-    def __init__(self, *, n_actions: int) -> None:
-        super().__init__(n_actions=n_actions, slate_size=1)
+    def __init__(self, *, n_actions: int | None, actions: Any = None) -> None:
+        super().__init__(n_actions=n_actions, slate_size=1, actions=actions)
 
     def best(self, contexts: Any, actions: Any, weights: Any) -> Policy:
         """The policy with the largest sum of the weights of the events that it agrees with.

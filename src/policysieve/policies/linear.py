@@ -1,5 +1,6 @@
 """Policies that show the actions with the largest linear scores."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -26,9 +27,18 @@ class LinearPolicies(Policies):
         One matrix per policy. Add a constant feature to have an intercept.
     slate_size : int
         Number m of actions shown. Ties go to the lower action number, up to the rounding of scores.
+    names, actions : sequences of str, optional
+        Names of the policies, and of the actions.
     """
 
-    def __init__(self, weights: Any, *, slate_size: int = 1) -> None:
+    def __init__(
+        self,
+        weights: Any,
+        *,
+        slate_size: int = 1,
+        names: Sequence[str] | None = None,
+        actions: Sequence[str] | None = None,
+    ) -> None:
         numbers = real_numbers(
             "weights", weights, "numbers of shape (n_policies, n_actions, n_features)"
         )
@@ -48,6 +58,8 @@ class LinearPolicies(Policies):
             n_policies=self.weights.shape[0],
             n_actions=self.weights.shape[1],
             slate_size=slate_size,
+            names=names,
+            actions=actions,
         )
 
     @property

@@ -1,5 +1,6 @@
 """Whatever a classifier can be fitted to: a class known only by its weighted fits."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from inspect import Parameter, signature
 from typing import Any
@@ -45,6 +46,8 @@ class OraclePolicies(ImplicitPolicies):
         Dense, or sparse as scipy has them. Contexts are then numbers of its rows.
     fits : int
         How many fits make a design.
+    actions : sequence of str, optional
+        Names of the actions, in place of their number.
     """
 
     exact = False
@@ -54,12 +57,13 @@ class OraclePolicies(ImplicitPolicies):
         self,
         estimator: Any,
         *,
-        n_actions: int,
+        n_actions: int | None = None,
         log_size: float | None = None,
         features: Any = None,
         fits: int = 12,
+        actions: Sequence[str] | None = None,
     ) -> None:
-        super().__init__(n_actions=n_actions)
+        super().__init__(n_actions=n_actions, actions=actions)
         if isinstance(estimator, type) or not (
             hasattr(estimator, "fit") and hasattr(estimator, "predict")
         ):

@@ -64,4 +64,5 @@ class RandomizedPolicy:
 
     def __repr__(self) -> str:
         top, count = int(self.shares.argmax()), np.count_nonzero(self.shares)
-        return f"RandomizedPolicy({count} policies, {self.shares[top]:.1%} policy {top})"
+        most = f"{self.shares[top]:.1%} {self.policies.name_of(top)}"
+        return f"RandomizedPolicy({count} policies, {most})"

@@ -1,6 +1,7 @@
 """Policies given by their actions on a finite list of contexts."""
 
 import os
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -11,6 +12,7 @@ from policysieve.arrays import plain_array
 from policysieve.checks import as_path, context_array, refuse_rows, repeated_items
 from policysieve.errors import InvalidArgumentError
 from policysieve.files import whole_or_nothing
+from policysieve.naming import looked_up
 from policysieve.policies.answers import Slates
 from policysieve.policies.base import Policies, action_dtype
 
@@ -24,43 +26,63 @@ class PolicyTable(Policies):
 
     Parameters
     ----------
-    actions : integer array of shape (n_contexts, n_policies) or (n_contexts, n_policies, m)
-        What each policy shows at each context. The row of one context is contiguous in memory.
-        An array that has the compact dtype already is used as it is, not copied: do not change it.
+    table : array of shape (n_contexts, n_policies) or (n_contexts, n_policies, m)
+        What each policy shows at each context: numbers of actions, or names where these are given.
+        The row of one context is contiguous in memory. An array that has the compact dtype already
+        is used as it is, not copied: do not change it.
     n_actions : int
-        Number K of actions.
+        Number K of actions. May be left out where they are named.
+    names, actions : sequences of str, optional
+        Names of the policies, and of the actions.
 
     Examples
     --------
     >>> table = PolicyTable([[0, 1, 1], [2, 2, 0]], n_actions=3)
     >>> table.actions([1])[0, :, 0].tolist()
     [2, 2, 0]
+    >>> table = PolicyTable([["hats"], ["shoes"]], actions=["shoes", "hats"], names=["old"])
+    >>> table.table[:, :, 0].tolist()
+    [[1], [0]]
     """
 
     looked_up = True
 
-    def __init__(self, actions: Any, n_actions: int) -> None:
-        table = actions
+    def __init__(
+        self,
+        table: Any,
+        n_actions: int | None = None,
+        *,
+        names: Sequence[str] | None = None,
+        actions: Sequence[str] | None = None,
+    ) -> None:
+        given = table
         if not isinstance(table, np.memmap):
             table = plain_array(
-                "actions", actions, "an array with one action of each policy for each context"
+                "table", table, "an array with one action of each policy for each context"
             )
         if table.ndim == 2:
             table = table[:, :, None]
         if table.ndim != 3:
             raise InvalidArgumentError(
-                "actions must have shape (n_contexts, n_policies) or (n_contexts, n_policies, "
+                "table must have shape (n_contexts, n_policies) or (n_contexts, n_policies, "
                 f"slate_size), got {table.shape}"
             )
         if not len(table):
-            raise InvalidArgumentError("actions must have at least one row, one per context")
+            raise InvalidArgumentError("table must have at least one row, one per context")
         super().__init__(
-            n_policies=table.shape[1], n_actions=n_actions, slate_size=max(1, table.shape[2])
+            n_policies=table.shape[1],
+            n_actions=n_actions,
+            slate_size=max(1, table.shape[2]),
+            names=names,
+            actions=actions,
         )
+        if self.action_names is not None:
+            table = looked_up("table", table, self.action_names)
         if table.dtype.kind not in "iu" or not table.shape[2]:
             raise InvalidArgumentError(
-                f"actions must be whole numbers, got dtype {table.dtype} and shape "
-                f"{np.shape(actions)}; convert them with astype(int)"
+                f"table must hold whole numbers, got dtype {table.dtype} and shape "
+                f"{np.shape(given)}; convert them with astype(int), or name the actions that it "
+                "holds with actions=[...]"
             )
         block = max(1, _CHECK_BLOCK // (table.shape[1] * table.shape[2]))
         for start in range(0, len(table), block):
@@ -73,7 +95,14 @@ class PolicyTable(Policies):
         return len(self.table)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str], n_actions: int) -> Self:
+    def load(
+        cls,
+        path: str | os.PathLike[str],
+        n_actions: int | None = None,
+        *,
+        names: Sequence[str] | None = None,
+        actions: Sequence[str] | None = None,
+    ) -> Self:
         """Open a table saved as ``.npy`` without reading it into memory.
 
         The file stays memory-mapped if it has the compact dtype, as `save` writes it. A later
@@ -88,7 +117,7 @@ class PolicyTable(Policies):
         """
         if not as_path(path).is_file():
             raise FileNotFoundError(f"no policy table at {os.fspath(path)}")
-        return cls(mapped_array(path), n_actions)
+        return cls(mapped_array(path), n_actions, names=names, actions=actions)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the table as ``.npy`` in its compact dtype; all of it, or nothing is changed."""
@@ -134,14 +163,15 @@ class PolicyTable(Policies):
             context, policy, slot = np.argwhere((block < 0) | (block >= self.n_actions))[0]
             raise InvalidArgumentError(
                 f"actions must lie in [0, {self.n_actions - 1}], got "
-                f"{block[context, policy, slot]} for policy {policy} at context {start + context}"
+                f"{block[context, policy, slot]} for {self.name_of(int(policy))} at context "
+                f"{start + context}"
             )
         twice = repeated_items(block)
         if twice.any():
             context, policy = np.argwhere(twice)[0]
             raise InvalidArgumentError(
                 "a slate must hold different actions, got "
-                f"{block[context, policy].tolist()} for policy {policy} at context "
+                f"{block[context, policy].tolist()} for {self.name_of(int(policy))} at context "
                 f"{start + context}"
             )
 

@@ -1,5 +1,6 @@
 """Every function from a finite context set to actions: K^|X| policies."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import log
 from typing import Any
@@ -32,6 +33,8 @@ class TabularPolicies(ImplicitPolicies):
     Parameters
     ----------
     n_contexts, n_actions : int
+    actions : sequence of str, optional
+        Names of the actions, in place of their number.
 
     Examples
     --------
@@ -40,8 +43,14 @@ class TabularPolicies(ImplicitPolicies):
     [3, 0, 2]
     """
 
-    def __init__(self, *, n_contexts: int, n_actions: int) -> None:
-        super().__init__(n_actions=n_actions)
+    def __init__(
+        self,
+        *,
+        n_contexts: int,
+        n_actions: int | None = None,
+        actions: Sequence[str] | None = None,
+    ) -> None:
+        super().__init__(n_actions=n_actions, actions=actions)
         self._n_contexts = integer("n_contexts", n_contexts, low=1, high=2**31 - 1)
 
     @property

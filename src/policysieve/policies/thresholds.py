@@ -1,5 +1,6 @@
 """Piecewise constant functions of one feature: stumps, and more thresholds."""
 
+from collections.abc import Sequence
 from itertools import combinations
 from math import comb
 from typing import Any
@@ -38,11 +39,14 @@ class Thresholds:
         """Natarajan dimension for one feature."""
         return self.n_thresholds + 1
 
-    def representatives(self, contexts: Any, n_actions: int) -> "ThresholdPolicies":
+    def representatives(
+        self, contexts: Any, n_actions: int, *, actions: Sequence[str] | None = None
+    ) -> "ThresholdPolicies":
         """One function for each way in which the family can answer at the contexts, by feature.
 
         Thresholds halfway between neighbouring values, and neighbouring pieces with different
-        actions, make all patterns; a pattern that two features can make comes twice.
+        actions, make all patterns; a pattern that two features can make comes twice. The actions
+        may have names.
         """
         rows = _feature_rows(contexts)
         cuts = [_between(np.unique(column)) for column in rows.T]
@@ -55,8 +59,8 @@ class Thresholds:
                 f"{k} thresholds on these contexts make {total:,} patterns, more than "
                 f"{_MAX_POLICIES:,}; take fewer contexts, actions or thresholds"
             )
-        features, thresholds, actions = [np.zeros(n, np.int64)], [np.full((n, k), np.inf)], []
-        actions.append(np.tile(np.arange(n)[:, None], k + 1))
+        features, thresholds = [np.zeros(n, np.int64)], [np.full((n, k), np.inf)]
+        shown = [np.tile(np.arange(n)[:, None], k + 1)]
         for j in range(1, k + 1):
             pieces = _different_neighbours(n, j + 1)
             pieces = np.concatenate([pieces, np.repeat(pieces[:, -1:], k - j, axis=1)], axis=1)
@@ -66,9 +70,13 @@ class Thresholds:
                 grid[:, :j] = places
                 features.append(np.full(len(places) * len(pieces), f))
                 thresholds.append(np.repeat(grid, len(pieces), axis=0))
-                actions.append(np.tile(pieces, (len(places), 1)))
+                shown.append(np.tile(pieces, (len(places), 1)))
         return ThresholdPolicies(
-            np.concatenate(features), np.concatenate(thresholds), np.concatenate(actions), n_actions
+            np.concatenate(features),
+            np.concatenate(thresholds),
+            np.concatenate(shown),
+            n_actions,
+            actions=actions,
         )
 
     def __repr__(self) -> str:
@@ -84,21 +92,33 @@ class ThresholdPolicies(Policies):
         Which feature each one looks at.
     thresholds : float array of shape (n_policies, k)
         Increasing; infinity where there are fewer.
-    actions : integer array of shape (n_policies, k + 1)
+    pieces : integer array of shape (n_policies, k + 1)
         The action of each piece: piece j lies where j thresholds are at most the feature's value.
     n_actions : int
+        May be left out where the actions are named.
+    names, actions : sequences of str, optional
+        Names of the policies, and of the actions.
     """
 
     def __init__(
         self,
         features: npt.NDArray[np.int64],
         thresholds: npt.NDArray[np.float64],
-        actions: npt.NDArray[np.int64],
-        n_actions: int,
+        pieces: npt.NDArray[np.int64],
+        n_actions: int | None = None,
+        *,
+        names: Sequence[str] | None = None,
+        actions: Sequence[str] | None = None,
     ) -> None:
-        super().__init__(n_policies=len(features), n_actions=n_actions, slate_size=1)
+        super().__init__(
+            n_policies=len(features),
+            n_actions=n_actions,
+            slate_size=1,
+            names=names,
+            actions=actions,
+        )
         self.features, self.thresholds = features, thresholds
-        self.pieces = actions.astype(action_dtype(self.n_actions))
+        self.pieces = pieces.astype(action_dtype(self.n_actions))
 
     def check_contexts(self, contexts: Any) -> npt.NDArray[Any]:
         """Return the contexts as feature rows, or raise."""

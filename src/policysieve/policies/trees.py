@@ -1,5 +1,6 @@
 """All stumps and shallow trees on bins of features, with exact weights and an exact best one."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import log
 from typing import Any
@@ -42,6 +43,8 @@ class TreePolicies(ImplicitPolicies):
         Most splits on the way to a leaf, 1 to 3.
     n_bins : int
         Bins of each feature; fewer where its values repeat.
+    actions : sequence of str, optional
+        Names of the actions, in place of their number.
 
     Raises
     ------
@@ -56,8 +59,16 @@ class TreePolicies(ImplicitPolicies):
     TreePolicy(x[0] < 0.2564 ? 2 : 1)
     """
 
-    def __init__(self, contexts: Any, *, n_actions: int, depth: int = 2, n_bins: int = 8) -> None:
-        super().__init__(n_actions=n_actions)
+    def __init__(
+        self,
+        contexts: Any,
+        *,
+        n_actions: int | None = None,
+        depth: int = 2,
+        n_bins: int = 8,
+        actions: Sequence[str] | None = None,
+    ) -> None:
+        super().__init__(n_actions=n_actions, actions=actions)
         rows = _feature_rows(contexts)
         if not len(rows):
             raise InvalidArgumentError("contexts must have at least one row, to take quantiles of")
@@ -171,10 +182,19 @@ class StumpPolicies(TreePolicies):
     n_actions : int
     n_bins : int
         Bins of each feature; fewer where its values repeat.
+    actions : sequence of str, optional
+        Names of the actions, in place of their number.
     """
 
-    def __init__(self, contexts: Any, *, n_actions: int, n_bins: int = 32) -> None:
-        super().__init__(contexts, n_actions=n_actions, depth=1, n_bins=n_bins)
+    def __init__(
+        self,
+        contexts: Any,
+        *,
+        n_actions: int | None = None,
+        n_bins: int = 32,
+        actions: Sequence[str] | None = None,
+    ) -> None:
+        super().__init__(contexts, n_actions=n_actions, depth=1, n_bins=n_bins, actions=actions)
 
 
 @dataclass(frozen=True, repr=False)

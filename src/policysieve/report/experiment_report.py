@@ -156,7 +156,10 @@ def _add_leaders(page: Page, result: "ExperimentResult") -> None:
             f"The {len(leaders)} policies with the largest estimates"
             + (f", with seed {result.seeds[0]}" if len(result.seeds) > 1 else ""),
             ["policy", *columns.values()],
-            [[str(leader["policy"]), *(leader[name] for name in columns)] for leader in leaders],
+            [
+                [run.intervals.label_of(leader["policy"]), *(leader[name] for name in columns)]
+                for leader in leaders
+            ],
         )
     )
 

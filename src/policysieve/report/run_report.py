@@ -23,6 +23,7 @@ from policysieve.report.style import (
     new_figure,
     rounds_axis,
     say,
+    short_names,
 )
 from policysieve.report.table import CellValue, Table, shown_text, value_text
 
@@ -40,6 +41,7 @@ __all__ = [
 ]
 
 _LEADERS = 15
+_FEW = 20  # names of actions that a configuration lists
 
 
 def run_page(result: "RunResult", title: str | None, command: str | None) -> Page:
@@ -103,7 +105,13 @@ def _add_leaders(page: Page, result: "RunResult") -> None:
         Table(
             f"The {len(leaders)} policies with the largest estimates of expected reward per round",
             columns,
-            [[str(leader["policy"]), *(leader[field] for field in fields)] for leader in leaders],
+            [
+                [
+                    result.intervals.label_of(leader["policy"]),
+                    *(leader[field] for field in fields),
+                ]
+                for leader in leaders
+            ],
         )
     )
 
@@ -165,13 +173,20 @@ def _configuration(result: "RunResult") -> dict[str, Any]:
 
 def problem_settings(problem: "Problem") -> dict[str, Any]:
     """What is asked, for the configuration of a page."""
+    names = problem.actions
     return {
         "n_actions": problem.n_actions,
+        **({} if names is None else {"actions": _listed(names)}),
         "slate_size": problem.slate_size,
         "sparsity": "not known" if problem.sparsity is None else problem.sparsity,
         "epsilon": problem.epsilon,
         "delta": problem.delta,
     }
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f", ... ({len(names):,} in all)" if len(names) > _FEW else ""
+    return ", ".join(names[:_FEW]) + more
 
 
 def value_intervals(result: "RunResult | Selection", count: int = 15) -> Figure:
@@ -220,7 +235,7 @@ def value_intervals(result: "RunResult | Selection", count: int = 15) -> Figure:
             axes.plot(
                 truth[shown], rows, "D", ms=5, mfc=PAPER, mec=INK, mew=1.1, label="true value"
             )
-        name_rows(axes, [f"policy {policy}" for policy in shown], lines=False)
+        name_rows(axes, short_names([limits.name_of(p) for p in shown]), lines=False)
         axes.xaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10]))
         axes.set_xlabel("expected reward per round")
         legend(figure, axes)

@@ -67,7 +67,7 @@ def selection_page(selection: "Selection", title: str | None, command: str | Non
             ["policy", "estimate", "lower", "upper", "eliminated"],
             [
                 [
-                    str(row["policy"]),
+                    selection.intervals.label_of(row["policy"]),
                     *(row[name] for name in fields),
                     row["policy"] in eliminated,
                 ]

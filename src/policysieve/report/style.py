@@ -31,6 +31,7 @@ __all__ = [
     "rounds_axis",
     "say",
     "shared_legend",
+    "short_names",
 ]
 
 # Text and axes, and the background.
@@ -61,6 +62,7 @@ PAGE_COLOURS = {
 
 _FONT = "DejaVu Sans"  # comes with matplotlib; a page puts its own in its place
 _SMALL = 9  # points
+_LONGEST, _HEAD, _BEFORE = 36, 12, 8  # letters of a name beside an axis, and of its parts
 WIDTH = 8.4  # inches; a page shows this as at most 860 px
 
 _LOOK: dict[str, Any] = {
@@ -176,6 +178,33 @@ def name_rows(
     if not lines:
         axes.grid(visible=False, axis="y")
         axes.spines["left"].set_visible(False)
+
+
+def short_names(names: Sequence[str]) -> list[str]:
+    """Names that fit beside an axis: of a long one the beginning and the end.
+
+    Where that does not tell names apart, the beginning and what comes where they part.
+    """
+    short = [_shortened(name) for name in names]
+    for text in {text for text in short if short.count(text) > 1}:
+        alike = [number for number, other in enumerate(short) if other == text]
+        group = [names[number] for number in alike]
+        pairs = zip(min(group), max(group), strict=False)  # what all share, these two share
+        parted = next((place for place, (one, two) in enumerate(pairs) if one != two), 0)
+        for number in alike:
+            rest = names[number][max(_HEAD, parted - _BEFORE) :]
+            end = _LONGEST - _HEAD - 2
+            more = "\N{HORIZONTAL ELLIPSIS}" if len(rest) > end else ""
+            short[number] = f"{names[number][:_HEAD]}\N{HORIZONTAL ELLIPSIS}{rest[:end]}{more}"
+    return short
+
+
+def _shortened(name: str) -> str:
+    if len(name) <= _LONGEST:
+        return name
+    head = 2 * _LONGEST // 3
+    tail = name[head + 1 - _LONGEST :]
+    return f"{name[:head].rstrip()}\N{HORIZONTAL ELLIPSIS}{tail.lstrip()}"
 
 
 def legend(figure: Figure, axes: Axes, columns: int = 4) -> None:

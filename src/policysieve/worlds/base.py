@@ -1,15 +1,17 @@
 """What a world promises: contexts are seen, rewards only of what is shown."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import numpy.typing as npt
 
+from policysieve.arrays import plain_array
 from policysieve.checks import MOST_ACTIONS, as_actions, as_rng, integer, number, refuse_rows
 from policysieve.errors import InvalidArgumentError, UnknownValueError
 from policysieve.frames import Contexts, read_only
+from policysieve.naming import check_same_actions, looked_up, named_actions
 from policysieve.problem import Problem
 
 if TYPE_CHECKING:
@@ -35,12 +37,14 @@ class Draw:
         *,
         n_actions: int,
         slate_size: int,
+        actions: Sequence[str] | None = None,
     ) -> None:
         self._contexts = contexts[:]
         read_only(self._contexts)
         self._rewards_of = rewards_of
         self._n_actions = n_actions
         self._slate_size = slate_size
+        self._names = actions
 
     @property
     def contexts(self) -> Any:
@@ -58,8 +62,8 @@ class Draw:
 
         Parameters
         ----------
-        actions : integer array of shape (n, m), or (n,) when m = 1
-            The slate shown in each round: different actions in [0, n_actions - 1].
+        actions : array of shape (n, m), or (n,) when m = 1
+            The slate shown in each round: different actions in [0, n_actions - 1], or their names.
 
         Returns
         -------
@@ -74,7 +78,8 @@ class Draw:
         return self._rewards_of(self._checked(actions))
 
     def _checked(self, actions: Any) -> npt.NDArray[np.int32]:
-        slates = as_actions(actions, len(self))
+        shown = plain_array("actions", actions, "an array with slates of one size")
+        slates = as_actions(looked_up("actions", shown, self._names), len(self))
         if slates.shape[1] != self._slate_size:
             raise InvalidArgumentError(
                 f"actions must have shape ({len(self)}, {self._slate_size}), slate_size items in "
@@ -100,14 +105,25 @@ class World(ABC):
         How many actions there are, how many are shown each round.
     sparsity : float
         Bound on the sum of all K rewards of one round.
+    actions : tuple of str or None
+        Names of the actions, in the order of their numbers, if they have any.
     """
 
     n_actions: int
     slate_size: int
     sparsity: float
+    actions: tuple[str, ...] | None = None
 
-    def __init__(self, *, n_actions: int, slate_size: int, sparsity: float) -> None:
-        self.n_actions = integer("n_actions", n_actions, low=1, high=MOST_ACTIONS)
+    def __init__(
+        self,
+        *,
+        n_actions: int | None,
+        slate_size: int,
+        sparsity: float,
+        actions: Sequence[str] | None = None,
+    ) -> None:
+        self.actions, count = named_actions(actions, n_actions)
+        self.n_actions = integer("n_actions", count, low=1, high=MOST_ACTIONS)
         self.slate_size = integer(
             "slate_size",
             slate_size,
@@ -148,7 +164,7 @@ class World(ABC):
         Raises
         ------
         InvalidArgumentError
-            If the policies are for another number of actions or another slate size.
+            If the policies are for other actions or another slate size.
         UnknownValueError
             If this world cannot know.
         """
@@ -163,6 +179,7 @@ class World(ABC):
                 raise InvalidArgumentError(
                     f"policies must have the world's {name}={ours}, got {name}={theirs}"
                 )
+        check_same_actions(policies.action_names, self.actions, of="policies and world")
         if policies.n_policies is None:
             raise UnknownValueError(
                 f"{type(policies).__name__} cannot be listed; ask for best_value(policies), and "
@@ -204,6 +221,7 @@ class World(ABC):
             sparsity=self.sparsity,
             epsilon=epsilon,
             delta=delta,
+            actions=self.actions,
         )
 
     @abstractmethod

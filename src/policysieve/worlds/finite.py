@@ -1,7 +1,7 @@
 """Worlds with finitely many contexts of known probability: every value is exact."""
 
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,6 +31,8 @@ class FiniteWorld(World):
         What a learner sees.
     probabilities : float array of shape (n_contexts,), optional
         How often each context comes; equally often by default.
+    actions : sequence of str, optional
+        Names of the actions.
     """
 
     def __init__(
@@ -41,8 +43,11 @@ class FiniteWorld(World):
         slate_size: int,
         sparsity: float,
         probabilities: npt.NDArray[np.float64] | None = None,
+        actions: Sequence[str] | None = None,
     ) -> None:
-        super().__init__(n_actions=n_actions, slate_size=slate_size, sparsity=sparsity)
+        super().__init__(
+            n_actions=n_actions, slate_size=slate_size, sparsity=sparsity, actions=actions
+        )
         self._contexts = contexts[:]
         read_only(self._contexts)
         self._probabilities = probabilities
@@ -75,6 +80,7 @@ class FiniteWorld(World):
             self._rewards_of(rows, rng),
             n_actions=self.n_actions,
             slate_size=self.slate_size,
+            actions=self.actions,
         )
 
     def value(self, policy: "Policy | MarginalPolicy") -> float:

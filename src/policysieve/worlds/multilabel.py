@@ -1,13 +1,15 @@
 """A dataset with several right answers per row, or graded ones."""
 
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from policysieve.arrays import plain_array
+from policysieve.arrays import plain_array, shown
 from policysieve.checks import number
 from policysieve.errors import InvalidArgumentError
+from policysieve.naming import as_names, number_of
 from policysieve.worlds.base import RewardsOf
 from policysieve.worlds.finite import FiniteWorld, dataset_contexts
 
@@ -22,8 +24,9 @@ class Multilabel(FiniteWorld):
     X : array of shape (n, ...)
         Feature rows. With ``contexts="rows"`` anything with a length, such as a sparse matrix, or
         None.
-    Y : array or scipy sparse matrix of shape (n, K)
-        Relevance of each label in [0, 1]: zeros and ones, or graded. A row may have none.
+    Y : array or scipy sparse matrix of shape (n, K), or list of collections of names
+        Relevance of each label in [0, 1]: zeros and ones, or graded. A row may have none. Or the
+        names of the labels of each row.
     slate_size : int
         Number m of labels shown each round.
     sparsity : float, optional
@@ -31,12 +34,16 @@ class Multilabel(FiniteWorld):
         more are capped: scaled down so that they sum to it.
     contexts : {"features", "rows"}
         Whether a learner sees feature rows, or row numbers as a `PolicyTable` takes them.
+    actions : sequence of str, optional
+        Names of the labels, in the order of their numbers; those in `Y`, sorted, by default.
 
     Examples
     --------
     >>> world = Multilabel(None, [[1, 1, 0], [0, 0, 0.5]], slate_size=2, contexts="rows")
     >>> world.sparsity
     2.0
+    >>> Multilabel(None, [["hats", "shoes"], ["bags"]], slate_size=2, contexts="rows").actions
+    ('bags', 'hats', 'shoes')
     """
 
     def __init__(
@@ -47,7 +54,10 @@ class Multilabel(FiniteWorld):
         *,
         sparsity: float | None = None,
         contexts: str = "features",
+        actions: Sequence[str] | None = None,
     ) -> None:
+        if _has_names(Y):
+            Y, actions = _relevance_of_names(Y, actions)
         shape, row, column, relevance = _checked_relevance(Y)
         rows = dataset_contexts(X, shape[0], contexts)
         totals = np.bincount(row, weights=relevance, minlength=shape[0])
@@ -63,7 +73,11 @@ class Multilabel(FiniteWorld):
         )
         # A row sum may exceed K by rounding only.
         super().__init__(
-            rows, n_actions=shape[1], slate_size=slate_size, sparsity=min(cap, float(shape[1]))
+            rows,
+            n_actions=shape[1],
+            slate_size=slate_size,
+            sparsity=min(cap, float(shape[1])),
+            actions=actions,
         )
         # Relevances in the order of (row, column), found again by one number for the pair.
         scale = cap / np.maximum(totals, cap)
@@ -89,6 +103,38 @@ class Multilabel(FiniteWorld):
             return np.where(self._keys[place] == keys, self._relevance[place], 0.0)
 
         return rewards_of
+
+
+def _has_names(relevance: Any) -> bool:
+    """Whether rows are collections of names."""
+    return isinstance(relevance, Sequence) and any(
+        isinstance(label, str)
+        for row in relevance
+        if isinstance(row, Collection) and not isinstance(row, str)
+        for label in row
+    )
+
+
+def _relevance_of_names(
+    rows: Sequence[Collection[str]], actions: Sequence[str] | None
+) -> tuple[npt.NDArray[np.float64], tuple[str, ...]]:
+    """Relevance 1 of each label that a row names, and the names of all labels."""
+    if actions is None:
+        actions = sorted({label for row in rows for label in row if isinstance(label, str)})
+    names = as_names("actions", actions)
+    known = {name: number for number, name in enumerate(names)}
+    relevance = np.zeros((len(rows), len(names)))
+    for i, row in enumerate(rows):
+        for label in row:
+            if not isinstance(label, str):
+                raise InvalidArgumentError(
+                    f"Y must hold names in all rows or in none, got {shown(label)} in row {i}"
+                )
+            number = known.get(label)
+            if number is None:
+                number = number_of(f"Y (row {i})", label, names)
+            relevance[i, number] = 1.0
+    return relevance, names
 
 
 def _checked_relevance(

@@ -1,5 +1,6 @@
 """A log served as if it were live, by rejection."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
@@ -37,13 +38,15 @@ class Replay(World):
         Rounds of single actions (slate_size 1) with their propensities. Rows appended later are
         not served.
     n_actions : int
-        Number K of actions.
+        Number K of actions. May be left out where they are named.
     sparsity : float
         Bound on the rewards of all actions of one round; a log shows only one of them, so this is
         taken on trust.
     floor : float, optional
         Smallest probability with which any action was logged. The smallest propensity in the log
         by default, or 1/K if that is smaller.
+    actions : sequence of str, optional
+        Names of the actions, in the order of their numbers.
 
     Raises
     ------
@@ -55,7 +58,13 @@ class Replay(World):
     """
 
     def __init__(
-        self, log: AnyLog, *, n_actions: int, sparsity: float = 1.0, floor: float | None = None
+        self,
+        log: AnyLog,
+        *,
+        n_actions: int | None = None,
+        sparsity: float = 1.0,
+        floor: float | None = None,
+        actions: Sequence[str] | None = None,
     ) -> None:
         log = Log.load(log)
         if log.slate_size != 1:
@@ -65,13 +74,13 @@ class Replay(World):
             )
         if not len(log):
             raise InvalidArgumentError("log must have at least one row, got none")
-        super().__init__(n_actions=n_actions, slate_size=1, sparsity=sparsity)
+        super().__init__(n_actions=n_actions, slate_size=1, sparsity=sparsity, actions=actions)
         self._log = log[:]  # keeps its length when the log grows
-        actions, rewards = self._log.actions[:, 0], self._log.rewards[:, 0]
+        logged, rewards = self._log.actions[:, 0], self._log.rewards[:, 0]
         refuse_rows(
-            actions >= self.n_actions,
+            logged >= self.n_actions,
             f"actions of the log must lie in [0, {self.n_actions - 1}]",
-            lambda row: actions[row],
+            lambda row: logged[row],
         )
         refuse_rows(
             rewards > self.sparsity * _SLACK,
@@ -124,6 +133,7 @@ class Replay(World):
             self._rewards_of(part, coin),
             n_actions=self.n_actions,
             slate_size=1,
+            actions=self.actions,
         )
 
     def _rewards_of(self, part: Log, coin: npt.NDArray[np.bool_]) -> RewardsOf:

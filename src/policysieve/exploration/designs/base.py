@@ -14,6 +14,7 @@ from policysieve.checks import as_path, as_rng
 from policysieve.errors import InvalidArgumentError
 from policysieve.exploration.decisions import Decisions
 from policysieve.policies import Answers, PolicyClass, check_class
+from policysieve.policies.base import names_of_actions
 from policysieve.problem import Problem
 
 __all__ = ["Array", "Exploration", "frozen_array"]
@@ -81,7 +82,8 @@ class Exploration(ABC):
         x = self.policies.check_contexts(contexts)
         uniforms = as_rng(rng, stream=_STREAM).random((len(x), self.draws_per_round))
         actions, propensities = self._choose(self._answers(x), uniforms)
-        return Decisions.of(x.copy(), actions, propensities)
+        names = names_of_actions(self.policies, self.problem)
+        return Decisions.of(x.copy(), actions, propensities, names=names)
 
     def choose(self, contexts: Any, uniforms: Array) -> tuple[npt.NDArray[np.int32], Array]:
         """What to show, and its propensities, as uniform random numbers have it.

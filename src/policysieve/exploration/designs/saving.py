@@ -12,9 +12,11 @@ import numpy as np
 import numpy.typing as npt
 
 from policysieve.archives import arrays_in
+from policysieve.arrays import shown
 from policysieve.errors import FileFormatError, InvalidArgumentError
 from policysieve.exploration.designs.base import Exploration
 from policysieve.files import write_whole
+from policysieve.naming import as_names
 from policysieve.policies import PolicyClass
 from policysieve.policies.weights import Weights
 from policysieve.problem import Problem
@@ -37,6 +39,8 @@ class ExplorationFile:
     problem : Problem
     fingerprint : str
         That of the policies which the exploration was made for.
+    names, action_names : tuples of str or None
+        Names of these policies and of their actions, if they have any.
     numbers : dict
         Fields that are single numbers.
     arrays : dict
@@ -48,6 +52,8 @@ class ExplorationFile:
     kind: str
     problem: Problem
     fingerprint: str
+    names: tuple[str, ...] | None
+    action_names: tuple[str, ...] | None
     numbers: dict[str, Any]
     arrays: dict[str, npt.NDArray[Any]]
     source: str = ""
@@ -70,6 +76,8 @@ class ExplorationFile:
             kind=type(exploration).__name__,
             problem=exploration.problem,
             fingerprint=exploration.policies.fingerprint(),
+            names=exploration.policies.names,
+            action_names=exploration.policies.action_names,
             numbers=numbers,
             arrays=arrays,
         )
@@ -81,6 +89,8 @@ class ExplorationFile:
             "kind": self.kind,
             "problem": asdict(self.problem),
             "fingerprint": self.fingerprint,
+            "names": self.names,
+            "action_names": self.action_names,
             "numbers": self.numbers,
             "arrays": sorted(self.arrays),
         }
@@ -114,14 +124,16 @@ class ExplorationFile:
                 raise FileFormatError(
                     f"{name} holds a {header['kind']!r}, which this release does not know"
                 )
-            names = header["arrays"]
-            found = arrays_in(name, *names, content=data)
+            arrays = header["arrays"]
+            found = arrays_in(name, *arrays, content=data)
             return cls(
                 kind=header["kind"],
                 problem=Problem(**header["problem"]),
                 fingerprint=str(header["fingerprint"]),
+                names=_names_in(header, "names"),
+                action_names=_names_in(header, "action_names"),
                 numbers=dict(header["numbers"]),
-                arrays=dict(zip(names, found, strict=True)),
+                arrays=dict(zip(arrays, found, strict=True)),
                 source=name,
             )
         except FileFormatError:
@@ -135,6 +147,11 @@ class ExplorationFile:
     def exploration(self, policies: PolicyClass) -> Exploration:
         """The exploration, for the policies that it was made for."""
         policies.check_fits(self.problem)
+        if policies.names != self.names:
+            raise InvalidArgumentError(
+                "policies must have the names that the exploration was made for, "
+                f"{_names_in_words(self.names)}, got {_names_in_words(policies.names)}"
+            )
         found = policies.fingerprint()
         if found != self.fingerprint:
             raise InvalidArgumentError(
@@ -156,6 +173,16 @@ class ExplorationFile:
             raise FileFormatError(
                 f"{self.source} breaks a rule of explorations: {error}"
             ) from error
+
+
+def _names_in(header: dict[str, Any], key: str) -> tuple[str, ...] | None:
+    """Names, which older files do not have."""
+    names = header.get(key)
+    return None if names is None else as_names(key, names)
+
+
+def _names_in_words(names: tuple[str, ...] | None) -> str:
+    return "none" if names is None else shown(list(names))
 
 
 def sealed(archive: bytes) -> bytes:
