@@ -14,6 +14,7 @@ from policysieve.errors import InvalidArgumentError, UnknownValueError
 from policysieve.evidence import ValueIntervals
 from policysieve.exploration import Explorer, Recommendation
 from policysieve.naming import check_same_actions
+from policysieve.policies import Policies, Usage
 from policysieve.policies.base import names_of_actions
 from policysieve.problem import Problem
 from policysieve.progress import progress_bar
@@ -77,6 +78,8 @@ class RunResult(Reported):
         Whether the learner had finished; False if the rounds ran out before.
     configuration : mapping
         What `run` was called with, in words; the seed is None if a generator was given.
+    usage : Usage or None
+        What asking the candidates has cost in these rounds; None if nobody was called.
     """
 
     learner: str
@@ -89,6 +92,7 @@ class RunResult(Reported):
     intervals: ValueIntervals = field(repr=False, compare=False)
     true_values: npt.NDArray[np.float64] | None = field(repr=False, compare=False)
     configuration: Mapping[str, Any] = field(repr=False, compare=False)
+    usage: Usage | None = field(default=None, repr=False, compare=False)
 
     def __repr__(self) -> str:
         known = "" if self.suboptimality is None else f", suboptimality {self.suboptimality:.4g}"
@@ -125,6 +129,7 @@ class RunResult(Reported):
             "recommendation": best,
             "leaders": self.leaders(),
             "history": [checkpoint.to_dict() for checkpoint in self.history],
+            "usage": None if self.usage is None else self.usage.to_dict(),
         }
 
 
@@ -190,7 +195,7 @@ def run(
             if on_checkpoint is not None:
                 on_checkpoint(history[-1])
 
-    start = learner.rounds
+    start, spent = learner.rounds, _spent(learner)
     with progress_bar(type(learner).__name__, max_rounds, quiet=not progress) as move:
         while not learner.finished and learner.rounds - start < max_rounds:
             played = learner.rounds - start
@@ -220,11 +225,20 @@ def run(
         configuration={
             "world": repr(world),
             "max_rounds": max_rounds,
-            "batch_size": batch_size,
+            "batch_size": "as advised" if batch_size is None else batch_size,
             "checkpoints": asked,
             "seed": rng if isinstance(rng, int | np.integer) else None,
         },
+        usage=_spent(learner, spent),
     )
+
+
+def _spent(learner: Explorer, before: Usage | None = None) -> Usage | None:
+    """What asking the candidates has cost since then, if any were called."""
+    policies = learner.policies
+    usage = policies.usage() if isinstance(policies, Policies) else Usage(())
+    since = usage if before is None else usage.since(before)
+    return since if since.candidates else None
 
 
 def _truth(

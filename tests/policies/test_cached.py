@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import policysieve as ps
-from policysieve.policies import CachedPolicies, calling
+from policysieve.policies import CachedPolicies, looping
 from tests.contracts.policies_contract import PoliciesContract
 
 
@@ -220,7 +220,7 @@ def test_a_learner_gets_the_same_bits_and_asks_survivors_alone(tmp_path):
 
 
 def test_fallbacks_are_not_kept(tmp_path, monkeypatch):
-    monkeypatch.setattr(calling, "_PAUSE", 0.0)
+    monkeypatch.setattr(looping, "_PAUSE", 0.0)
     down = [True]
 
     async def shaky(x):

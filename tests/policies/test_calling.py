@@ -13,13 +13,13 @@ import numpy as np
 import pytest
 
 import policysieve as ps
-from policysieve.policies import calling
+from policysieve.policies import looping
 from tests.contracts.policies_contract import PoliciesContract
 
 
 @pytest.fixture(autouse=True)
 def no_pause(monkeypatch):
-    monkeypatch.setattr(calling, "_PAUSE", 0.0)
+    monkeypatch.setattr(looping, "_PAUSE", 0.0)
 
 
 async def thrice(x):
@@ -129,13 +129,13 @@ def test_a_call_that_failed_is_repeated():
 
 
 def test_pauses_double(monkeypatch):
-    monkeypatch.setattr(calling, "_PAUSE", 0.25)
+    monkeypatch.setattr(looping, "_PAUSE", 0.25)
     slept = []
 
     async def sleep(seconds):
         slept.append(seconds)
 
-    monkeypatch.setattr(calling.asyncio, "sleep", sleep)
+    monkeypatch.setattr(looping.asyncio, "sleep", sleep)
     policies = ps.FunctionPolicies([Failing(9)], n_actions=2, calls=ps.Calls(retries=9))
     policies.actions([0])
     assert slept == [0.25, 0.5, 1, 2, 4, 8, 16, 30, 30]
