@@ -200,19 +200,3 @@ def test_evidence_asks_survivors_alone_about_later_rounds():
     total = [sum(candidate.called) for candidate in asked.functions]
     assert total[0] == 2000
     assert total[N - 1] < 2000
-
-
-@pytest.mark.parametrize("batch", [1, 33, 150, 400])
-def test_what_has_ended_it_is_what_is_recommended(batch):
-    """Rounds of the batch behind the look that has certified epsilon take back no proof."""
-    for seed in range(12):
-        learner = ps.Sieve(both()[1], problem(), rng=seed)
-        rng = np.random.default_rng(seed)
-        while not learner.finished:
-            x = rng.integers(0, 400, batch)
-            decisions = learner.ask(x)
-            learner.tell(decisions, rewards(x, decisions.actions))
-        best = learner.recommend()
-        assert best.certified
-        assert best.suboptimality_bound <= 0.05
-        assert best.rounds == learner.rounds

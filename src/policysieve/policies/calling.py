@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from policysieve.arrays import shown
 from policysieve.checks import integer, number
-from policysieve.errors import InvalidArgumentError, PolicyFailureError
+from policysieve.errors import InvalidArgumentError
 from policysieve.policies.base import Policies, Reply
 from policysieve.progress import late_bar
 
@@ -43,10 +43,12 @@ class Calls:
     fallback: Any = None
 
     def __post_init__(self) -> None:
-        integer("at_once", self.at_once, low=1)
-        integer("retries", self.retries, low=0)
-        if self.timeout is not None:
-            number("timeout", self.timeout, above=0, below=float("inf"))
+        at_once = integer("at_once", self.at_once, low=1)
+        retries = integer("retries", self.retries, low=0)
+        timeout = self.timeout
+        if timeout is not None:
+            timeout = number("timeout", timeout, above=0, below=float("inf"))
+        self.__dict__.update(at_once=at_once, retries=retries, timeout=timeout)
 
 
 def is_async(function: Any) -> bool:
@@ -61,7 +63,7 @@ def checked_fallback(calls: Calls, policies: Policies) -> npt.NDArray[Any] | Non
         return None
     try:
         slate: npt.NDArray[Any] = policies._checked_slates(0, [calls.fallback], 1)[0]
-    except PolicyFailureError as error:
+    except Exception as error:  # of an object that numpy cannot read, too
         m = policies.slate_size
         rule = "an action" if m == 1 else f"a slate of {m} different actions"
         hint = "" if policies.action_names is None else ", or by name"
