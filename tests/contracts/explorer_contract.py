@@ -293,6 +293,18 @@ class ExplorerContract:
         assert due[0] == asked
         assert calls.tolist() == due.tolist()
 
+    def test_advised_batches_are_within_what_is_planned(self):
+        learner, most = self.learner(), []
+        for _ in range(100):
+            most.append(learner.batch_size)
+            if not most[-1]:
+                break
+            learner.ask(self.contexts(most[-1]))
+        assert 20 <= most[0] <= 100
+        assert (np.array(most) >= 0).all()
+        if not most[-1]:
+            assert learner.ask_limit == 0
+
     def test_nothing_left_to_ask_says_what_is_missing(self):
         learner = self.learner()
         if learner.ask_limit is None:

@@ -158,7 +158,7 @@ def test_without_a_fallback_the_batch_fails_and_nothing_is_changed():
     broken.append(True)
     with pytest.raises(
         ps.PolicyFailureError,
-        match=r"policy 1 gave no answer at context 2, .*17.*, in 2 calls: ConnectionError: down",
+        match=r"policy 1 gave no answer at context 2, .*17.*, after 1 retries: ConnectionError: down",
     ) as caught:
         learner.ask(np.arange(15, 20))
     assert caught.value.policy == 1
@@ -253,6 +253,15 @@ def test_what_is_no_answer_is_not_asked_for_again():
     with pytest.raises(ps.PolicyFailureError, match="policy 0 returned action 5"):
         policies.actions([1])
     assert len(asked) == 1
+
+
+def test_a_function_of_other_arguments_fails_like_any():
+    async def of_two(x, y):
+        return 0
+
+    policies = ps.FunctionPolicies([of_two], n_actions=2, calls=ps.Calls(retries=0))
+    with pytest.raises(ps.PolicyFailureError, match=r"after 0 retries: TypeError: .*of_two\(\)"):
+        policies.actions([1])
 
 
 def test_within_a_running_loop():

@@ -228,15 +228,16 @@ class Evidence:
         then.standing, then._incumbent = self._now()
         return then
 
-    def last_look(self, rounds: int) -> int | None:
-        """The last time that it looks at itself before there are more than so many rounds, if any.
+    def up_to_look(self, most: int, waiting: int = 0) -> int:
+        """So many rounds or fewer, behind those that wait, so that they end where it looks.
 
-        Only looks that are still to come.
+        All of them if it does not look on the way.
         """
-        look, last = self.next_look, None
-        while look <= rounds:
-            last, look = look, _look_after(look)
-        return last
+        begin, look, size = self.rounds + waiting, self.next_look, most
+        while look <= begin + most:
+            size = look - begin if look > begin else most
+            look = _look_after(look)
+        return size
 
     def _now(self, own: bool = False) -> tuple[Standing, Incumbent | None]:
         """How things stand after all rounds, as a look would find them."""

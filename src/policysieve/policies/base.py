@@ -245,6 +245,7 @@ class Policies(PolicyClass):
         if n_policies < 1:
             raise InvalidArgumentError("a policy class needs at least one policy, got none")
         self.n_policies = n_policies
+        self._meter = Meter()
         self.names = None if names is None else as_names("names", names)
         if self.names is not None and len(self.names) != n_policies:
             raise InvalidArgumentError(
@@ -319,12 +320,6 @@ class Policies(PolicyClass):
         Of functions and models. Answers that are looked up or worked out from numbers cost nothing.
         """
         return self._meter.usage(self.name_of)
-
-    @property
-    def _meter(self) -> Meter:
-        """Counts what is spent; made when it is needed."""
-        meter: Meter = self.__dict__.setdefault("_counts", Meter())
-        return meter
 
     def prior(self) -> "Weights":
         """The same weight for every policy."""

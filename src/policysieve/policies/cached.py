@@ -159,7 +159,8 @@ class CachedPolicies(Policies):
                         file.write(new)
                         new, written = {}, perf_counter()
             finally:
-                file.write(new)
+                if new:
+                    file.write(new)
 
     def _keys(self, policy: int, digests: list[bytes]) -> list[bytes]:
         """Under which the answers of a policy are kept."""

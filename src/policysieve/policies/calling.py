@@ -129,8 +129,8 @@ def called(
                 error = outcome.error
                 raise policies._failure(
                     policy,
-                    f"gave no answer at context {row}, {shown(contexts[row])}, in "
-                    f"{outcome.calls} calls: {type(error).__name__}: {error}; repeat the call, or "
+                    f"gave no answer at context {row}, {shown(contexts[row])}, after "
+                    f"{outcome.calls - 1} retries: {type(error).__name__}: {error}; ask again, or "
                     "declare a fallback for such cases",
                 ) from error
             else:

@@ -124,7 +124,7 @@ async def _done(place: int, job: Job, calls: Calls) -> Outcome:
     error: BaseException | None = None
     for attempt in range(calls.retries + 1):
         if attempt:
-            await asyncio.sleep(min(_PAUSE * 2 ** (attempt - 1), _LONGEST_PAUSE))
+            await asyncio.sleep(min(_PAUSE * 2.0 ** min(attempt - 1, 99), _LONGEST_PAUSE))
         began = perf_counter()
         try:
             async with asyncio.timeout(calls.timeout):
@@ -143,16 +143,17 @@ async def _done(place: int, job: Job, calls: Calls) -> Outcome:
 async def _called(job: Job) -> Answer:
     """What a function answers; plain ones are called in a thread, and may give an awaitable."""
     if is_async(job.function):
-        return await _awaited(job.function(job.context))
+        return await _awaited(lambda: job.function(job.context))
     answer, error = await _in_thread(job)
-    return await _awaited(answer) if inspect.isawaitable(answer) else (answer, error)
+    return await _awaited(lambda: answer) if inspect.isawaitable(answer) else (answer, error)
 
 
-async def _awaited(answer: Awaitable[Any]) -> Answer:
+async def _awaited(call: Callable[[], Awaitable[Any]]) -> Answer:
+    """What is awaited in the end, or why it is not."""
     task = asyncio.current_task()
     assert task is not None
     try:
-        return await answer, None
+        return await call(), None
     except asyncio.CancelledError:
         if task.cancelling():
             raise  # by us

@@ -92,12 +92,9 @@ class SiftingExplorer(Explorer):
         Looks that a batch passes over cost few rounds, while it is a small part of them.
         """
         most = max(BATCH, self._rounds // _BATCHES) if most is None else most
-        look = self.evidence.last_look(self._rounds + waiting + most)
-        size = most if look is None else look - self._rounds - waiting
-        size = size if size > 0 else most
-        return (
-            size if self.max_rounds is None else min(size, self.max_rounds - self._rounds - waiting)
-        )
+        size = self.evidence.up_to_look(most, waiting)
+        left = size if self.max_rounds is None else self.max_rounds - self._rounds - waiting
+        return min(size, left)
 
     @property
     def _wanted(self) -> int | None:
