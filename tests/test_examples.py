@@ -5,6 +5,7 @@ import io
 import re
 import runpy
 import sys
+import textwrap
 from pathlib import Path
 
 import numpy as np
@@ -89,6 +90,45 @@ def test_vowpal_wabbit_log(tmp_path, monkeypatch, installed):
     assert max(worth) - worth[made["selection"].policy] <= made["problem"].epsilon
     assert made["selection"].certificate.certified
     assert (tmp_path / "weights.png").stat().st_size > 1000
+
+
+KINDS = {
+    "lightgbm": "booster",
+    "onnxruntime": "onnx",
+    "vowpalwabbit": "vowpal wabbit",
+    "river": "river",
+}
+
+
+@pytest.mark.parametrize("package", [None, *KINDS])
+def test_every_kind_of_model(tmp_path, monkeypatch, package):
+    """With one of the packages at a time, and with none of them."""
+    if package is not None:
+        for needed in (package, "skl2onnx") if package == "onnxruntime" else (package,):
+            pytest.importorskip(needed, reason=f"{needed} is not among what tests install")
+    for other in KINDS:
+        if other != package:
+            monkeypatch.setitem(sys.modules, other, None)
+    made = run_example("every_kind_of_model.py", tmp_path)
+    assert made["told"].count("is not installed: left out") == len(KINDS) - (package is not None)
+    ours = [] if package is None else [KINDS[package]]
+    assert list(made["candidates"]) == ["pipeline", "probabilities", *ours]
+    assert all(share > 0.75 for share in made["taken"].values())
+    assert made["best"].certified
+    assert f"among {2 + len(ours)}: {made['best'].policy_name}." in made["told"]
+    answers = made["fitted"].actions(made["X"])[:, :, 0]
+    both = made["policies"].actions(made["X"], which=["pipeline", "probabilities"])[:, :, 0]
+    assert np.array_equal(answers, both)
+
+
+def test_the_page_of_candidates_shows_the_example():
+    """Blocks that need packages which tests may not have are lines of what is tested above."""
+    example = (EXAMPLES / "every_kind_of_model.py").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "candidates.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"^```py\n(.*?)^```", page, flags=re.MULTILINE | re.DOTALL)
+    assert len(blocks) == len(KINDS)
+    for block in blocks:
+        assert textwrap.indent(block, "    ") in example
 
 
 @pytest.fixture(scope="module")

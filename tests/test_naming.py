@@ -2,7 +2,15 @@ import numpy as np
 import pytest
 
 from policysieve.errors import InvalidArgumentError
-from policysieve.naming import as_names, looked_up, named, number_of
+from policysieve.naming import (
+    as_names,
+    check_same_actions,
+    looked_up,
+    named,
+    named_actions,
+    named_parts,
+    number_of,
+)
 
 
 def test_names_are_a_tuple_of_strings():
@@ -15,6 +23,7 @@ def test_names_are_a_tuple_of_strings():
     [
         ("hats", "one string"),
         (["hats", ""], "entry 1"),
+        (["hats", "\ud83d"], "surrogate pair in entry 1"),
         (["hats", 3], "str"),
         (["hats", "shoes", "hats"], "entries 0 and 2"),
         (7, "a sequence of names"),
@@ -44,3 +53,38 @@ def test_arrays_of_names_become_numbers_and_back():
     assert looked_up("actions", np.array([1, 0]), names).tolist() == [1, 0]
     with pytest.raises(InvalidArgumentError, match=r"actions \(row 1\) .* 'gloves'"):
         looked_up("actions", np.array([["coats", "hats"], ["gloves", "hats"]]), names)
+
+
+def test_one_string_is_no_array_of_names():
+    assert looked_up("actions", np.array("hats"), ("hats",)) == np.array("hats")
+
+
+def test_actions_are_counted_or_named():
+    assert named_actions(None, 3) == (None, 3)
+    assert named_actions(["hats", "shoes"], None) == (("hats", "shoes"), 2)
+    assert named_actions(["hats", "shoes"], np.int64(2)) == (("hats", "shoes"), 2)
+    with pytest.raises(InvalidArgumentError, match="each of the 3 actions, got 2 names"):
+        named_actions(["hats", "shoes"], 3)
+
+
+def test_things_by_name_come_as_a_dict_or_with_names_beside_them():
+    assert named_parts("models", {"a": 1, "b": 2}, "things", None) == ([1, 2], ("a", "b"))
+    assert named_parts("models", (1, 2), "things", ["a", "b"]) == ([1, 2], ("a", "b"))
+    assert named_parts("models", (1, 2), "things", None) == ([1, 2], None)
+    with pytest.raises(InvalidArgumentError, match="names must be left out"):
+        named_parts("models", {"a": 1}, "things", ["a"])
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "words"),
+    [
+        (("a", "b"), ("b", "a"), "'a' and 'b' for action 0"),
+        (("a", "b"), ("a",), "2 and 1 names"),
+    ],
+)
+def test_names_of_actions_must_be_the_same_in_the_same_order(ours, theirs, words):
+    check_same_actions(ours, list(ours), of="x and y")
+    check_same_actions(ours, None, of="x and y")
+    check_same_actions(None, theirs, of="x and y")
+    with pytest.raises(InvalidArgumentError, match=f"x and y must have the same names.*{words}"):
+        check_same_actions(ours, theirs, of="x and y")

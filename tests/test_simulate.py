@@ -260,3 +260,20 @@ def test_batches_do_not_go_beyond_what_is_planned(world):
     assert (uniform.batch_size, uniform.ask_limit) == (100, 130)
     uniform.ask(np.zeros(100, int))
     assert (uniform.batch_size, uniform.ask_limit) == (30, 30)
+
+
+def test_the_history_as_a_data_frame(world):
+    result = ps.run(learner(world), world, max_rounds=1000, progress=False)
+    frame = result.to_frame("pyarrow").to_pylist()
+    assert len(frame) == len(result.history)
+    assert frame[-1] == {
+        "rounds": 1000,
+        "policy": result.recommendation.policy,
+        "name": result.recommendation.policy_name,
+        "value": result.recommendation.value,
+        "lower": result.recommendation.lower,
+        "upper": result.recommendation.upper,
+        "suboptimality_bound": result.recommendation.suboptimality_bound,
+        "certified": result.recommendation.certified,
+        "suboptimality": result.suboptimality,
+    }

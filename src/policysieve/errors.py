@@ -84,10 +84,10 @@ class UnpicklableError(PolicySieveError, PicklingError):
 
 
 class MissingExtraError(PolicySieveError, ImportError):
-    """An optional dependency is not installed; the message names the extra that brings it."""
+    """An optional dependency is not installed; the message says how to install it."""
 
-    def __init__(self, needed_by: str, package: str, extra: str) -> None:
+    def __init__(self, needed_by: str, package: str, extra: str | None = None) -> None:
+        install = package if extra is None else f'"policysieve[{extra}]"'
         super().__init__(
-            f"{needed_by} needs {package}, which is not installed: "
-            f'pip install "policysieve[{extra}]"'
+            f"{needed_by} needs {package}, which is not installed: pip install {install}"
         )

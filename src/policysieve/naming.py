@@ -40,6 +40,11 @@ def as_names(argument: str, values: Any) -> tuple[str, ...]:
                 f"{argument} must be strings that are not empty, got {shown(name)} in entry {i}"
                 f"{hint}"
             )
+        if not name.isascii() and any("\ud800" <= sign <= "\udfff" for sign in name):
+            raise InvalidArgumentError(
+                f"{argument} must be text that files can hold, got half of a surrogate pair in "
+                f"entry {i}: {shown(name)}; decode its bytes as UTF-8"
+            )
         if name in seen:
             raise InvalidArgumentError(
                 f"{argument} must be different, got {shown(name)} in entries {seen[name]} and {i}"
@@ -69,7 +74,7 @@ def looked_up(
 
     An error names the first entry that is no name.
     """
-    if values.dtype.kind not in "UTO" or not values.size:
+    if values.dtype.kind not in "UTO" or not values.size or not values.ndim:
         return values
     flat = values.reshape(-1)
     if values.dtype == object and not all(isinstance(value, str) for value in flat):

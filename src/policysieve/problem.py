@@ -8,6 +8,7 @@ from policysieve.arrays import shown
 from policysieve.checks import integer, number
 from policysieve.errors import InvalidArgumentError
 from policysieve.naming import named_actions
+from policysieve.reported import Carded
 
 __all__ = ["Problem", "check_problem"]
 
@@ -16,7 +17,7 @@ _COUNTED: Any = None  # the named actions are counted
 
 
 @dataclass(frozen=True, kw_only=True)
-class Problem:
+class Problem(Carded):
     """Find a policy within `epsilon` of the best, with probability at least 1 - `delta`.
 
     Parameters

@@ -1,12 +1,24 @@
-"""Results that can be written as a page."""
+"""Results that show themselves: as a card in a notebook, a figure, or a page."""
 
 import os
 from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["Reported"]
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["Carded", "Reported"]
 
 
-class Reported:
+class Carded:
+    """What a notebook shows as a small card instead of text."""
+
+    def _repr_html_(self) -> str:
+        html: str = _report().card_of(self)
+        return html
+
+
+class Reported(Carded):
     """A result that can write a page about itself."""
 
     def report(
@@ -30,7 +42,33 @@ class Reported:
         command : str, optional
             The command that made the result, shown at the end.
         """
-        # The one way from results to pages. By name, because pages know results and not the
-        # other way round, and only now, because they draw.
-        page_of = import_module("policysieve.report").page_of
-        page_of(self, title=title, command=command).save(path, figures=figures)
+        _report().page_of(self, title=title, command=command).save(path, figures=figures)
+
+    def plot(self, name: str | None = None) -> "Figure":
+        """One of the figures of the page, as a matplotlib figure.
+
+        A notebook shows it; ``plot().savefig("leaders.png")`` writes it.
+
+        Parameters
+        ----------
+        name : str, optional
+            By default the first: for a run "leaders", "estimate" or "suboptimality", for an
+            experiment "bounds", "suboptimality" or "leaders", for a selection "leaders", for the
+            health of a log "weights".
+
+        Raises
+        ------
+        InvalidArgumentError
+            If the page has no figure of that name.
+        """
+        figure: Figure = _report().figure_of(self, name)
+        return figure
+
+
+def _report() -> Any:
+    """The one way from results to what shows them.
+
+    By name, because pages know results and not the other way round, and only when something is to
+    be shown, because they draw.
+    """
+    return import_module("policysieve.report")

@@ -19,6 +19,7 @@ from policysieve.policies.base import names_of_actions
 from policysieve.problem import Problem
 from policysieve.progress import progress_bar
 from policysieve.reported import Reported
+from policysieve.tabling import FrameKind, frame_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -114,6 +115,33 @@ class RunResult(Reported):
     def leaders(self, count: int = 10) -> list[dict[str, Any]]:
         """The policies with the largest estimates, with their limits and, if known, true values."""
         return self.intervals.leaders(count, self.true_values)
+
+    def to_frame(self, backend: FrameKind | None = None) -> Any:
+        """A data frame with one row for each checkpoint of the history.
+
+        Its columns are rounds, policy (the number, if it has one), name, value, lower, upper,
+        suboptimality_bound, certified and suboptimality, the true one.
+
+        Parameters
+        ----------
+        backend : "pandas", "polars" or "pyarrow", optional
+            By default pandas if it is installed, else polars.
+        """
+        seen = [checkpoint.recommendation for checkpoint in self.history]
+        return frame_of(
+            {
+                "rounds": [one.rounds for one in seen],
+                "policy": [one.policy if isinstance(one.policy, int) else None for one in seen],
+                "name": [one.policy_name for one in seen],
+                "value": [one.value for one in seen],
+                "lower": [one.lower for one in seen],
+                "upper": [one.upper for one in seen],
+                "suboptimality_bound": [one.suboptimality_bound for one in seen],
+                "certified": [one.certified for one in seen],
+                "suboptimality": [checkpoint.suboptimality for checkpoint in self.history],
+            },
+            backend,
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""

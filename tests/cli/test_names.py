@@ -107,9 +107,11 @@ def test_design_and_decide_keep_names(folder, tmp_path):
         ([], "shoes,hats", "got 2 for policy 2"),
         (["--names", "old,new"], "3", "names must name each of the 3 policies, got 2"),
         (["--names", "old"], "3", "neither a list of names"),
+        (["--names", "table.npy"], "3", "is not text in UTF-8"),
     ],
 )
-def test_bad_names_are_explained(folder, arguments, actions, words):
+def test_bad_names_are_explained(folder, arguments, actions, words, monkeypatch):
+    monkeypatch.chdir(folder)
     result = asked(folder, "select", *arguments, actions=actions)
     assert result.exit_code != 0
     assert words in " ".join(result.output.replace("│", " ").split())

@@ -42,6 +42,41 @@ def test_selection(case):
     assert "no policy is better than policy" in selection.guarantee
 
 
+def test_all_policies_as_a_data_frame(case):
+    _, policies, problem, log = case
+    selection = ps.select(log, policies, problem, floor=FLOOR)
+    frame = selection.to_frame("pyarrow").to_pydict()
+    assert list(frame) == ["policy", "name", "value", "lower", "upper", "eliminated"]
+    assert frame["policy"] == list(range(25))
+    assert frame["name"][selection.policy] == selection.policy_name
+    for name, limits in [
+        ("value", selection.values),
+        ("lower", selection.lower),
+        ("upper", selection.upper),
+    ]:
+        assert frame[name] == limits.tolist()
+    assert frame["eliminated"] == selection.certificate.eliminated.tolist()
+    assert any(frame["eliminated"])
+
+
+def test_a_class_without_end_has_one_row():
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(500, 2))
+    log = ps.Log(
+        contexts=rows,
+        actions=rng.integers(0, 3, 500),
+        propensities=np.full(500, 1 / 3),
+        rewards=rng.integers(0, 2, 500),
+    )
+    problem = ps.Problem(n_actions=3, epsilon=0.2, delta=0.1)
+    trees = ps.TreePolicies(rows, n_actions=3, depth=1, n_bins=4)
+    selection = ps.select(log, trees, problem, floor=1 / 3)
+    (row,) = selection.to_frame("pyarrow").to_pylist()
+    assert (row["policy"], row["name"]) == (None, selection.policy_name)
+    assert (row["value"], row["eliminated"]) == (selection.value, False)
+    assert "policy 0" not in selection._repr_html_()
+
+
 def with_distributions(log, propensities):
     """The same rounds with the propensities of all actions."""
     return ps.Log(
@@ -246,6 +281,9 @@ def test_a_smaller_floor_explains_what_was_never_shown():
     problem = ps.Problem(n_actions=4, epsilon=0.6, delta=0.05)
     with pytest.raises(ps.InvalidArgumentError, match=r"action 3 was never shown in 500 rounds"):
         ps.select(log, policies, problem)
+    named = ps.PolicyTable(np.arange(4)[None], actions=["shoes", "hats", "bags", "belts"])
+    with pytest.raises(ps.InvalidArgumentError, match=r"action 'belts' was never shown"):
+        ps.select(log, named, problem)
     with pytest.raises(
         ps.InvalidArgumentError, match=r"0\.333, the smallest in the log, would sum"
     ):

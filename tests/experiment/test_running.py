@@ -34,6 +34,18 @@ def test_every_learner_with_every_seed(experiment, result):
     assert result.seeds == (0, 1)
 
 
+def test_every_run_as_a_data_frame(result):
+    frame = result.to_frame("pyarrow").to_pylist()
+    assert [(row["learner"], row["seed"]) for row in frame] == [
+        (name, seed) for name in ("Sieve", "Uniform") for seed in (0, 1)
+    ]
+    one = result.learners[1].seeds[1]
+    assert frame[3]["rounds"] == one.result.rounds == 400
+    assert frame[3]["certified_rounds"] == one.certified_rounds
+    assert frame[3]["suboptimality_bound"] == one.proofs[-1].suboptimality_bound
+    assert frame[3]["name"] == one.result.recommendation.policy_name
+
+
 def test_the_same_again(experiment, result):
     assert experiment.run().to_dict() == result.to_dict()
 

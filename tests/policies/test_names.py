@@ -108,6 +108,14 @@ def test_classes_that_cannot_be_listed_take_named_actions(make):
         make()
 
 
+def test_events_of_a_class_that_cannot_be_listed_may_have_names():
+    policies = ps.TabularPolicies(n_contexts=2, actions=ACTIONS)
+    best = policies.best([0, 1], ["hats", "bags"], [1.0, 2.0])
+    assert best.actions([0, 1])[:, 0].tolist() == [1, 2]
+    with pytest.raises(ps.InvalidArgumentError, match=r"actions \(row 1\).*got 'boots'"):
+        policies.best([0, 1], ["hats", "boots"], [1.0, 2.0])
+
+
 def test_policies_and_problem_must_name_actions_alike():
     policies = ps.PolicyTable([[0, 1]], actions=ACTIONS)
     asked = {"epsilon": 0.1, "delta": 0.1}

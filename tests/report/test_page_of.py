@@ -4,6 +4,7 @@ import subprocess
 import sys
 
 import pytest
+from matplotlib.figure import Figure
 
 from policysieve.errors import InvalidArgumentError
 from policysieve.report import page_of
@@ -11,6 +12,7 @@ from policysieve.reported import Reported
 from policysieve.simulate import RunResult
 from tests.report.results import made_up_experiment, made_up_result
 from tests.report.test_health_report import health
+from tests.report.test_notebook import some_selection
 
 
 @pytest.mark.parametrize("make", [made_up_result, lambda: made_up_experiment("Sieve"), health])
@@ -43,3 +45,27 @@ def test_results_load_no_pages():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize(
+    "make", [made_up_result, lambda: made_up_experiment("Sieve"), health, some_selection]
+)
+def test_plot_draws_the_figures_of_the_page(make, tmp_path):
+    result = make()
+    page_of(result).save_figures(tmp_path)
+    names = {path.stem for path in tmp_path.glob("*.png")}
+    assert names
+    for name in names:
+        assert isinstance(result.plot(name), Figure)
+    assert isinstance(result.plot(), Figure)
+    with pytest.raises(InvalidArgumentError, match=r"name must be one of .* got 'other'"):
+        result.plot("other")
+
+
+def test_plot_draws_what_the_page_leaves_out_as_words():
+    figure = made_up_experiment("Sieve", truth=False).plot("suboptimality")
+    assert "not known" in figure.axes[0].texts[0].get_text()
+
+
+def test_a_figure_shows_itself_where_pyplot_does_not():
+    assert made_up_result().plot()._repr_png_().startswith(b"\x89PNG")

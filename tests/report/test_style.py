@@ -115,3 +115,4 @@ def test_long_names_are_shortened_where_they_are_alike():
     assert "rate 0.3" in short[2]
     assert short_names(names[:2])[1].startswith("gradient boosting, depth")
     assert short_names(names[:2])[1].endswith("ly stopping")
+    assert len(set(short_names(["x" * 40, "x" * 41]))) == 2  # one is the beginning of the other

@@ -141,6 +141,7 @@ def test_the_dataset_is_not_tied_to_the_caller():
         ([[1.0], [2.0]], [0, 2**40], {}, "in row 1"),
         ([[1.0], [2.0]], [np.inf, 0], {}, "got inf in row 0"),
         ([[1.0], [2.0]], [b"a", b"b"], {}, "numpy.unique"),
+        ([[1.0], [2.0]], np.array([0, 1], dtype=object), {}, "got dtype object"),
         ([[1.0], [2.0]], ["a", 3], {}, "names or numbers, not both, got 3 in row 1"),
         ([[1.0], [2.0]], ["a", np.nan], {}, "names or numbers, not both, got nan in row 1"),
         ([[1.0], [2.0]], ["a", "b"], {"actions": ["a", "c"]}, r"y \(row 1\) .* got 'b'"),

@@ -87,7 +87,10 @@ class _Names(click.ParamType[Any]):
                 param,
                 ctx,
             )
-        lines = Path(value).read_text(encoding="utf-8").splitlines()
+        try:
+            lines = Path(value).read_text(encoding="utf-8-sig").splitlines()
+        except UnicodeDecodeError as error:
+            self.fail(f"{value!r} is not text in UTF-8 ({error})", param, ctx)
         return tuple(line.strip() for line in lines if line.strip())
 
 

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from policysieve.reported import Carded
+
 __all__ = ["Certificate", "Proof", "delta_shares"]
 
 Array = npt.NDArray[np.float64]
@@ -21,7 +23,7 @@ _POINTS = 33  # values of epsilon that are tried at once
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Certificate:
+class Certificate(Carded):
     """What the rounds so far prove about one policy, the leader.
 
     Attributes

@@ -1,6 +1,6 @@
 """From any log with propensities to the best policy, with a certificate."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from math import log as ln
 from math import log1p
@@ -20,8 +20,10 @@ from policysieve.evidence.record import check_floor
 from policysieve.evidence.weights import Mass
 from policysieve.log import AnyLog, Log, LogFile, open_log
 from policysieve.policies import AnyPolicies, Policy, check_class
+from policysieve.policies.base import names_of_actions
 from policysieve.problem import Problem
 from policysieve.reported import Reported
+from policysieve.tabling import FrameKind, frame_of
 
 __all__ = ["Selection", "select"]
 
@@ -136,6 +138,32 @@ class Selection(Reported):
         """The policies with the largest estimates, with their limits."""
         return self.intervals.leaders(count)
 
+    def to_frame(self, backend: FrameKind | None = None) -> Any:
+        """A data frame with one row for each policy, in the order of their numbers.
+
+        Its columns are policy, name, value, lower, upper and eliminated. Of a class that cannot be
+        listed it has the selected policy, without a number.
+
+        Parameters
+        ----------
+        backend : "pandas", "polars" or "pyarrow", optional
+            By default pandas if it is installed, else polars.
+        """
+        listed = isinstance(self.policy, int)
+        return frame_of(
+            {
+                "policy": range(len(self.values)) if listed else [None],
+                "name": [self.intervals.name_of(one) for one in range(len(self.values))]
+                if listed
+                else [self.policy_name],
+                "value": self.values,
+                "lower": self.lower,
+                "upper": self.upper,
+                "eliminated": self.certificate.eliminated if listed else [False],
+            },
+            backend,
+        )
+
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
         return {
@@ -218,7 +246,8 @@ def select(
         declared_rounds=len(log),
         memory_limit=memory_limit,
     )
-    _check_propensities(log, policies, floor, problem.delta, covers=method != "capped")
+    names = names_of_actions(policies, problem)
+    _check_propensities(log, policies, names, floor, problem.delta, covers=method != "capped")
     for piece in track(log.pieces()):
         add(piece)
     certificate, intervals = evidence.certificate(), evidence.intervals()
@@ -236,6 +265,7 @@ def select(
 def _check_propensities(
     log: Log | LogFile,
     policies: AnyPolicies,
+    names: Sequence[str] | None,
     floor: float | None,
     delta: float,
     *,
@@ -263,7 +293,7 @@ def _check_propensities(
         )
     used = mass.smallest if floor is None else min(floor, mass.smallest)
     if covers:
-        _check_covered(mass, shown, used, delta, policies.action_names)
+        _check_covered(mass, shown, used, delta, names)
     weight = mass.mean(n_actions, _SURE, floor=used)
     found = f"{mass.total / mass.rounds:.3g}"
     if weight.lower[0] > 1:
@@ -286,7 +316,7 @@ def _check_covered(
     shown: npt.NDArray[np.int64],
     smallest: float,
     delta: float,
-    names: tuple[str, ...] | None,
+    names: Sequence[str] | None,
 ) -> None:
     """Raise if actions were shown too seldom for a smallest propensity."""
     n_actions, slate_size = len(shown), mass.slate_size

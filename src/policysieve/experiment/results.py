@@ -10,6 +10,7 @@ from policysieve.exploration import Recommendation
 from policysieve.problem import Problem
 from policysieve.reported import Reported
 from policysieve.simulate import RunResult
+from policysieve.tabling import FrameKind, frame_of
 
 __all__ = ["ExperimentResult", "LearnerResult", "Proof", "SeedResult"]
 
@@ -171,6 +172,36 @@ class ExperimentResult(Reported):
             {**row, "description": None if words is None else words[row["policy"]]}
             for row in learner.seeds[0].result.leaders(count)
         ]
+
+    def to_frame(self, backend: FrameKind | None = None) -> Any:
+        """A data frame with one row for each run, a learner with a seed.
+
+        Its columns are learner, seed, rounds, finished, certified_rounds, suboptimality_bound (what
+        is proved at the end), suboptimality (the true one), survivors, policy (the number, if it
+        has one) and name.
+
+        Parameters
+        ----------
+        backend : "pandas", "polars" or "pyarrow", optional
+            By default pandas if it is installed, else polars.
+        """
+        runs = [(learner.name, one) for learner in self.learners for one in learner.seeds]
+        best = [one.result.recommendation for _, one in runs]
+        return frame_of(
+            {
+                "learner": [name for name, _ in runs],
+                "seed": [one.seed for _, one in runs],
+                "rounds": [one.result.rounds for _, one in runs],
+                "finished": [one.result.finished for _, one in runs],
+                "certified_rounds": [one.certified_rounds for _, one in runs],
+                "suboptimality_bound": [one.proofs[-1].suboptimality_bound for _, one in runs],
+                "suboptimality": [one.result.suboptimality for _, one in runs],
+                "survivors": [one.proofs[-1].survivors for _, one in runs],
+                "policy": [one.policy if isinstance(one.policy, int) else None for one in best],
+                "name": [one.policy_name for one in best],
+            },
+            backend,
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""

@@ -15,6 +15,7 @@ from policysieve.errors import InvalidArgumentError
 from policysieve.frames import Contexts, read_only
 from policysieve.naming import named
 from policysieve.policies import MarginalPolicy, Policy, RandomizedPolicy
+from policysieve.reported import Carded
 
 __all__ = ["Decisions", "Recommendation"]
 
@@ -136,7 +137,7 @@ class Decisions:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Recommendation:
+class Recommendation(Carded):
     """What a learner would deploy now, and what is known about it.
 
     Attributes

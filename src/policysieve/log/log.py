@@ -16,6 +16,7 @@ from policysieve.errors import InvalidArgumentError
 from policysieve.frames import Contexts, concatenated, kind_of, read_only, same
 from policysieve.log.distributions import Distributions, fitting
 from policysieve.log.rounds import Rounds
+from policysieve.reported import Carded
 
 if TYPE_CHECKING:
     from policysieve.log.opening import AnyLog
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["Log"]
 
 
-class Log:
+class Log(Carded):
     """Rounds in the order of their decisions: contexts, actions, propensities, rewards.
 
     A slice is a `Log` that shares memory with its parent; appending to either never changes the

@@ -11,6 +11,7 @@ from policysieve.errors import FileFormatError, InvalidArgumentError
 from policysieve.files import Paths, are_paths, as_paths
 from policysieve.log.log import Log
 from policysieve.log.rounds import Layout, Rounds
+from policysieve.reported import Carded
 
 if TYPE_CHECKING:
     from policysieve.formats.format import Source
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["AnyLog", "LogFile", "log_paths", "open_log"]
 
 
-class LogFile:
+class LogFile(Carded):
     """A log on disk, in one file or several, of any format, read in pieces.
 
     It may be larger than memory. Text is looked through when it is opened, to find out what its

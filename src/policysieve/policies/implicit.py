@@ -10,6 +10,7 @@ import numpy.typing as npt
 from policysieve.arrays import plain_array, real_numbers
 from policysieve.checks import as_rng, context_array
 from policysieve.errors import InvalidArgumentError
+from policysieve.naming import looked_up
 from policysieve.policies.answers import ContextAnswers
 from policysieve.policies.base import Policies, PolicyClass
 
@@ -118,7 +119,8 @@ class ImplicitPolicies(PolicyClass):
         Parameters
         ----------
         contexts : array of shape (n, ...)
-        actions : integer array of shape (n,)
+        actions : array of shape (n,)
+            Numbers of actions, or names where these are known.
         weights : float array of shape (n,)
             Not negative. Policy pi collects weights[i] where pi(contexts[i]) = actions[i].
         """
@@ -126,6 +128,7 @@ class ImplicitPolicies(PolicyClass):
             return ConstantPolicy(0)
         x = self.check_contexts(contexts)
         a = plain_array("actions", actions, "whole numbers, one for each context")
+        a = looked_up("actions", a, self.action_names)
         w = real_numbers("weights", weights, "numbers, one for each context")
         if a.shape != (len(x),) or w.shape != (len(x),):
             raise InvalidArgumentError(

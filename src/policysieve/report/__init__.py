@@ -1,11 +1,14 @@
 """From results to pages and figures: one look for all of them, each page one HTML file.
 
-The door to this room is `page_of`.
+The doors to this room are `page_of`, `figure_of` and `card_of`.
 """
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from matplotlib.figure import Figure
+
+from policysieve.checks import one_of
 from policysieve.errors import InvalidArgumentError
 from policysieve.report.experiment_report import (
     bound_by_learner,
@@ -13,6 +16,7 @@ from policysieve.report.experiment_report import (
     suboptimality_by_learner,
 )
 from policysieve.report.health_report import health_page, mean_weights
+from policysieve.report.notebook import card_of
 from policysieve.report.page import Page
 from policysieve.report.run_report import (
     estimate_over_rounds,
@@ -31,7 +35,9 @@ __all__ = [
     "Page",
     "Table",
     "bound_by_learner",
+    "card_of",
     "estimate_over_rounds",
+    "figure_of",
     "mean_weights",
     "page_of",
     "rounds_against_epsilon",
@@ -48,6 +54,22 @@ _PAGES: dict[str, Callable[[Any, str | None, str | None], Page]] = {
     "Selection": selection_page,
 }
 
+# Of each page, by the names of their files; the first is what `plot` draws by default.
+_FIGURES: dict[str, dict[str, Callable[[Any], Figure]]] = {
+    "ExperimentResult": {
+        "bounds": bound_by_learner,
+        "suboptimality": suboptimality_by_learner,
+        "leaders": lambda result: value_intervals(result.learners[0].seeds[0].result),
+    },
+    "LogHealth": {"weights": mean_weights},
+    "RunResult": {
+        "leaders": value_intervals,
+        "estimate": estimate_over_rounds,
+        "suboptimality": suboptimality_over_rounds,
+    },
+    "Selection": {"leaders": value_intervals},
+}
+
 
 def page_of(result: "Reported", *, title: str | None = None, command: str | None = None) -> Page:
     """The page about a result.
@@ -60,9 +82,30 @@ def page_of(result: "Reported", *, title: str | None = None, command: str | None
     command : str, optional
         The command that made the result, shown at the end.
     """
+    return _PAGES[_kind(result)](result, title, command)
+
+
+def figure_of(result: "Reported", name: str | None = None) -> Figure:
+    """One of the figures of the page about a result.
+
+    Parameters
+    ----------
+    result : RunResult, Selection, LogHealth or ExperimentResult
+    name : str, optional
+        By default the first one.
+    """
+    figures = _FIGURES[_kind(result)]
+    if name is None:
+        name = next(iter(figures))
+    one_of("name", name, figures)
+    return figures[name](result)
+
+
+def _kind(result: object) -> str:
+    """The name by which a result is known here."""
     for kind in type(result).__mro__:
         if kind.__name__ in _PAGES:
-            return _PAGES[kind.__name__](result, title, command)
+            return kind.__name__
     raise InvalidArgumentError(
         f"result must be one of {', '.join(_PAGES)}, got {type(result).__name__}"
     )

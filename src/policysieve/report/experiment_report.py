@@ -266,6 +266,7 @@ def suboptimality_by_learner(result: "ExperimentResult") -> Figure:
                 np.nan if checkpoint.suboptimality is None else checkpoint.suboptimality
                 for checkpoint in one.result.history
             ],
+            nothing="The distance to the best policy is not known.",
         ):
             return figure
         axes.set_ylim(bottom=0)
@@ -280,8 +281,13 @@ def _legend(figure: Figure, result: "ExperimentResult") -> None:
     legend(figure, figure.axes[0], columns=4 if longest <= _SHORT else 2)
 
 
-def _draw_learners(figure: Figure, result: "ExperimentResult", points: Points) -> bool:
-    """Draw a line and a band for each learner; say so, and return False, if there are no rounds."""
+def _draw_learners(
+    figure: Figure,
+    result: "ExperimentResult",
+    points: Points,
+    nothing: str = "No rounds were played.",
+) -> bool:
+    """Draw a line and a band for each learner; say `nothing`, and return False, without points."""
     axes = figure.axes[0]
     drawn: list[float] = []
     many = len(result.seeds) > 1
@@ -307,7 +313,7 @@ def _draw_learners(figure: Figure, result: "ExperimentResult", points: Points) -
             zorder=3,
         )
     if not drawn:
-        say(figure, axes, "No rounds were played.")
+        say(figure, axes, nothing)
         return False
     rounds_axis(axes, min(drawn), max(drawn))
     return True

@@ -1,5 +1,6 @@
 """One look for all figures: colours that read on light and dark paper, thin axes, a faint grid."""
 
+import io
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from math import ceil
@@ -62,7 +63,10 @@ PAGE_COLOURS = {
 
 _FONT = "DejaVu Sans"  # comes with matplotlib; a page puts its own in its place
 _SMALL = 9  # points
-_LONGEST, _HEAD, _BEFORE = 36, 12, 8  # letters of a name beside an axis, and of its parts
+_NOTEBOOK_DPI = 100
+_LONGEST = 36  # letters of a name beside an axis,
+_HEAD, _BEFORE = 12, 8  # of its beginning, and of what names share before they part
+_REST = _LONGEST - _HEAD - 2
 WIDTH = 8.4  # inches; a page shows this as at most 860 px
 
 _LOOK: dict[str, Any] = {
@@ -89,6 +93,16 @@ _LOOK: dict[str, Any] = {
 }
 
 
+class PageFigure(Figure):
+    """A figure that a notebook shows although pyplot, which we do not use, knows nothing of it."""
+
+    def _repr_png_(self) -> bytes:
+        buffer = io.BytesIO()
+        with look():
+            self.savefig(buffer, format="png", dpi=_NOTEBOOK_DPI)
+        return buffer.getvalue()
+
+
 def look() -> AbstractContextManager[None]:
     """Draw inside this: matplotlib's defaults, whatever the user has set, with our look on top."""
     return matplotlib.style.context(_LOOK, after_reset=True)
@@ -96,7 +110,7 @@ def look() -> AbstractContextManager[None]:
 
 def new_figure(height: float) -> tuple[Figure, Axes]:
     """An empty figure of the page's width and `height` inches, and its axes. Call it in `look`."""
-    figure = Figure(figsize=(WIDTH, height), layout="constrained")
+    figure = PageFigure(figsize=(WIDTH, height), layout="constrained")
     axes = figure.add_subplot()
     dress(axes)
     return figure, axes
@@ -108,7 +122,7 @@ def new_panels(count: int, *, columns: int, height: float) -> tuple[Figure, list
     A legend of all panels has room above them.
     """
     rows = ceil(count / columns)
-    figure = Figure(figsize=(WIDTH, 0.7 + height * rows), layout="constrained")
+    figure = PageFigure(figsize=(WIDTH, 0.7 + height * rows), layout="constrained")
     panels = list(figure.subplots(rows, columns, squeeze=False).ravel())
     for spare in panels[count:]:
         spare.set_visible(False)
@@ -190,12 +204,12 @@ def short_names(names: Sequence[str]) -> list[str]:
         alike = [number for number, other in enumerate(short) if other == text]
         group = [names[number] for number in alike]
         pairs = zip(min(group), max(group), strict=False)  # what all share, these two share
-        parted = next((place for place, (one, two) in enumerate(pairs) if one != two), 0)
+        end = len(min(group))
+        parted = next((place for place, (one, two) in enumerate(pairs) if one != two), end)
         for number in alike:
             rest = names[number][max(_HEAD, parted - _BEFORE) :]
-            end = _LONGEST - _HEAD - 2
-            more = "\N{HORIZONTAL ELLIPSIS}" if len(rest) > end else ""
-            short[number] = f"{names[number][:_HEAD]}\N{HORIZONTAL ELLIPSIS}{rest[:end]}{more}"
+            more = "\N{HORIZONTAL ELLIPSIS}" if len(rest) > _REST else ""
+            short[number] = f"{names[number][:_HEAD]}\N{HORIZONTAL ELLIPSIS}{rest[:_REST]}{more}"
     return short
 
 

@@ -91,7 +91,8 @@ def _checked_labels(labels: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
         )
     if labels.dtype == object:
         other = np.array([not isinstance(label, str) for label in labels])
-        refuse_rows(other, "y must hold names or numbers, not both", lambda row: shown(labels[row]))
+        rule = "y must hold names or numbers, not both"
+        refuse_rows(other & ~other.all(), rule, lambda row: shown(labels[row]))
     if labels.dtype.kind not in "iuf":
         raise InvalidArgumentError(
             f"y must hold labels 0, ..., K-1, or names, which are strings, got dtype "

@@ -25,10 +25,12 @@ from policysieve.bench.faults.learner_calls import LEARNER_CALLS, a_learner
 
 __all__ = ["CALLS"]
 
+_ACTIONS = ("shoes", "hats", "bags")
+
 
 @cache
-def _model() -> Any:
-    return LogisticRegression().fit(np.arange(12.0).reshape(6, 2), [0, 1, 2, 0, 1, 2])
+def _model(labels: Any = (0, 1, 2, 0, 1, 2)) -> Any:
+    return LogisticRegression().fit(np.arange(12.0).reshape(6, 2), labels)
 
 
 def _world() -> Any:
@@ -43,6 +45,11 @@ def _kept(_: Any, policies: Any, folder: Any, version: Any, contexts: Any) -> An
     ps.cached(policies, folder, version=version)
     with TemporaryDirectory() as place:  # and no other folder is made
         return ps.cached(policies, place, version=version).actions(contexts)
+
+
+@cache
+def _selection() -> ps.Selection:
+    return ps.select(a_log(), a_table(), a_problem(), floor=0.1)
 
 
 CALLS: dict[str, Call] = {
@@ -118,6 +125,14 @@ CALLS: dict[str, Call] = {
             "memory_limit": 1000,
         },
     ),
+    "Selection.to_frame": Call(
+        lambda selection, backend: selection.to_frame(backend),
+        lambda: {"backend": "pyarrow"},
+        _selection,
+    ),
+    "Selection.plot": Call(
+        lambda selection, name: selection.plot(name), lambda: {"name": "leaders"}, _selection
+    ),
     "Evidence": Call(
         lambda _, policies, problem, log, exploration, memory_limit: ps.Evidence(
             policies, problem, memory_limit=memory_limit
@@ -167,6 +182,44 @@ CALLS: dict[str, Call] = {
     "PolicyTable": Call(
         lambda _, actions, n_actions: ps.PolicyTable(actions, n_actions),
         lambda: {"actions": np.zeros((4, 3), dtype=int), "n_actions": K},
+    ),
+    "Problem with names": Call(
+        lambda _, **asked: ps.Problem(epsilon=0.1, delta=0.1, **asked),
+        lambda: {"n_actions": K, "actions": list(_ACTIONS)},
+    ),
+    "PolicyTable with names": Call(
+        lambda _, table, which, **how: ps.PolicyTable(table, **how).actions([0], which),
+        lambda: {
+            "table": np.array([["hats", "bags"], ["bags", "shoes"]]),
+            "which": ["new", "old"],
+            "names": ["old", "new"],
+            "actions": list(_ACTIONS),
+        },
+    ),
+    "FunctionPolicies with names": Call(
+        lambda _, functions, actions: ps.FunctionPolicies(functions, actions=actions).actions(
+            np.ones((2, 1))
+        ),
+        lambda: {
+            "functions": {"one": lambda x: np.array(["hats", "bags"])},
+            "actions": list(_ACTIONS),
+        },
+    ),
+    "EstimatorPolicies with names": Call(
+        lambda _, models, slate_size, names, actions: ps.EstimatorPolicies(
+            models, slate_size=slate_size, names=names, actions=actions
+        ).actions(some_features()),
+        lambda: {
+            "models": [_model(_ACTIONS * 2)],
+            "slate_size": 1,
+            "names": ["regression"],
+            "actions": list(_ACTIONS),
+        },
+    ),
+    "Policies.name_of": Call(lambda _, number: a_table().name_of(number), lambda: {"number": 1}),
+    "Policies.number_of": Call(
+        lambda _, policy: ps.PolicyTable([[0, 1]], 2, names=["old", "new"]).number_of(policy),
+        lambda: {"policy": "new"},
     ),
     "PolicyTable.actions": Call(
         lambda _, contexts, which: a_table().actions(contexts, which),
@@ -339,6 +392,16 @@ CALLS: dict[str, Call] = {
             "n_actions": K,
             "contexts": "features",
         },
+    ),
+    "Classification with names": Call(
+        lambda _, y, actions: ps.worlds.Classification(some_features(), y, actions=actions),
+        lambda: {"y": ["hats", "bags", "hats", "shoes"], "actions": list(_ACTIONS)},
+    ),
+    "Multilabel with names": Call(
+        lambda _, right, actions: ps.worlds.Multilabel(
+            some_features(), right, slate_size=1, actions=actions
+        ),
+        lambda: {"right": [["hats"], [], ["bags", "hats"], ["bags"]], "actions": list(_ACTIONS)},
     ),
     "Multilabel": Call(
         lambda _, rows, right, slate_size, **how: ps.worlds.Multilabel(

@@ -1,0 +1,404 @@
+"""Results as small cards that notebooks show, readable on light and on dark paper.
+
+A card has no style sheet and no script, because notebooks drop them, and takes the colours of the
+notebook: text is the notebook's own, lines and tints are half-transparent.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from html import escape
+from math import isfinite
+from typing import TYPE_CHECKING, Any
+
+from policysieve.arrays import shown
+from policysieve.report.table import CellValue, Table, shown_text, value_text
+
+if TYPE_CHECKING:
+    from policysieve.evidence import Certificate, Selection, ValueIntervals
+    from policysieve.experiment import ExperimentResult
+    from policysieve.exploration import Recommendation
+    from policysieve.health import LogHealth
+    from policysieve.log import Log, LogFile
+    from policysieve.problem import Problem
+    from policysieve.reported import Carded
+    from policysieve.simulate import RunResult
+
+__all__ = ["card_of"]
+
+Facts = Mapping[str, CellValue | tuple[CellValue, str]]
+
+_LEADERS = 5  # policies in a card
+_ROUNDS = 5  # of a log
+_NAMES = 6  # of actions or columns
+_LONGEST = 80  # letters of one context, or of one name in a table
+_WIDE, _HIGH = 160, 14  # pixels of an interval
+
+_LINE = "1px solid rgba(128,128,128,.35)"
+_BLUE = "#1898d0"
+_TINTS = {
+    "good": "46,158,107",
+    "poor": "213,94,0",
+    "open": "128,128,128",
+}
+_VERDICTS = {"ok": "good", "warning": "open", "broken": "poor"}
+
+
+def card_of(result: "Carded") -> str:
+    """The card of a result, as HTML that stands by itself.
+
+    It never raises: a result that is not complete has a card that says what is missing.
+    """
+    for kind in type(result).__mro__:
+        make = _CARDS.get(kind.__name__)
+        if make is not None:
+            try:
+                return make(result)
+            except Exception as error:  # a look must not fail, whatever is inside
+                return _card(kind.__name__, text=f"It cannot be shown: {shown(error)}.")
+    return _card(type(result).__name__, text=shown(result))
+
+
+def _problem(problem: "Problem") -> str:
+    return _card(
+        "Problem",
+        text=f"Find a policy within {problem.epsilon:g} of the best, with probability at least "
+        f"{1 - problem.delta:g}.",
+        facts={
+            "Actions": (problem.n_actions, _few(problem.actions)),
+            "In a round": shown_text(problem.slate_size),
+            "Sparsity": "not known" if problem.sparsity is None else problem.sparsity,
+            "epsilon": problem.epsilon,
+            "delta": problem.delta,
+        },
+    )
+
+
+def _recommendation(best: "Recommendation") -> str:
+    return _card(
+        best.policy_name,
+        _pill_of(best.certified),
+        text=best.guarantee,
+        facts={
+            "Estimated value": (best.value, _between(best.lower, best.upper)),
+            "Suboptimality bound": best.suboptimality_bound,
+            "Rounds": best.rounds,
+        },
+    )
+
+
+def _certificate(proof: "Certificate") -> str:
+    return _card(
+        proof.policy_name,
+        _pill_of(proof.certified),
+        facts={
+            "Suboptimality bound": proof.suboptimality_bound,
+            **_eliminated(proof),
+            "Rounds": (proof.rounds, f"{proof.pending:,} pending" if proof.pending else ""),
+            "Method": proof.method,
+        },
+    )
+
+
+def _selection(selection: "Selection") -> str:
+    proof, chosen = selection.certificate, selection.chosen
+    limits = selection.intervals
+    return _card(
+        f"The log selects {selection.policy_name}",
+        _pill_of(proof.certified),
+        text=selection.guarantee,
+        facts={
+            "Estimated value": (
+                selection.value,
+                _between(limits.lower[chosen], limits.upper[chosen]),
+            ),
+            "Suboptimality bound": (
+                proof.suboptimality_bound,
+                f"asked for: {value_text(selection.problem.epsilon)}",
+            ),
+            **_eliminated(proof),
+            "Rounds": (proof.rounds, f"{proof.pending:,} pending" if proof.pending else ""),
+        },
+        below=_leaders(selection.leaders(_LEADERS), chosen, limits),
+    )
+
+
+def _run(result: "RunResult") -> str:
+    best = result.recommendation
+    distance: Facts = (
+        {} if result.suboptimality is None else {"True suboptimality": result.suboptimality}
+    )
+    return _card(
+        f"{result.learner} recommends {best.policy_name}",
+        _pill_of(best.certified),
+        text=best.guarantee,
+        facts={
+            "Estimated value": (best.value, _between(best.lower, best.upper)),
+            "Suboptimality bound": (
+                best.suboptimality_bound,
+                f"asked for: {value_text(result.problem.epsilon)}",
+            ),
+            "Rounds": (result.rounds, "finished" if result.finished else "not finished"),
+            **distance,
+        },
+        below=_leaders(result.leaders(_LEADERS), best.policy, result.intervals),
+    )
+
+
+def _experiment(result: "ExperimentResult") -> str:
+    known = result.learners[0].median_suboptimality is not None
+    many = len(result.seeds) > 1
+    rows: list[list[CellValue]] = [
+        [
+            learner.name,
+            None if learner.certified_rounds is None else round(learner.certified_rounds),
+            f"{learner.n_certified} of {len(learner.seeds)}",
+            learner.median_bound,
+            *([learner.median_suboptimality] * known),
+            learner.recommendation.policy_name,
+        ]
+        for learner in result.learners
+    ]
+    columns = ["learner", "proved after", "by seeds", "bound at end"]
+    return _card(
+        f"{len(rows)} learners compared" if len(rows) > 1 else str(rows[0][0]),
+        text=f"At most {result.rounds:,} rounds to prove epsilon {result.problem.epsilon:g}"
+        + (f", with {len(result.seeds)} seeds each; medians." if many else "."),
+        below=_table(columns + ["distance"] * known + ["recommends"], rows),
+    )
+
+
+def _health(health: "LogHealth") -> str:
+    bad = [one for one in health.findings if one.verdict != "ok"]
+    return _card(
+        "The health of a log",
+        _pill(health.worst, _VERDICTS[health.worst]),
+        text=health.verdict,
+        facts={
+            "Rounds": health.rounds,
+            "Actions": health.n_actions,
+            "In a round": shown_text(health.slate_size),
+        },
+        below="".join(_paragraph(f"{one.name}: {one.sentence}") for one in bad)
+        + _table(
+            ["what", "value", "verdict"],
+            [[one.name, one.value, one.verdict] for one in health.findings],
+        ),
+    )
+
+
+def _log(log: "Log") -> str:
+    n, names = len(log), getattr(log, "action_names", None)
+    contexts = log.contexts
+    first = [
+        [
+            str(row),
+            _context(contexts[row : row + 1].tolist()[0]),
+            _items(names[a] if names else a for a in log.actions[row].tolist()),
+            _items(log.propensities[row].tolist()),
+            _items(log.rewards[row].tolist()),
+        ]
+        for row in range(min(n, _ROUNDS))
+    ]
+    columns = ["round", "context", "action", "propensity", "reward"]
+    return _card(
+        "Log",
+        facts={
+            "Rounds": n,
+            "In a round": shown_text(log.slate_size),
+            "Contexts": _contexts(contexts.shape[1:], contexts.dtype),
+            "Mean reward": float(log.rewards.sum(axis=1).mean()) if n else None,
+            "Smallest propensity": float(log.propensities.min()) if n else None,
+            "Propensities": "of all actions" if log.has_distributions else "of what was shown",
+        },
+        below=_table(columns, first)
+        + (_paragraph(f"The first {len(first)} of {n:,} rounds.") if n > len(first) else ""),
+    )
+
+
+def _log_file(log: "LogFile") -> str:
+    layout = log.layout
+    return _card(
+        "Log on disk",
+        facts={
+            "Rounds": len(log),
+            "In a round": shown_text(layout.slate_size),
+            "Contexts": _contexts(layout.context_shape, layout.context_dtype),
+            "Propensities": "of all actions" if log.has_distributions else "of what was shown",
+        },
+    )
+
+
+# By the names of their classes, as pages are.
+_CARDS: dict[str, Callable[[Any], str]] = {
+    "Certificate": _certificate,
+    "ExperimentResult": _experiment,
+    "Log": _log,
+    "LogFile": _log_file,
+    "LogHealth": _health,
+    "Problem": _problem,
+    "Recommendation": _recommendation,
+    "RunResult": _run,
+    "Selection": _selection,
+}
+
+
+def _eliminated(proof: "Certificate") -> Facts:
+    """How many, of a class that can be listed."""
+    n = len(proof.eliminated)
+    return {"Eliminated": (int(proof.eliminated.sum()), f"of {n:,} policies")} if n else {}
+
+
+def _leaders(leaders: Sequence[Mapping[str, Any]], chosen: Any, limits: "ValueIntervals") -> str:
+    """The leading policies with their intervals, drawn on one scale; nothing if there is one."""
+    if len(leaders) < 2:
+        return ""
+    low = min(float(row["lower"]) for row in leaders)
+    high = max(float(row["upper"]) for row in leaders)
+    rows: list[list[CellValue]] = [
+        [_short(row["name"]), row["value"], row["lower"], row["upper"]] for row in leaders
+    ]
+    drawn = [_interval(row, low, high, row["policy"] == chosen) for row in leaders]
+    count = len(limits.values)
+    more = f"The {len(rows)} largest estimates of {count:,}." if count > len(rows) else ""
+    return _table(["policy", "estimate", "lower", "upper"], rows, drawn) + _paragraph(more)
+
+
+def _interval(row: Mapping[str, Any], low: float, high: float, mine: bool) -> str:
+    """An interval as a line with a dot, from `low` to `high` over the whole width."""
+    margin, middle = 5.0, _HIGH / 2
+    width = high - low
+
+    def at(value: float) -> str:
+        share = (value - low) / width if width > 0 and isfinite(value) else 0.5
+        return f"{margin + min(1.0, max(0.0, share)) * (_WIDE - 2 * margin):.1f}"
+
+    colour, strength = (_BLUE, "1") if mine else ("currentColor", ".55")
+    value = row["value"]
+    dot = (
+        f'<circle cx="{at(value)}" cy="{middle:g}" r="3.5" fill="{colour}"/>'
+        if value is not None and isfinite(value)
+        else ""
+    )
+    words = f"{value_text(value)}, {_between(row['lower'], row['upper'])}"
+    return (
+        f'<svg width="{_WIDE}" height="{_HIGH}" viewBox="0 0 {_WIDE} {_HIGH}" role="img" '
+        f'aria-label="{escape(words)}" style="display:block;opacity:{strength}">'
+        f'<line x1="{at(row["lower"])}" x2="{at(row["upper"])}" y1="{middle:g}" y2="{middle:g}" '
+        f'stroke="{colour}" stroke-width="2"/>{dot}</svg>'
+    )
+
+
+def _contexts(shape: Sequence[int], dtype: Any) -> str:
+    """What contexts are, in words."""
+    if dtype.kind == "frame":
+        names = dtype.names
+        return f"{len(names):,} columns: {_few(names)}"
+    if len(shape):
+        return f"{' x '.join(f'{size:,}' for size in shape)} features"
+    return "texts" if dtype.kind == "O" else "numbers"
+
+
+def _few(names: Sequence[str] | None) -> str:
+    if names is None:
+        return ""
+    return _short(", ".join(names[:_NAMES]) + (", ..." if len(names) > _NAMES else ""))
+
+
+def _context(context: Any) -> str:
+    """One context on one line: a row of a table with its names, features with few digits."""
+    if isinstance(context, Mapping):
+        return _short(", ".join(f"{name} {_entry(value)}" for name, value in context.items()))
+    if isinstance(context, list):
+        return _short(", ".join(map(_entry, context)))
+    return _short(_entry(context))
+
+
+def _entry(value: Any) -> str:
+    return value_text(value) if isinstance(value, str | int | float | None) else shown(value)
+
+
+def _items(values: Iterable[CellValue]) -> str:
+    """What the items of one round have."""
+    return ", ".join(map(value_text, values))
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
+
+
+def _between(lower: float, upper: float) -> str:
+    return f"between {value_text(float(lower))} and {value_text(float(upper))}"
+
+
+def _pill_of(certified: bool) -> str:
+    return _pill("certified", "good") if certified else _pill("not certified", "open")
+
+
+def _pill(word: str, tint: str) -> str:
+    colour = _TINTS[tint]
+    return (
+        f'<span style="padding:.1em .6em;border:1px solid rgba({colour},.7);border-radius:1em;'
+        f'background:rgba({colour},.16);font-size:.8em;white-space:nowrap">{escape(word)}</span>'
+    )
+
+
+def _card(
+    title: str, pill: str = "", *, text: str = "", facts: Facts | None = None, below: str = ""
+) -> str:
+    """Everything but `pill` and `below` is plain text."""
+    tiles = []
+    for label, fact in (facts or {}).items():
+        value, note = fact if isinstance(fact, tuple) else (fact, "")
+        tiles.append(
+            f'<div><div style="font-size:.8em;opacity:.7">{escape(label)}</div>'
+            f'<div style="font-weight:600">{escape(value_text(value))}</div>'
+            + (f'<div style="font-size:.8em;opacity:.7">{escape(note)}</div>' if note else "")
+            + "</div>"
+        )
+    return (
+        f'<div style="box-sizing:border-box;max-width:48em;padding:.8em 1em;border:{_LINE};'
+        'border-radius:.5em;color:inherit;line-height:1.4;overflow-wrap:anywhere">'
+        '<div style="display:flex;flex-wrap:wrap;gap:.2em .8em;align-items:center">'
+        f'<span style="font-size:1.1em;font-weight:600">{escape(title)}</span>{pill}</div>'
+        + _paragraph(text)
+        + (
+            '<div style="display:flex;flex-wrap:wrap;gap:.6em 2em;margin-top:.6em">'
+            f"{''.join(tiles)}</div>"
+            if tiles
+            else ""
+        )
+        + f"{below}</div>"
+    )
+
+
+def _paragraph(text: str) -> str:
+    return f'<div style="margin-top:.5em;opacity:.85">{escape(text)}</div>' if text else ""
+
+
+def _table(
+    columns: Sequence[str], rows: Sequence[Sequence[CellValue]], drawn: Sequence[str] = ()
+) -> str:
+    """A table of plain texts; `drawn` is markup for one more column."""
+    if not rows:
+        return ""
+    table = Table("", columns, rows)
+    sides = ["right" if numeric else "left" for numeric in table.numeric]
+
+    def cell(tag: str, side: str, inside: str, also: str = "") -> str:
+        style = f"padding:.2em 1em .2em 0;text-align:{side};white-space:nowrap{also}"
+        return f'<{tag} style="{style}">{inside}</{tag}>'
+
+    head = "".join(
+        cell("th", side, escape(name), ";font-weight:400;opacity:.7")
+        for name, side in zip(columns, sides, strict=True)
+    ) + (cell("th", "left", "") if drawn else "")
+    body = []
+    for number, texts in enumerate(table.texts):
+        cells = [cell("td", side, escape(text)) for text, side in zip(texts, sides, strict=True)]
+        if drawn:
+            cells.append(cell("td", "left", drawn[number]))
+        body.append(f"<tr>{''.join(cells)}</tr>")
+    return (
+        '<div style="overflow-x:auto"><table style="margin:.7em 0 0;border-collapse:collapse;'
+        f'font-size:.9em;color:inherit;font-variant-numeric:tabular-nums"><thead style="border:0">'
+        f"<tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table></div>"
+    )
