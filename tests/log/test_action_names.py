@@ -115,6 +115,9 @@ class TestInMemory:
             log.with_action_names(NAMES)
         with pytest.raises(InvalidArgumentError, match="below 2"):
             a_log([0, 2]).with_action_names(("a", "b"))
+        full = a_log([0, 1], distributions=[{0: 0.5, 1: 0.5}, {1: 0.5, 2: 0.5}])
+        with pytest.raises(InvalidArgumentError, match="row 1: an action of the distribution"):
+            full.with_action_names(("a", "b"))
         assert log[:2].with_action_names(NAMES).actions.ravel().tolist() == [0, 1]
 
 
@@ -277,7 +280,7 @@ class TestForPolicies:
         named, _ = explored()
         policies = ps.PolicyTable(POLICIES.table, n_actions=3)
         problem = ps.Problem(n_actions=3, epsilon=0.3, delta=0.1)
-        with pytest.raises(InvalidArgumentError, match=r"Problem\(actions=\[...\], ...\)"):
+        with pytest.raises(InvalidArgumentError, match=r"Problem\(actions=log.action_names, ...\)"):
             ps.select(named, policies, problem)
 
     def test_a_name_that_no_policy_knows(self, tmp_path):

@@ -97,6 +97,21 @@ class TestFrom:
         with pytest.raises(InvalidArgumentError, match=f"frame.*{message}"):
             ps.Log.from_frame(some_frame(kind, **change), context=["age"], **NAMES)
 
+    @pytest.mark.parametrize(
+        "change",
+        [
+            {"item": pa.array([2**60 + 1, 0, 1])},
+            {"more": pa.array([{"a": 1}] * 3), "s": pa.array([1, 1, 2])},
+        ],
+    )
+    def test_what_arrow_cannot_read(self, change):
+        context = ["more"] if "more" in change else "more"
+        slate = "s" if "s" in change else None
+        with pytest.raises(InvalidArgumentError, match="frame"):
+            ps.Log.from_frame(
+                some_frame("pyarrow", **change), context=context, slate=slate, **NAMES
+            )
+
     def test_columns_that_are_not_there(self, kind):
         with pytest.raises(InvalidArgumentError, match="must have a column 'agee', got age, coun"):
             ps.Log.from_frame(some_frame(kind), context=["agee"], **NAMES)

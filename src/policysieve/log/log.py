@@ -228,6 +228,7 @@ class Log(Carded):
         checked = _checked_columns(contexts, actions, propensities, rewards)
         if distributions is not None:
             distributions = fitting(distributions, checked[1], checked[2])
+        names = united(self._action_names, len(self), names, len(checked[0]))
         self._extend(checked, distributions, names)
 
     def plus(self, other: "Log") -> Self:
@@ -268,7 +269,7 @@ class Log(Carded):
         if self._action_names is None:
             in_numbers(self.actions, None, wanted)
             if self._distributions is not None:
-                in_numbers(self._distributions.actions[:, None], None, wanted)
+                self._distributions.check_actions(len(wanted))
             log = self[:]
             log._action_names = wanted
             return log
@@ -524,7 +525,6 @@ class Log(Carded):
             raise InvalidArgumentError(
                 f"contexts must be {kind} like the rounds already logged, got {new[0].dtype}"
             )
-        united(self._action_names, len(self), names, len(new[0]))  # or raises
         if self._distributions is None and distributions is None and names == self._action_names:
             self._hold(self._columns.plus(*new))
             return
