@@ -69,7 +69,7 @@ problem = ps.Problem(actions=news.classes, sparsity=1, epsilon=0.1, delta=0.05)
 learner = ps.Sieve(policies, problem, rounds=8000, rng=0)
 rng = np.random.default_rng(0)
 while not learner.finished:
-    rows = rng.integers(500, 3000, min(learner.ask_limit or 500, 500))
+    rows = rng.integers(500, 3000, learner.batch_size)
     decisions = learner.ask(texts[rows])
     learner.tell(decisions, decisions.actions[:, 0] == desks[rows])
 

@@ -1,3 +1,5 @@
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -185,6 +187,79 @@ def test_checkpoints_do_not_change_the_experiment(seed):
         ends.append((result.rounds, result.recommendation.to_dict(), learner.log.actions.tolist()))
     assert ends[0] == ends[1]
     assert ends[0][0] > 100
+
+
+def functions(world):
+    rules = {f"rule {p}": lambda x, p=p: world.pool[x, p] for p in range(12)}
+    return ps.FunctionPolicies(rules, n_actions=5)
+
+
+def test_a_run_says_what_the_candidates_cost(world):
+    policies = functions(world)
+    policies.actions(np.arange(7))  # before
+    sieve = ps.Sieve(policies, world.problem(epsilon=0.1, delta=0.1), goal="best", rng=0)
+    result = ps.run(sieve, world, 600)
+    assert len(sieve.survivors) < 12
+    found = {one.name: one for one in result.usage.candidates}
+    assert found["rule 0"].policy == 0
+    best = result.usage.candidates[result.chosen]
+    assert best.contexts == result.rounds
+    assert min(one.contexts for one in result.usage.candidates) < result.rounds
+    assert best.calls < result.rounds
+    assert result.to_dict()["usage"]["total"]["contexts"] == result.usage.total.contexts
+    assert policies.usage().total.contexts > result.usage.total.contexts
+
+
+def test_answers_that_are_looked_up_cost_nothing(world):
+    result = ps.run(learner(world), world, 100)
+    assert result.usage is None
+    assert result.to_dict()["usage"] is None
+
+
+def looks(most):
+    """After how many rounds evidence looks at itself."""
+    found = [20]
+    while found[-1] < most:
+        found.append(int(1.05 * found[-1]) + 1)
+    return set(found)
+
+
+@pytest.mark.parametrize("batch_size", [None, 60, 200, 1000])
+def test_batches_of_the_sieve_end_at_the_last_look_within_their_size(world, batch_size):
+    policies = ps.PolicyTable(world.pool, n_actions=5)
+    problem = world.problem(epsilon=1e-4, delta=0.001)
+    sieve = ps.Sieve(policies, problem, goal="best", rng=0)  # which never stops
+    ends = [0]
+    ps.run(
+        sieve,
+        world,
+        5000,
+        batch_size=batch_size,
+        on_batch=lambda log, _: ends.append(ends[-1] + len(log)),
+    )
+    assert ends[-1] == 5000
+    for start, end in pairwise(ends[:-1]):
+        most = batch_size or max(100, start // 10)
+        due = {look for look in looks(6000) if start < look <= start + most}
+        assert end == max(due, default=start + most)
+
+
+def test_batches_do_not_go_beyond_what_is_planned(world):
+    policies = ps.PolicyTable(world.pool, n_actions=5)
+    problem = world.problem(epsilon=1e-4, delta=0.001)
+    sieve = ps.Sieve(policies, problem, rounds=130, rng=0)
+    assert sieve.batch_size == max(look for look in looks(100) if look <= 100)
+    waiting = sieve.ask(np.zeros(100, int))
+    assert sieve.batch_size == 30
+    more = sieve.ask(np.zeros(30, int))
+    assert sieve.batch_size == 0
+    sieve.tell(waiting, np.zeros(100))
+    sieve.tell(more, np.zeros(30))
+    assert sieve.finished
+    uniform = learner(world, rounds=130)
+    assert (uniform.batch_size, uniform.ask_limit) == (100, 130)
+    uniform.ask(np.zeros(100, int))
+    assert (uniform.batch_size, uniform.ask_limit) == (30, 30)
 
 
 def test_the_history_as_a_data_frame(world):

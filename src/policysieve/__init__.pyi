@@ -42,6 +42,7 @@ from policysieve.log import Log as Log
 from policysieve.log import LogFile as LogFile
 from policysieve.planning import Plan as Plan
 from policysieve.planning import plan as plan
+from policysieve.policies import Calls as Calls
 from policysieve.policies import EstimatorPolicies as EstimatorPolicies
 from policysieve.policies import FunctionPolicies as FunctionPolicies
 from policysieve.policies import LinearPolicies as LinearPolicies
@@ -52,6 +53,8 @@ from policysieve.policies import RandomizedPolicy as RandomizedPolicy
 from policysieve.policies import StumpPolicies as StumpPolicies
 from policysieve.policies import TabularPolicies as TabularPolicies
 from policysieve.policies import TreePolicies as TreePolicies
+from policysieve.policies import Usage as Usage
+from policysieve.policies import cached as cached
 from policysieve.policies import natarajan_cover as natarajan_cover
 from policysieve.problem import Problem as Problem
 from policysieve.simulate import RunResult as RunResult

@@ -1,13 +1,18 @@
 """How far something has come: one bar, on a terminal only."""
 
 import sys
+import threading
 from collections.abc import Callable, Iterable, Iterator, Sized
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from time import perf_counter
 from typing import TypeVar
 
-__all__ = ["progress_bar", "tracked"]
+__all__ = ["late_bar", "progress_bar", "tracked"]
 
 Item = TypeVar("Item")
+
+_LATE = 1.0  # seconds after which something that is usually quick shows how far it is
+_depth = 0  # bars that are open, shown or not: those within them are not shown
 
 
 @contextmanager
@@ -23,9 +28,48 @@ def progress_bar(
     move : function (done, *, total=None, title=None)
         Says how much is done, and if need be of how much and under which title.
     """
-    if quiet or not sys.stderr.isatty():
-        yield lambda done, *, total=None, title=None: None
-        return
+    with _nested():
+        if quiet or not sys.stderr.isatty():
+            yield lambda done, *, total=None, title=None: None
+            return
+        with _shown(title, total) as move:
+            yield move
+
+
+@contextmanager
+def late_bar(title: str, total: float) -> Iterator[Callable[[float], None]]:
+    """A bar that is shown only after a second, and not within another one.
+
+    Yields
+    ------
+    move : function (done)
+    """
+    quiet = _depth > 0 or threading.current_thread() is not threading.main_thread()
+    began, bar = perf_counter(), None
+    with _nested(), ExitStack() as stack:
+
+        def move(done: float) -> None:
+            nonlocal bar
+            if bar is None and not quiet and done < total and perf_counter() - began > _LATE:
+                bar = stack.enter_context(progress_bar(title, total))
+            if bar is not None:
+                bar(done)
+
+        yield move
+
+
+@contextmanager
+def _nested() -> Iterator[None]:
+    global _depth
+    _depth += 1
+    try:
+        yield
+    finally:
+        _depth -= 1
+
+
+@contextmanager
+def _shown(title: str, total: float | None) -> Iterator[Callable[..., None]]:
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
     from rich.progress import TimeRemainingColumn as Remaining

@@ -14,6 +14,7 @@ from policysieve.errors import InvalidArgumentError, UnknownValueError
 from policysieve.evidence import ValueIntervals
 from policysieve.exploration import Explorer, Recommendation
 from policysieve.naming import check_same_actions
+from policysieve.policies import Policies, Usage
 from policysieve.policies.base import names_of_actions
 from policysieve.problem import Problem
 from policysieve.progress import progress_bar
@@ -78,6 +79,8 @@ class RunResult(Reported):
         Whether the learner had finished; False if the rounds ran out before.
     configuration : mapping
         What `run` was called with, in words; the seed is None if a generator was given.
+    usage : Usage or None
+        What asking the candidates has cost in these rounds; None if nobody was called.
     """
 
     learner: str
@@ -90,6 +93,7 @@ class RunResult(Reported):
     intervals: ValueIntervals = field(repr=False, compare=False)
     true_values: npt.NDArray[np.float64] | None = field(repr=False, compare=False)
     configuration: Mapping[str, Any] = field(repr=False, compare=False)
+    usage: Usage | None = field(default=None, repr=False, compare=False)
 
     def __repr__(self) -> str:
         known = "" if self.suboptimality is None else f", suboptimality {self.suboptimality:.4g}"
@@ -153,6 +157,7 @@ class RunResult(Reported):
             "recommendation": best,
             "leaders": self.leaders(),
             "history": [checkpoint.to_dict() for checkpoint in self.history],
+            "usage": None if self.usage is None else self.usage.to_dict(),
         }
 
 
@@ -161,7 +166,7 @@ def run(
     world: "World",
     max_rounds: int = 20_000,
     *,
-    batch_size: int = 100,
+    batch_size: int | None = None,
     checkpoints: int | Iterable[int] = 30,
     progress: bool = True,
     on_checkpoint: "Callable[[Checkpoint], None] | None" = None,
@@ -176,8 +181,8 @@ def run(
         They must agree on the numbers of actions and of items in a slate.
     max_rounds : int
         Rounds after which to stop.
-    batch_size : int
-        Contexts asked for at once.
+    batch_size : int, optional
+        Contexts asked for at once; by default as many as ``learner.batch_size`` advises.
     checkpoints : int or increasing round numbers
         Where to ask for a recommendation on the way: that many, evenly spread on a log scale, or
         at the given rounds. It is asked for after the batch that gets there, because a batch that
@@ -197,7 +202,8 @@ def run(
         If the world does not fit the learner, or an argument breaks a rule.
     """
     max_rounds = integer("max_rounds", max_rounds, low=1)
-    batch_size = integer("batch_size", batch_size, low=1)
+    if batch_size is not None:
+        batch_size = integer("batch_size", batch_size, low=1)
     asked = checkpoints
     if isinstance(checkpoints, Iterable):
         asked = as_list("checkpoints", checkpoints, "a number, or increasing rounds")
@@ -217,13 +223,11 @@ def run(
             if on_checkpoint is not None:
                 on_checkpoint(history[-1])
 
-    start = learner.rounds
+    start, spent = learner.rounds, _spent(learner)
     with progress_bar(type(learner).__name__, max_rounds, quiet=not progress) as move:
         while not learner.finished and learner.rounds - start < max_rounds:
             played = learner.rounds - start
-            size = min(batch_size, max_rounds - played)
-            if learner.ask_limit is not None:
-                size = max(1, min(size, learner.ask_limit))
+            size = min(max(1, learner._batch_of(batch_size)), max_rounds - played)
             draw = world.draw(size, world_rng)
             if not len(draw):
                 break
@@ -249,11 +253,20 @@ def run(
         configuration={
             "world": repr(world),
             "max_rounds": max_rounds,
-            "batch_size": batch_size,
+            "batch_size": "as advised" if batch_size is None else batch_size,
             "checkpoints": asked,
             "seed": rng if isinstance(rng, int | np.integer) else None,
         },
+        usage=_spent(learner, spent),
     )
+
+
+def _spent(learner: Explorer, before: Usage | None = None) -> Usage | None:
+    """What asking the candidates has cost since then, if any were called."""
+    policies = learner.policies
+    usage = policies.usage() if isinstance(policies, Policies) else Usage(())
+    since = usage if before is None else usage.since(before)
+    return since if since.candidates else None
 
 
 def _truth(

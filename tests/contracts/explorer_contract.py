@@ -282,14 +282,28 @@ class ExplorerContract:
             return act
 
         policies = ps.FunctionPolicies([rule(k) for k in range(4)], n_actions=6)
-        learner, asked = self.make(policies, self.problem(), 0), 0
+        learner, asked, due = self.make(policies, self.problem(), 0), 0, np.zeros(4, int)
         for k in range(30):
+            due[getattr(learner, "survivors", slice(None))] += 1 + k % 5  # not of the eliminated
             decisions = learner.ask(self.contexts(1 + k % 5, seed=k))
             asked += len(decisions)
             learner.tell(decisions, (decisions.actions[:, 0] == decisions.contexts % 6) * 1.0)
             learner.recommend()
         assert learner.rounds == asked
-        assert calls.tolist() == [asked] * 4
+        assert due[0] == asked
+        assert calls.tolist() == due.tolist()
+
+    def test_advised_batches_are_within_what_is_planned(self):
+        learner, most = self.learner(), []
+        for _ in range(100):
+            most.append(learner.batch_size)
+            if not most[-1]:
+                break
+            learner.ask(self.contexts(most[-1]))
+        assert 20 <= most[0] <= 100
+        assert (np.array(most) >= 0).all()
+        if not most[-1]:
+            assert learner.ask_limit == 0
 
     def test_nothing_left_to_ask_says_what_is_missing(self):
         learner = self.learner()

@@ -237,3 +237,22 @@ def test_bad_arguments(arguments, message):
     world, policies = one_good()
     with pytest.raises(ps.InvalidArgumentError, match=message):
         ps.Sieve(policies, world.problem(epsilon=0.1, delta=0.1), **arguments)
+
+
+def test_rounds_behind_the_look_that_has_ended_it_take_back_no_proof():
+    """Batches end where they like, and evidence of all rounds may prove less for a while."""
+    world = ps.worlds.SparseSynthetic(
+        n_actions=10, n_contexts=200, n_policies=20, profile="confusable", noise=0.1, rng=16
+    )
+    policies = ps.PolicyTable(world.pool, n_actions=10)
+    learner = ps.Sieve(policies, world.problem(epsilon=0.05, delta=0.05), rng=16)
+    rng = np.random.default_rng(16)
+    while not learner.finished:
+        draw = world.draw(137, rng)
+        decisions = learner.ask(draw.contexts)
+        learner.tell(decisions, draw.rewards(decisions.actions))
+    assert not learner.evidence.certificate().certified
+    best = learner.recommend()
+    assert best.certified
+    assert best.suboptimality_bound <= 0.05
+    assert best.rounds == learner.rounds

@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 
 from policysieve.errors import InvalidArgumentError
 from policysieve.evidence import ValueIntervals
+from policysieve.policies import CandidateUsage, Usage
 from policysieve.problem import Problem
 from policysieve.report import estimate_over_rounds, suboptimality_over_rounds, value_intervals
 from tests.report.documents import Document
@@ -229,3 +230,18 @@ def test_policies_are_shown_by_their_names(tmp_path):
     labels = [label.get_text() for label in value_intervals(result).axes[0].get_yticklabels()]
     assert {"forest", "logreg & co", "bayes"} < set(labels)
     assert max(map(len, labels)) <= 36
+
+
+def test_what_the_candidates_cost_is_there_if_any_were_called(tmp_path):
+    result = made_up_result()
+    heading = "What the candidates cost"
+    assert heading not in report(result, tmp_path / "none.html").text_of("h2")
+    one, other = (
+        CandidateUsage(policy=p, name=name, calls=10 + p, contexts=20, seconds=p + 0.5, hits=3)
+        for p, name in enumerate(["<short>", "long"])
+    )
+    document = report(replace(result, usage=Usage((one, other))), tmp_path / "run.html")
+    assert heading in document.text_of("h2")
+    rows = document.text_of("th")
+    assert rows[-3:] == ["all", "long", "<short>"]  # the dearest first
+    assert document.text_of("td")[-3 * 7 :][:2] == ["21", "40"]

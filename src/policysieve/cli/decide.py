@@ -167,7 +167,7 @@ def _decisions(
     names = None if known is None else tuple(known)
     for contexts, ids, times in pieces:
         x = exploration.policies.check_contexts(contexts)
-        said = exploration.policies.answers_at(x) if distributions else x
+        said = exploration._answers(x) if distributions else x
         uniforms = rng.random((len(x), exploration.draws_per_round))
         actions, propensities = exploration.choose(said, uniforms)
         every = None

@@ -124,7 +124,10 @@ class Evidence:
         log = load_for(log, names_of_actions(self.policies, self.problem))
         check_log_fits(log, self.policies)
         as_rewards(log.rewards, len(log), log.slate_size, self.problem.sparsity)
-        answers, distributions = self.policies.answers(log.contexts), log.distributions
+        # An exploration may ask for answers of policies that were eliminated here.
+        which = self.survivors if exploration is None else None
+        x, distributions = self.policies.check_contexts(log.contexts), log.distributions
+        answers = self.policies.answers_at(x, which)
         if exploration is not None:
             same = exploration.policies is self.policies  # others are asked again
             at = answers.take if same else log.contexts.__getitem__
@@ -226,6 +229,17 @@ class Evidence:
         then.standing, then._incumbent = self._now()
         return then
 
+    def up_to_look(self, most: int, waiting: int = 0) -> int:
+        """So many rounds or fewer, behind those that wait, so that they end where it looks.
+
+        All of them if it does not look on the way.
+        """
+        begin, look, size = self.rounds + waiting, self.next_look, most
+        while look <= begin + most:
+            size = look - begin if look > begin else most
+            look = _look_after(look)
+        return size
+
     def _now(self, own: bool = False) -> tuple[Standing, Incumbent | None]:
         """How things stand after all rounds, as a look would find them."""
         new = self.rounds - self.standing.rounds
@@ -249,9 +263,14 @@ class Evidence:
         if self._incumbent is not None:
             self._past = self._past.forgotten()
             self._retrospect = Retrospect.first(self.problem, self.policies.n_policies)
-        self.next_look = int(_LOOK * self.rounds) + 1
+        self.next_look = _look_after(self.rounds)
         self.__dict__.pop("at_look", None)  # a look does not keep the looks before it
         self.at_look = copy(self)
+
+
+def _look_after(rounds: int) -> int:
+    """When to look again after a look at so many rounds."""
+    return int(_LOOK * rounds) + 1
 
 
 def _by_exploration(

@@ -42,11 +42,12 @@ class _Plan:
 
     rounds: int = 20_000
     seeds: int | list[int] = 5
-    batch_size: int = 100
+    batch_size: int | None = None
 
     def __post_init__(self) -> None:
         integer("rounds", self.rounds, low=1)
-        integer("batch_size", self.batch_size, low=1)
+        if self.batch_size is not None:
+            integer("batch_size", self.batch_size, low=1)
         if isinstance(self.seeds, int):
             integer("seeds", self.seeds, low=1, hint="or a list of them")
         elif not self.seeds or min(self.seeds) < 0 or len(set(self.seeds)) < len(self.seeds):

@@ -63,8 +63,8 @@ class Experiment:
     seeds : tuple of int
         Each is the seed of a learner and that of what the world draws for it, which is then the
         same for every learner.
-    batch_size : int
-        Contexts asked for at once.
+    batch_size : int or None
+        Contexts asked for at once; None for as many as each learner advises.
     descriptions : sequence of str or None
         The policies in words, where there are such.
     configuration : mapping
@@ -77,7 +77,7 @@ class Experiment:
     learners: tuple[LearnerSetting, ...]
     rounds: int
     seeds: tuple[int, ...]
-    batch_size: int
+    batch_size: int | None
     descriptions: Sequence[str] | None
     configuration: Mapping[str, Any]
 

@@ -23,12 +23,13 @@ from policysieve.policies import Answers, AnyPolicies, check_class
 from policysieve.policies.base import names_of_actions
 from policysieve.problem import Problem
 
-__all__ = ["Explorer"]
+__all__ = ["BATCH", "Explorer"]
 
 _STREAM = 1  # of random numbers: learners draw others than the world they are in
 _CLOSE = 1e-6  # relative: rounding allowed between propensities and those of their exploration
 _ENTRIES = 1 << 22  # propensities worked out at once
 _SURE = 6.0  # standard errors by which data must contradict a declaration
+BATCH = 100  # contexts at once, by default; docs/costly.md has what others cost
 _FEW = 30  # rewards, for a normal approximation
 
 
@@ -38,7 +39,8 @@ class Explorer(Asking):
     There is no memory of "the last action": rewards are told for the batch that `ask` returned,
     so answers may come late, in parts and in any order. Rounds are learnt from in the order of
     their decisions, each once all earlier ones are settled; `pending` counts those still open.
-    Candidates are called in `ask`, once for each context, and never again.
+    Candidates are called in `ask`, once for each context, and never again; those that were
+    eliminated are not called any more.
 
     Asking questions changes nothing: `recommend`, `intervals`, `log` and the rest only look. All
     methods may be called from many threads. An interrupt leaves all or nothing of a call. A signal
@@ -104,7 +106,8 @@ class Explorer(Asking):
                 "to be settled with expire or discard"
             )
         known = self._check_kind(x)
-        return self._decide(x, self.policies.answers_at(x), known)  # candidates may be slow
+        answers = self.policies.answers_at(x, self._consults(self.exploration))
+        return self._decide(x, answers, known)  # candidates may be slow: they had no lock
 
     @changing
     def _decide(self, x: Contexts, answers: Answers, known: bool) -> Decisions:
@@ -216,7 +219,7 @@ class Explorer(Asking):
         x = self._arranged(self.policies.check_contexts(rounds.contexts))
         self._check_kind(x)
         if answers is None:
-            answers = self.policies.answers_at(x)
+            answers = self.policies.answers_at(x, self._consults(exploration))
         elif not isinstance(answers, Answers) or len(answers) != len(x):
             what = f"{len(answers)}" if isinstance(answers, Answers) else type(answers).__name__
             raise InvalidArgumentError(
@@ -258,11 +261,34 @@ class Explorer(Asking):
         )
 
     @property
+    def batch_size(self) -> int:
+        """How many contexts to ask for at once; 0 if all planned rounds wait for their answers.
+
+        More of them would take more rounds. Fewer would save hardly any, and take more batches,
+        which is what slow candidates cost (docs/costly.md).
+        """
+        return self._batch_of(None)
+
+    @property
     @alone
     def ask_limit(self) -> Any:
-        """Largest batch worth asking for now; None if any is."""
+        """Rounds up to the learner's next step, at most; None if there is none.
+
+        That is a look at the evidence, after which it may explore in another way, or the end of
+        what is planned. It is 0 while the step waits for answers.
+        """
         wanted = self._wanted
         return None if wanted is None else max(0, wanted - self._ledger.waiting(self._frontier))
+
+    @alone
+    def _batch_of(self, most: int | None) -> int:
+        """How many contexts to ask for at once, at most so many, by default as is advised."""
+        return max(0, self._batch(most, self._ledger.waiting(self._frontier)))
+
+    def _batch(self, most: int | None, waiting: int) -> int:
+        """The same where so many rounds wait for their answers; it may be negative."""
+        most, wanted = BATCH if most is None else most, self._wanted
+        return most if wanted is None else min(most, wanted - waiting)
 
     @property
     def finished(self) -> bool:
@@ -305,6 +331,13 @@ class Explorer(Asking):
             return False
         mine, theirs = self.policies, exploration.policies
         return theirs is mine or bool(theirs.fingerprint() == mine.fingerprint())
+
+    def _consults(self, exploration: Any) -> npt.NDArray[np.integer] | None:
+        """Policies whose answers are ever read of rounds that it decides from now on; None if all.
+
+        What is published later must not read those of others.
+        """
+        return None
 
     def _check_told(self, rewards: npt.NDArray[np.float64]) -> None:
         """Raise if checked rewards are not of the kind this learner takes."""

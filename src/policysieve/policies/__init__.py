@@ -2,6 +2,8 @@
 
 from policysieve.policies.answers import Answers, ContextAnswers, Slates
 from policysieve.policies.base import Policies, PolicyClass
+from policysieve.policies.cached import CachedPolicies, cached
+from policysieve.policies.calling import Calls
 from policysieve.policies.cover import Cover, natarajan_cover, natarajan_sample_size
 from policysieve.policies.estimators import EstimatorPolicies
 from policysieve.policies.functions import FunctionPolicies
@@ -21,10 +23,14 @@ from policysieve.policies.table import PolicyTable
 from policysieve.policies.tabular import TabularPolicies, TabularPolicy
 from policysieve.policies.thresholds import Thresholds
 from policysieve.policies.trees import StumpPolicies, TreePolicies, TreePolicy
+from policysieve.policies.usage import CandidateUsage, Usage
 
 __all__ = [
     "Answers",
     "AnyPolicies",
+    "CachedPolicies",
+    "Calls",
+    "CandidateUsage",
     "ClassWeights",
     "ConstantPolicy",
     "ContextAnswers",
@@ -48,6 +54,8 @@ __all__ = [
     "Thresholds",
     "TreePolicies",
     "TreePolicy",
+    "Usage",
+    "cached",
     "check_class",
     "natarajan_cover",
     "natarajan_sample_size",

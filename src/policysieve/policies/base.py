@@ -4,9 +4,9 @@ import hashlib
 import json
 import pickle
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from math import log
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +22,9 @@ from policysieve.naming import (
     number_of,
 )
 from policysieve.policies.answers import Answers, ContextAnswers, Slates
+from policysieve.policies.usage import Meter, Usage
 from policysieve.problem import Problem, check_problem
+from policysieve.progress import late_bar
 
 if TYPE_CHECKING:
     from policysieve.policies.weights import Weights
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Policies",
     "PolicyClass",
+    "Reply",
     "action_dtype",
     "mended",
     "names_of_actions",
@@ -50,6 +53,26 @@ def top_actions(scores: npt.NDArray[Any], slate_size: int) -> npt.NDArray[np.int
     if slate_size == 1:
         return np.asarray(scores.argmax(axis=-1))[..., None]
     return np.argsort(-scores, axis=-1, kind="stable")[..., :slate_size]
+
+
+class Reply(NamedTuple):
+    """What one policy says at some contexts.
+
+    Attributes
+    ----------
+    column : int
+        Which of those that were asked.
+    rows : slice
+        Of the contexts.
+    slates : array of shape (n, slate_size)
+    final : bool
+        Whether it would say so again: False for a fallback, where it could not be reached.
+    """
+
+    column: int
+    rows: slice
+    slates: npt.NDArray[Any]
+    final: bool
 
 
 class PolicyClass(ABC):
@@ -102,8 +125,12 @@ class PolicyClass(ABC):
         """How large the class is, for people."""
 
     @abstractmethod
-    def answers_at(self, contexts: Any) -> Answers:
-        """`answers` at contexts that `check_contexts` has returned."""
+    def answers_at(self, contexts: Any, which: npt.NDArray[np.integer] | None = None) -> Answers:
+        """`answers` at contexts that `check_contexts` has returned.
+
+        Who needs those of some policies alone says `which`, by number. Others need not be asked
+        then: what stands in their place must not be read.
+        """
 
     @abstractmethod
     def answers(self, contexts: Any) -> Answers:
@@ -218,6 +245,7 @@ class Policies(PolicyClass):
         if n_policies < 1:
             raise InvalidArgumentError("a policy class needs at least one policy, got none")
         self.n_policies = n_policies
+        self._meter = Meter()
         self.names = None if names is None else as_names("names", names)
         if self.names is not None and len(self.names) != n_policies:
             raise InvalidArgumentError(
@@ -274,9 +302,24 @@ class Policies(PolicyClass):
             contexts = contexts.contexts
         return self.answers_at(self.check_contexts(contexts))
 
-    def answers_at(self, contexts: Any) -> Slates:
-        """`answers` at contexts that `check_contexts` has returned."""
-        return Slates(self._evaluate(contexts, None))
+    def answers_at(self, contexts: Any, which: npt.NDArray[np.integer] | None = None) -> Slates:
+        """`answers` at contexts that `check_contexts` has returned, or of policies `which` alone.
+
+        Columns of the other policies are then there, so that numbers stay what they are, and empty.
+        """
+        if which is None or len(which) == self.n_policies:
+            return Slates(self._evaluate(contexts, None))
+        said = self._evaluate(contexts, which.astype(np.intp))
+        slates = np.zeros((len(said), self.n_policies, self.slate_size), said.dtype)
+        slates[:, which] = said
+        return Slates(slates)
+
+    def usage(self) -> Usage:
+        """What asking the policies has cost since this class was made, in this process.
+
+        Of functions and models. Answers that are looked up or worked out from numbers cost nothing.
+        """
+        return self._meter.usage(self.name_of)
 
     def prior(self) -> "Weights":
         """The same weight for every policy."""
@@ -291,6 +334,12 @@ class Policies(PolicyClass):
     @abstractmethod
     def _evaluate(self, contexts: Any, which: npt.NDArray[np.intp] | None) -> npt.NDArray[Any]:
         """Slates at checked contexts: (n, n_policies or len(which), slate_size), compact dtype."""
+
+    def _replies(self, contexts: Any, which: npt.NDArray[np.intp]) -> Generator[Reply, None, None]:
+        """What some policies say, in parts that are there as soon as they are known."""
+        for column in range(len(which)):
+            said = self._evaluate(contexts, which[column : column + 1])
+            yield Reply(column, slice(0, len(contexts)), said[:, 0], True)
 
     def _check_which(
         self, which: Sequence[int | str] | npt.NDArray[Any] | None
@@ -380,20 +429,28 @@ class Policies(PolicyClass):
         which: npt.NDArray[np.intp] | None,
         n: int,
         answer: Callable[[int], Any],
+        *,
+        calls: int = 1,
     ) -> npt.NDArray[Any]:
-        """Put the checked answers of single policies for n contexts side by side."""
+        """Put the checked answers of single policies for n contexts side by side.
+
+        Each answer takes so many `calls` of the policy.
+        """
         chosen = range(self.n_policies) if which is None else which.tolist()
         slates = np.empty((n, len(chosen), self.slate_size), dtype=action_dtype(self.n_actions))
         if not n:
             return slates
-        for column, policy in enumerate(chosen):
-            try:
-                raw = answer(policy)
-            except PolicyFailureError:
-                raise
-            except Exception as error:
-                raise self._failure(policy, f"raised {type(error).__name__}: {error}") from error
-            slates[:, column] = self._checked_slates(policy, raw, n)
+        with late_bar("Asking the candidates", len(chosen)) as move:
+            for column, policy in enumerate(chosen):
+                try:
+                    raw = self._meter.timed(answer, policy, contexts=n, calls=calls)
+                except PolicyFailureError:
+                    raise
+                except Exception as error:
+                    problem = f"raised {type(error).__name__}: {error}"
+                    raise self._failure(policy, problem) from error
+                slates[:, column] = self._checked_slates(policy, raw, n)
+                move(column + 1)
         return slates
 
 

@@ -1,6 +1,7 @@
 """Policies that are plain Python functions."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import closing
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,8 @@ from policysieve.checks import flag
 from policysieve.errors import InvalidArgumentError
 from policysieve.frames import ContextFrame
 from policysieve.naming import named_parts
-from policysieve.policies.base import Policies
+from policysieve.policies.base import Policies, Reply, action_dtype
+from policysieve.policies.calling import Calls, called, checked_fallback, is_async
 
 __all__ = ["FunctionPolicies"]
 
@@ -32,6 +34,9 @@ class FunctionPolicies(Policies):
         Number m of actions shown.
     vectorized : bool
         Whether the functions take many contexts at once.
+    calls : Calls, optional
+        For functions that are slow: how many calls at once, how often again, how long. They take
+        one context each, as ``async def`` functions or with ``vectorized=False``.
     names : sequence of str, optional
         Names of the functions.
     actions : sequence of str, optional
@@ -58,6 +63,7 @@ class FunctionPolicies(Policies):
         *,
         slate_size: int = 1,
         vectorized: bool = True,
+        calls: Calls | None = None,
         names: Sequence[str] | None = None,
         actions: Sequence[str] | None = None,
     ) -> None:
@@ -78,12 +84,41 @@ class FunctionPolicies(Policies):
                 raise InvalidArgumentError(
                     f"functions must be callable, {which} is {shown(function)}"
                 )
+        self.calls = self._checked_calls(calls)
+        self._fallback = None if calls is None else checked_fallback(calls, self)
+
+    def _checked_calls(self, calls: Any) -> Calls | None:
+        """Return how to call functions that take one context, or raise."""
+        if calls is not None and not isinstance(calls, Calls):
+            raise InvalidArgumentError(
+                f"calls must be such as ps.Calls(at_once=8, timeout=30), got {shown(calls)}"
+            )
+        for index, function in enumerate(self.functions):
+            if calls is None and is_async(function):
+                raise InvalidArgumentError(
+                    f"calls must say how functions are called that are async, as "
+                    f"{self.name_of(index)} is: pass calls=ps.Calls()"
+                )
+            if calls is not None and self.vectorized and not is_async(function):
+                raise InvalidArgumentError(
+                    "calls are made with one context each: pass vectorized=False, and functions "
+                    f"that take one context; {self.name_of(index)} is {shown(function)}"
+                )
+        return calls
 
     def __getstate__(self) -> dict[str, Any]:
         self._check_pickles("function", self.functions)
         return self.__dict__
 
     def _evaluate(self, contexts: Any, which: npt.NDArray[np.intp] | None) -> npt.NDArray[Any]:
+        if self.calls is not None:
+            everyone = np.arange(self.n_policies) if which is None else which
+            shape = (len(contexts), len(everyone), self.slate_size)
+            slates = np.empty(shape, action_dtype(self.n_actions))
+            with closing(self._replies(contexts, everyone)) as replies:
+                for reply in replies:
+                    slates[reply.rows, reply.column] = reply.slates
+            return slates
         tabular = isinstance(contexts, ContextFrame)
         given = contexts.native() if tabular and self.vectorized else contexts
 
@@ -93,4 +128,10 @@ class FunctionPolicies(Policies):
                 return function(given)
             return [function(context) for context in given]
 
-        return self._ask_each(which, len(contexts), answer)
+        calls = 1 if self.vectorized else len(contexts)
+        return self._ask_each(which, len(contexts), answer, calls=calls)
+
+    def _replies(self, contexts: Any, which: npt.NDArray[np.intp]) -> Generator[Reply, None, None]:
+        if self.calls is None:
+            return super()._replies(contexts, which)
+        return called(self, self.functions, list(contexts), which, self.calls, self._fallback)

@@ -169,7 +169,9 @@ class ImplicitPolicies(PolicyClass):
             return contexts
         return self.answers_at(self.check_contexts(contexts))
 
-    def answers_at(self, contexts: npt.NDArray[Any]) -> ContextAnswers:
+    def answers_at(
+        self, contexts: npt.NDArray[Any], which: npt.NDArray[np.integer] | None = None
+    ) -> ContextAnswers:
         """`answers` at contexts that `check_contexts` has returned."""
         return ContextAnswers(contexts)
 

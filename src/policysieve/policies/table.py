@@ -130,7 +130,9 @@ class PolicyTable(Policies):
         """Return the contexts as row numbers of the table, or raise."""
         return row_numbers(contexts, self.n_contexts, of="the policy table")
 
-    def answers_at(self, contexts: npt.NDArray[Any]) -> Slates:
+    def answers_at(
+        self, contexts: npt.NDArray[Any], which: npt.NDArray[np.integer] | None = None
+    ) -> Slates:
         """The whole table and the contexts themselves: nothing is copied."""
         return Slates(self.table, contexts.astype(np.intp, copy=False))
 

@@ -26,6 +26,7 @@ from policysieve.report.style import (
     short_names,
 )
 from policysieve.report.table import CellValue, Table, shown_text, value_text
+from policysieve.report.usage_report import add_usage
 
 if TYPE_CHECKING:
     from policysieve.evidence import Selection
@@ -61,6 +62,7 @@ def run_page(result: "RunResult", title: str | None, command: str | None) -> Pag
     _add_leaders(page, result)
     page.section("How it got there")
     _add_progress(page, result)
+    add_usage(page, result.usage)
     return page
 
 

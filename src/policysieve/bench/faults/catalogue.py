@@ -1,6 +1,7 @@
 """The public functions of the package, each with arguments that are right."""
 
 from functools import cache
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,16 @@ def _model(labels: Any = (0, 1, 2, 0, 1, 2)) -> Any:
 
 def _world() -> Any:
     return ps.worlds.SparseSynthetic(n_actions=K, n_contexts=6, n_policies=5, profile="one_good")
+
+
+def _functions() -> Any:
+    return ps.FunctionPolicies([lambda x: np.zeros(len(x), dtype=int)], K)
+
+
+def _kept(_: Any, policies: Any, folder: Any, version: Any, contexts: Any) -> Any:
+    ps.cached(policies, folder, version=version)
+    with TemporaryDirectory() as place:  # and no other folder is made
+        return ps.cached(policies, place, version=version).actions(contexts)
 
 
 @cache
@@ -260,6 +271,33 @@ CALLS: dict[str, Call] = {
             "n_actions": K,
             "slate_size": 1,
             "vectorized": True,
+        },
+    ),
+    "FunctionPolicies with calls": Call(
+        lambda _, contexts, functions, n_actions, **how: ps.FunctionPolicies(
+            functions, n_actions, vectorized=False, calls=ps.Calls(**how)
+        ).actions(contexts),
+        lambda: {
+            "contexts": some_features(),
+            "functions": [lambda x: 0],
+            "n_actions": K,
+            "at_once": 2,
+            "retries": 0,
+            "timeout": 10.0,
+            "fallback": 1,
+        },
+    ),
+    "Policies.usage": Call(
+        lambda _, functions: ps.FunctionPolicies(functions, K).usage().to_dict(),
+        lambda: {"functions": [lambda x: np.zeros(len(x), dtype=int)]},
+    ),
+    "cached": Call(
+        _kept,
+        lambda: {
+            "policies": _functions(),
+            "folder": "answers",
+            "version": "1",
+            "contexts": some_features(),
         },
     ),
     "EstimatorPolicies": Call(

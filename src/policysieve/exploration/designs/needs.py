@@ -12,6 +12,7 @@ from policysieve.errors import InvalidArgumentError
 from policysieve.exploration.designs.base import Array, Exploration, frozen_array
 from policysieve.exploration.designs.parts import alias_of, checked_shares
 from policysieve.kernels.slates import sieve_propensities, sieve_slates
+from policysieve.policies import Answers
 
 __all__ = ["NeedExploration"]
 
@@ -71,6 +72,14 @@ class NeedExploration(Exploration):
     @cached_property
     def _alias(self) -> tuple[Array, npt.NDArray[np.int32]]:
         return alias_of(self.votes)
+
+    def _answers(self, contexts: Any) -> Answers:
+        """Of contexts those of the survivors alone: nobody else needs to be asked."""
+        if isinstance(contexts, Answers):
+            return super()._answers(contexts)
+        x = self.policies.check_contexts(contexts)
+        answers: Answers = self.policies.answers_at(x, self.survivors)
+        return answers
 
     def _choose(self, answers: Any, uniforms: Array) -> tuple[npt.NDArray[np.int32], Array]:
         slates = np.empty((len(answers), self.problem.slate_size), dtype=np.int32)

@@ -67,9 +67,9 @@ class Sieve(SiftingExplorer):
         )
 
     @property
-    def _finished(self) -> bool:
-        """Whether epsilon is certified, or the rounds are used up; for "best" only the latter."""
-        return self._used_up if self.goal == "best" else super()._finished
+    def _proved(self) -> bool:
+        """Whether the last look has certified epsilon; the best is looked for all the same."""
+        return self.goal == "certify" and super()._proved
 
     def _needs(self) -> Array:
         """The survivors' eps/(eps + gap): about 1/W/(eps + gap) rounds are needed for each.

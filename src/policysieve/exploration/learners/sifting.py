@@ -12,7 +12,7 @@ from policysieve.evidence import Evidence, ValueIntervals
 from policysieve.evidence.evidence import MEMORY_LIMIT
 from policysieve.exploration.decisions import Recommendation
 from policysieve.exploration.designs.needs import NeedExploration
-from policysieve.exploration.explorer import Explorer
+from policysieve.exploration.explorer import BATCH, Explorer
 from policysieve.exploration.learners.promises import certificate_recommendation
 from policysieve.log import Log
 from policysieve.policies import Answers, Policies, Slates
@@ -21,6 +21,8 @@ from policysieve.problem import Problem
 __all__ = ["MEMORY_LIMIT", "Array", "SiftingExplorer"]
 
 Array = npt.NDArray[np.float64]
+
+_BATCHES = 10  # a batch may be this part of the rounds so far
 
 
 class SiftingExplorer(Explorer):
@@ -73,17 +75,41 @@ class SiftingExplorer(Explorer):
     @property
     def _finished(self) -> bool:
         """Whether epsilon is certified, or the rounds are used up."""
-        return self._certificate.certified or self._used_up
+        return self._proved or self._used_up
+
+    @property
+    def _proved(self) -> bool:
+        """Whether the last look has certified what is asked for, so that nothing is left to do."""
+        return self._certificate.certified
 
     @property
     def _used_up(self) -> bool:
         return self.max_rounds is not None and self._rounds >= self.max_rounds
+
+    def _batch(self, most: int | None, waiting: int) -> int:
+        """Up to the last look within so many rounds, so that what is found there is what is known.
+
+        Looks that a batch passes over cost few rounds, while it is a small part of them.
+        """
+        most = max(BATCH, self._rounds // _BATCHES) if most is None else most
+        size = self.evidence.up_to_look(most, waiting)
+        left = size if self.max_rounds is None else self.max_rounds - self._rounds - waiting
+        return min(size, left)
 
     @property
     def _wanted(self) -> int | None:
         """Rounds up to the next look at the evidence, which wants their answers, or to the end."""
         end = self.evidence.next_look
         return (end if self.max_rounds is None else min(end, self.max_rounds)) - self._rounds
+
+    def _consults(self, exploration: Any) -> npt.NDArray[np.integer] | None:
+        """The survivors: whoever is eliminated stays so, and later rounds say nothing of it."""
+        if self.policies.looked_up:
+            return None
+        survivors: npt.NDArray[np.integer] = exploration.survivors
+        if exploration is not self.exploration:  # or a later one, which has none but these
+            survivors = np.union1d(survivors, self.evidence.survivors)
+        return survivors
 
     def _learn(self, rounds: Log, exploration: Any, answers: Answers) -> None:
         assert isinstance(answers, Slates)
@@ -115,8 +141,15 @@ class SiftingExplorer(Explorer):
         """How much it matters to see what each survivor would show."""
 
     def _recommend(self) -> Recommendation:
-        """The surviving policy with the largest estimate, and the latest certificate about it."""
-        return certificate_recommendation(self.evidence, rounds=self._rounds)
+        """The surviving policy with the largest estimate, and the latest certificate about it.
+
+        Rounds behind the look that has ended it may have been asked for already. They take back no
+        proof: certificates hold at all times at once.
+        """
+        evidence = self.evidence
+        if self._proved and not evidence.certificate().certified:
+            evidence = evidence.at_look
+        return certificate_recommendation(evidence, rounds=self._rounds)
 
     def _intervals(self) -> ValueIntervals:
         """Estimates and limits that hold at any time; of eliminated policies as they were then."""

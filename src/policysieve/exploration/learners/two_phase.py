@@ -14,7 +14,7 @@ from policysieve.evidence import Events, Evidence, Record, ValueIntervals, anyti
 from policysieve.exploration.decisions import Recommendation
 from policysieve.exploration.designs.mixture import MixedExploration
 from policysieve.exploration.designs.uniform import UniformExploration
-from policysieve.exploration.explorer import Explorer
+from policysieve.exploration.explorer import BATCH, Explorer
 from policysieve.exploration.learners.promises import (
     anytime_recommendation,
     certificate_recommendation,
@@ -106,13 +106,23 @@ class TwoPhaseExplorer(Explorer):
     @property
     def _wanted(self) -> int:
         """Rounds of the current phase that are not done, up to the next look at the evidence."""
-        if self.design is None:
-            wanted = self.explore_rounds - self._phase_one.rounds
-        else:
-            wanted = (self.estimate_rounds or 0) - self._estimated
         if self.evidence is None:
-            return wanted
-        return min(wanted, self.evidence.next_look - self.evidence.rounds)
+            return self._left
+        return min(self._left, self.evidence.next_look - self.evidence.rounds)
+
+    @property
+    def _left(self) -> int:
+        """Rounds of the current phase that are not done."""
+        if self.design is None:
+            return self.explore_rounds - self._phase_one.rounds
+        return (self.estimate_rounds or 0) - self._estimated
+
+    def _batch(self, most: int | None, waiting: int) -> int:
+        """Within the phase, and up to a look: what comes behind one that certifies is in vain."""
+        size = BATCH if most is None else most
+        if self.evidence is not None:
+            size = self.evidence.up_to_look(size, waiting)
+        return min(size, self._left - waiting)
 
     @property
     def _finished(self) -> bool:

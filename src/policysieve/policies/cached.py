@@ -1,0 +1,183 @@
+"""A class whose answers are kept on disk: each candidate is asked once about each context, ever."""
+
+import hashlib
+import json
+from contextlib import closing
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from policysieve.arrays import shown
+from policysieve.checks import as_path
+from policysieve.errors import InvalidArgumentError
+from policysieve.files import AnyPath
+from policysieve.policies.base import Policies, action_dtype
+from policysieve.policies.keeping import AnswerFile, context_digests
+from policysieve.policies.usage import Usage
+
+__all__ = ["CachedPolicies", "cached"]
+
+_FILE = "answers.sqlite"
+_SECONDS = 1.0  # between writes of answers that come one by one
+
+
+def cached(policies: Policies, folder: AnyPath, *, version: str = "") -> "CachedPolicies":
+    """The same policies, whose answers are kept in a folder and read from there the next time.
+
+    A rerun, another process or another learner asks only what nobody has asked before. An answer is
+    found by the content of its context and the name of its candidate, or the number of one without
+    a name, so give names, or keep the order. Actions that are other or in another order are
+    another matter: nothing is mixed up. Many processes may share a folder, on a local disk.
+
+    A candidate that would answer otherwise the next time is thereby one that answers as it did
+    first. Fallbacks of `Calls` are not kept: the candidate is asked again.
+
+    Parameters
+    ----------
+    policies : Policies
+        Functions, models or others that can be listed.
+    folder : path
+        Made if it is not there.
+    version : str
+        Another one keeps its answers apart: change it when a model or a prompt has changed.
+
+    Raises
+    ------
+    InvalidArgumentError
+        If the policies cannot be listed, or look their answers up anyway.
+    """
+    return CachedPolicies(policies, folder, version=version)
+
+
+class CachedPolicies(Policies):
+    """What `cached` returns.
+
+    Attributes
+    ----------
+    policies : Policies
+        Who is asked.
+    path : Path
+        The file with the answers.
+    version : str
+    """
+
+    def __init__(self, policies: Policies, folder: AnyPath, *, version: str = "") -> None:
+        if not isinstance(policies, Policies) or isinstance(policies, CachedPolicies):
+            raise InvalidArgumentError(
+                "policies must be functions, models or others that can be listed, and not cached "
+                f"before, got {shown(policies)}"
+            )
+        if policies.looked_up:
+            raise InvalidArgumentError(
+                f"policies must be worth keeping answers of: {type(policies).__name__} only looks "
+                "them up; use it as it is"
+            )
+        if not isinstance(version, str):
+            raise InvalidArgumentError(f"version must be a text, got {shown(version)}")
+        super().__init__(
+            n_policies=policies.n_policies,
+            n_actions=policies.n_actions,
+            slate_size=policies.slate_size,
+            names=policies.names,
+            actions=policies.action_names,
+        )
+        self.policies, self.version = policies, version
+        self.path = as_path(folder, name="folder").absolute() / _FILE
+
+    def __repr__(self) -> str:
+        return f"cached({self.policies!r}, {str(self.path.parent)!r})"
+
+    def fingerprint(self) -> str:
+        """That of the policies themselves."""
+        return self.policies.fingerprint()
+
+    def check_contexts(self, contexts: Any) -> Any:
+        """As the policies themselves take them."""
+        return self.policies.check_contexts(contexts)
+
+    def same_as(self, policy: int, others: npt.NDArray[np.intp]) -> npt.NDArray[np.bool_]:
+        """As the policies themselves know it."""
+        return self.policies.same_as(policy, others)
+
+    def usage(self) -> Usage:
+        """What asking has cost, and how many answers were read from disk instead."""
+        return self.policies.usage().plus(super().usage())
+
+    def _evaluate(self, contexts: Any, which: npt.NDArray[np.intp] | None) -> npt.NDArray[Any]:
+        n, everyone = len(contexts), np.arange(self.n_policies) if which is None else which
+        shape = (n, len(everyone), self.slate_size)
+        if not n or not len(everyone):
+            return np.empty(shape, action_dtype(self.n_actions))
+        asked, back = np.unique(everyone, return_inverse=True)
+        digests = context_digests(contexts)
+        places = {digest: place for place, digest in enumerate(dict.fromkeys(digests))}
+        rows = np.array([places[digest] for digest in digests])
+        first = np.unique(rows, return_index=True)[1]
+        keys = [self._keys(int(policy), list(places)) for policy in asked]
+        file = AnswerFile(self.path, self.n_actions, self.slate_size)
+        known = file.read([key for column in keys for key in column])
+        slates = np.empty((len(places), len(asked), self.slate_size), action_dtype(self.n_actions))
+        missing = np.ones((len(places), len(asked)), dtype=np.bool_)
+        for column, policy in enumerate(asked):
+            for row, key in enumerate(keys[column]):
+                if key in known:
+                    slates[row, column], missing[row, column] = known[key], False
+            self._meter.add(int(policy), hits=int((~missing[rows, column]).sum()))
+        for columns in _alike(missing):
+            where = np.flatnonzero(missing[:, columns[0]])
+            self._ask(contexts[first[where]], asked, columns, where, keys, file, slates)
+        every: npt.NDArray[Any] = slates[rows][:, back]
+        return every
+
+    def _ask(
+        self,
+        contexts: Any,
+        asked: npt.NDArray[np.intp],
+        columns: npt.NDArray[np.intp],
+        rows: npt.NDArray[np.intp],
+        keys: list[list[bytes]],
+        file: AnswerFile,
+        slates: npt.NDArray[Any],
+    ) -> None:
+        """Enter what the policies of some columns say in some rows, and keep it as it comes.
+
+        What has come is kept also if the rest fails or is interrupted: it was paid for.
+        """
+        new: dict[bytes, npt.NDArray[Any]] = {}
+        written = perf_counter()
+        with closing(self.policies._replies(contexts, asked[columns])) as replies:
+            try:
+                for reply in replies:
+                    column, here = columns[reply.column], rows[reply.rows]
+                    slates[here, column] = reply.slates
+                    if reply.final:
+                        mine = (keys[column][row] for row in here)
+                        new.update(zip(mine, reply.slates, strict=True))
+                    if perf_counter() - written > _SECONDS:
+                        file.write(new)
+                        new, written = {}, perf_counter()
+            finally:
+                if new:
+                    file.write(new)
+
+    def _keys(self, policy: int, digests: list[bytes]) -> list[bytes]:
+        """Under which the answers of a policy are kept."""
+        scope = {
+            "version": self.version,
+            "policy": policy if self.names is None else self.names[policy],
+            "n_actions": self.n_actions,
+            "actions": self.action_names,
+            "slate_size": self.slate_size,
+        }
+        mine = hashlib.blake2b(json.dumps(scope).encode(), digest_size=20).digest()
+        return [hashlib.blake2b(mine + digest, digest_size=20).digest() for digest in digests]
+
+
+def _alike(missing: npt.NDArray[np.bool_]) -> list[npt.NDArray[np.intp]]:
+    """Columns in groups that miss the same rows, without those that miss none."""
+    groups: dict[bytes, list[int]] = {}
+    for column in np.flatnonzero(missing.any(axis=0)):
+        groups.setdefault(missing[:, column].tobytes(), []).append(int(column))
+    return [np.array(columns) for columns in groups.values()]
