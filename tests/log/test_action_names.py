@@ -216,6 +216,20 @@ class TestInFiles:
         assert again.distributions == log.distributions
         assert ps.Log.load(tmp_path / "b.parquet").action_names == ("hats", "shoes")
 
+    def test_plain_columns_of_names(self, tmp_path):
+        columns = {"context": [1, 2], "action": ["b", "a"], "propensity": [0.5, 0.5]}
+        full = {
+            "distribution_actions": [["a", "b"], ["c", "a"]],
+            "distribution_propensities": [[0.5, 0.5], [0.5, 0.5]],
+        }
+        frame = pd.DataFrame({**columns, "reward": [True, False]})
+        frame.to_parquet(tmp_path / "a.parquet")
+        assert _from(tmp_path / "a.parquet") == (("a", "b"), [[1], [0]])
+        frame.assign(**full).to_parquet(tmp_path / "b.parquet")
+        log = ps.Log.load(tmp_path / "b.parquet")
+        assert log.action_names == ("a", "b", "c")
+        assert list(log.distributions)[1] == [(0, 0.5), (2, 0.5)]
+
     def test_names_of_all_formats_are_told_apart(self):
         assert {name for name, one in FORMATS.items() if one.tabular} == {"parquet", "csv", "jsonl"}
 

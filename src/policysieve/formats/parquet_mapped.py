@@ -10,7 +10,6 @@ from policysieve.formats.mapped import MOST_ITEMS
 from policysieve.formats.parquet_columns import ParquetColumns, Part, names_in, opened, unpacked
 from policysieve.formats.rules import Rules
 from policysieve.formats.table import check_mapped
-from policysieve.log import Rounds
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -22,15 +21,17 @@ class MappedColumns(ParquetColumns):
     """The columns that a map names; others are not read."""
 
     def __init__(self, path: Path, schema: "pa.Schema", rules: Rules) -> None:
+        import pyarrow as pa
+
         assert rules.columns is not None
         columns = rules.columns
         self.names = columns.names(contexts_only=rules.contexts_only)
-        self.needed = []
         check_mapped(path, schema.names, self.names)
         self._rows = ArrowRows(str(path), schema, columns, contexts_only=rules.contexts_only)
         self._names = rules.actions
         if self._rows.named and self._names is None and not rules.contexts_only:
-            self._names = names_in(path, columns.action)
+            actions = pa.schema([schema.field(name) for name in columns.action])
+            self._names = names_in(path, actions, columns.action)
         self._slate_size = columns.slate_size
         if columns.slate is not None and not rules.contexts_only:
             self._slate_size = self.rows_per_round = _first_slate(path, columns.slate)
@@ -52,12 +53,6 @@ class MappedColumns(ParquetColumns):
                 raise FileFormatError(_too_many(self._rows.columns.slate))
         if held is not None and held.num_rows:
             yield self._part(held, last=True)[0]
-
-    def rounds(self, batch: "pa.RecordBatch") -> Rounds:
-        """Prepared rows without faults."""
-        import pyarrow as pa
-
-        return self._part(pa.Table.from_batches([batch]), last=True)[0].rounds
 
     def _part(self, table: "pa.Table", *, last: bool) -> tuple[Part, int]:
         found, used = self._rows.read(table, self._slate_size, self._names, last=last)
