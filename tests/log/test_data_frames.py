@@ -171,7 +171,7 @@ class TestTo:
 
     def test_a_library_that_is_not_there(self, monkeypatch):
         log = ps.Log(contexts=[1], actions=[0], propensities=[1], rewards=[0])
-        monkeypatch.setattr("policysieve.log.log.find_spec", lambda _name: None)
+        monkeypatch.setattr("policysieve.log.exchanging.find_spec", lambda _name: None)
         with pytest.raises(MissingExtraError, match=r"to_polars\(\) needs polars.*pip install pol"):
             log.to_polars()
         assert util.find_spec("polars")
