@@ -193,6 +193,12 @@ class ArrowRows:
             _, first = np.unique(pairs, return_index=True)
             twice = np.setdiff1d(np.arange(len(rows)), first)
             why[of_round[twice]] = f"column {columns.position} must be different in a slate"
+        _, first = np.unique(_codes(table[str(columns.slate)])[starts], return_index=True)
+        for i in np.setdiff1d(np.flatnonzero(why == ""), first):
+            why[i] = (
+                "rows of one slate must follow each other, this one was there before; sort them by "
+                f"{columns.slate}"
+            )
         for i in () if self._contexts_only else np.flatnonzero(ends - starts != m):
             why[i] = (
                 f"actions must be {m} as in the rounds before, got {ends[i] - starts[i]}; rows of "
