@@ -21,10 +21,10 @@ from policysieve.formats.rules import Rules
 from policysieve.formats.text import RawRow, TextRow
 from policysieve.log.mapping import ColumnMap
 
-__all__ = ["JSON_CELLS", "MOST_ITEMS", "TEXT_CELLS", "Cells", "MappedRows", "slates"]
+__all__ = ["JSON_CELLS", "MOST_ITEMS", "REMEMBERED", "TEXT_CELLS", "Cells", "MappedRows", "slates"]
 
 MOST_ITEMS = 10_000  # rows of one slate
-_REMEMBERED = 100_000  # slates: rows that are mixed up are near each other
+REMEMBERED = 100_000  # slates: rows that are mixed up are near each other
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -154,7 +154,7 @@ def slates(
             slate = None
         if held and (slate is None or slate != current):
             ended[repr(current)] = held[-1].line
-            if len(ended) > _REMEMBERED:
+            if len(ended) > REMEMBERED:
                 del ended[next(iter(ended))]
             yield _joined(held)
             held, size = [], 0
