@@ -84,7 +84,7 @@ class Explorer(Asking):
         self._log: Log | None = None
         self._mass = (0.0, 0.0)  # sums over rounds of the importance-weighted rewards, and squares
         self._open_ledger()
-        self._ledger.names = names_of_actions(policies, problem)
+        self._ledger.all_actions = names_of_actions(policies, problem)
         living.add(self)
 
     def ask(self, contexts: Any) -> Decisions:
