@@ -264,7 +264,7 @@ class Explorer(Asking):
     def batch_size(self) -> int:
         """How many contexts to ask for at once; 0 if all planned rounds wait for their answers.
 
-        More of them would take more rounds. Fewer would save hardly any, and take more batches,
+        More of them would take more rounds. Fewer would save about a tenth, and take more batches,
         which is what slow candidates cost (docs/costly.md).
         """
         return self._batch_of(None)
