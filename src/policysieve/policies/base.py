@@ -62,17 +62,14 @@ class Reply(NamedTuple):
     ----------
     column : int
         Which of those that were asked.
-    rows : slice
+    rows : integer array of shape (n,)
         Of the contexts.
     slates : array of shape (n, slate_size)
-    final : bool
-        Whether it would say so again: False for a fallback, where it could not be reached.
     """
 
     column: int
-    rows: slice
+    rows: npt.NDArray[np.intp]
     slates: npt.NDArray[Any]
-    final: bool
 
 
 class PolicyClass(ABC):
@@ -335,11 +332,17 @@ class Policies(PolicyClass):
     def _evaluate(self, contexts: Any, which: npt.NDArray[np.intp] | None) -> npt.NDArray[Any]:
         """Slates at checked contexts: (n, n_policies or len(which), slate_size), compact dtype."""
 
-    def _replies(self, contexts: Any, which: npt.NDArray[np.intp]) -> Generator[Reply, None, None]:
-        """What some policies say, in parts that are there as soon as they are known."""
-        for column in range(len(which)):
-            said = self._evaluate(contexts, which[column : column + 1])
-            yield Reply(column, slice(0, len(contexts)), said[:, 0], True)
+    def _replies(
+        self, contexts: Any, which: npt.NDArray[np.intp], wanted: npt.NDArray[np.bool_]
+    ) -> Generator[Reply, None, None]:
+        """What some policies say, in parts that are there as soon as they are known.
+
+        Of the shape (n, len(which)), `wanted` says at which contexts each of them is asked.
+        """
+        for column in np.flatnonzero(wanted.any(axis=0)).tolist():
+            rows = np.flatnonzero(wanted[:, column])
+            said = self._evaluate(contexts[rows], which[column : column + 1])
+            yield Reply(column, rows, said[:, 0])
 
     def _check_which(
         self, which: Sequence[int | str] | npt.NDArray[Any] | None

@@ -1,9 +1,6 @@
 """Answers of candidates on disk, by content: one small database that many processes share."""
 
-import datetime
-import decimal
 import hashlib
-import json
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
@@ -13,12 +10,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from policysieve.arrays import shown
 from policysieve.checks import repeated_items
 from policysieve.errors import FileFormatError, InvalidArgumentError
 from policysieve.files import whole_or_nothing
 
-__all__ = ["AnswerFile", "context_digests"]
+__all__ = ["AnswerFile"]
 
 _APPLICATION, _VERSION = 0x50534156, 1  # as the file has them, in SQLite's own fields
 _AT_ONCE = 500  # keys in one query
@@ -129,39 +125,3 @@ class AnswerFile:
 
 def _checksum(key: bytes, slate: bytes) -> bytes:
     return hashlib.blake2b(key + slate, digest_size=8).digest()
-
-
-def context_digests(contexts: Any) -> list[bytes]:
-    """What tells each context from others: its kind and its content, hashed.
-
-    Of arrays the dtype and the bytes of a row, of strings and of rows of tables a canonical text.
-    """
-    kind = getattr(contexts.dtype, "kind", None)
-    if kind in ("b", "i", "u", "f"):
-        rows = np.ascontiguousarray(contexts)
-        head = f"{rows.dtype.str} {rows.shape[1:]} ".encode()
-        return [_digest(head + row.tobytes()) for row in rows]
-    return [_digest(_text(row).encode()) for row in contexts.tolist()]
-
-
-def _digest(data: bytes) -> bytes:
-    return hashlib.blake2b(data, digest_size=20).digest()
-
-
-def _text(row: Any) -> str:
-    """The same text for the same values, whatever the order of columns; others for other types."""
-    return json.dumps(row, sort_keys=True, default=_plain)
-
-
-def _plain(value: Any) -> Any:
-    """What JSON does not know, with its type."""
-    if isinstance(value, bytes):
-        return {"bytes": value.hex()}
-    for kind in (datetime.datetime, datetime.date, datetime.time):  # the first is a date, too
-        if isinstance(value, kind):
-            return {kind.__name__: value.isoformat()}
-    if isinstance(value, datetime.timedelta | decimal.Decimal):
-        return {type(value).__name__: str(value)}
-    raise InvalidArgumentError(
-        f"contexts must be numbers, texts, times or bytes to be kept on disk, got {shown(value)}"
-    )
