@@ -97,6 +97,8 @@ class PolicyClass(ABC):
     """Whether the best policy is really found; certificates need that."""
     looked_up = False
     """Whether answers are only looked up, so that nobody needs to remember them."""
+    called = False
+    """Whether answers are calls of candidates, which may cost: nobody asks more than is needed."""
 
     def __init__(self, *, n_actions: int | None, slate_size: int, actions: Any = None) -> None:
         self.action_names, count = named_actions(actions, n_actions)

@@ -89,7 +89,7 @@ class CachedPolicies(Policies):
             names=policies.names,
             actions=policies.action_names,
         )
-        self.policies, self.version = policies, version
+        self.policies, self.version, self.called = policies, version, policies.called
         self.path = as_path(folder, name="folder").absolute() / _FILE
         self._scope = {
             "version": version,

@@ -56,6 +56,8 @@ class FunctionPolicies(Policies):
     [[0], [1]]
     """
 
+    called = True
+
     def __init__(
         self,
         functions: Sequence[Callable[[Any], Any]] | Mapping[str, Callable[[Any], Any]],
