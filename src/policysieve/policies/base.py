@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from policysieve.arrays import plain_array, shown
+from policysieve.arrays import plain_array, shown, told
 from policysieve.checks import MOST_ACTIONS, as_contexts, integer, repeated_items
 from policysieve.errors import InvalidArgumentError, PolicyFailureError, UnpicklableError
 from policysieve.naming import (
@@ -369,11 +369,11 @@ class Policies(PolicyClass):
     def _checked_slates(self, policy: int, answer: Any, n: int) -> npt.NDArray[Any]:
         """One policy's answer for n contexts as an (n, slate_size) array, or an error naming it."""
         try:
-            slates = np.asarray(answer)
-            if slates.dtype.kind in "UT" and not isinstance(answer, np.ndarray):
-                slates = np.asarray(answer, dtype=object)  # numbers among names became names
-        except ValueError as error:
-            raise self._failure(policy, f"returned ragged actions ({error})") from error
+            slates = plain_array("answers", answer, "an array of actions")
+        except InvalidArgumentError as error:
+            raise self._failure(policy, f"returned no actions: {error}") from error
+        if slates.dtype.kind in "UT" and not isinstance(answer, np.ndarray):
+            slates = np.asarray(answer, dtype=object)  # numbers among names became names
         if slates.ndim == 1 and self.slate_size == 1:
             slates = slates[:, None]
         if slates.shape != (n, self.slate_size):
@@ -383,9 +383,8 @@ class Policies(PolicyClass):
                 f"must return actions of shape ({n}, {self.slate_size}){also}, got {slates.shape}",
             )
         slates = self._numbered(policy, slates)
-        if slates.dtype.kind == "f" and np.array_equal(slates, np.floor(slates)):
-            slates = slates.astype(np.int64)  # many estimators predict whole numbers as floats
-        if slates.size and slates.dtype.kind not in "iu":
+        floats = slates.dtype.kind == "f" and np.array_equal(slates, np.floor(slates))
+        if slates.size and not floats and slates.dtype.kind not in "iu":
             raise self._failure(
                 policy,
                 f"must return whole numbers or names of actions, got {slates.dtype} such as "
@@ -394,11 +393,14 @@ class Policies(PolicyClass):
             )
         if slates.size and (slates.min() < 0 or slates.max() >= self.n_actions):
             bad = slates[(slates < 0) | (slates >= self.n_actions)][0]
+            number = int(bad) if np.isfinite(bad) else float(bad)
             raise self._failure(
                 policy,
-                f"returned action {bad}, which is not in [0, {self.n_actions - 1}]; actions are "
-                "numbered from 0",
+                f"returned action {shown(number)}, which is not in [0, {self.n_actions - 1}]; "
+                "actions are numbered from 0",
             )
+        if floats:
+            slates = slates.astype(np.int64)  # many estimators predict whole numbers as floats
         twice = repeated_items(slates)
         if twice.any():
             row = int(np.flatnonzero(twice)[0])
@@ -452,8 +454,7 @@ class Policies(PolicyClass):
                 except PolicyFailureError:
                     raise
                 except Exception as error:
-                    problem = f"raised {type(error).__name__}: {error}"
-                    raise self._failure(policy, problem) from error
+                    raise self._failure(policy, f"raised {told(error)}") from error
                 slates[:, column] = self._checked_slates(policy, raw, n)
                 move(column + 1)
         return slates

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from policysieve.arrays import shown
+from policysieve.arrays import shown, told
 from policysieve.checks import integer, number
 from policysieve.errors import InvalidArgumentError
 from policysieve.policies.base import Policies, Reply
@@ -138,8 +138,8 @@ def called(
                 raise policies._failure(
                     policy,
                     f"gave no answer at context {row}, {shown(context)}, after "
-                    f"{outcome.calls - 1} retries: {type(error).__name__}: {error}; ask again, or "
-                    "declare a fallback for such cases",
+                    f"{outcome.calls - 1} retries: {told(error)}; ask again, or declare a "
+                    "fallback for such cases",
                 ) from error
             else:
                 slates = fallback[None, :]
