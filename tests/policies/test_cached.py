@@ -3,11 +3,15 @@
 import asyncio
 import os
 import pickle
+import shutil
 import signal
 import sqlite3
 import subprocess
 import sys
+import tempfile
 import textwrap
+import traceback
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -456,7 +460,77 @@ def test_what_is_not_worth_keeping(tmp_path):
         ps.cached(functions(), 3)
 
 
-def test_a_folder_that_cannot_be_written_says_so(tmp_path):
-    (tmp_path / "answers.sqlite").mkdir()
-    with pytest.raises(OSError, match=r"answers\.sqlite cannot be read or written"):
-        ps.cached(functions(), tmp_path).actions([1])
+@pytest.mark.parametrize("wrong", ["a file", "a folder as file"])
+def test_a_folder_that_is_none_is_refused_at_once(tmp_path, wrong):
+    if wrong == "a file":
+        folder = tmp_path / "file"
+        folder.write_text("here")
+    else:
+        folder = tmp_path
+        (tmp_path / "answers.sqlite").mkdir()
+    with pytest.raises(ps.InvalidArgumentError, match=r"folder must be one for a file answers"):
+        ps.cached(functions(), folder)
+
+
+def test_a_folder_that_cannot_be_made_is_refused_before_anybody_is_asked(tmp_path):
+    (tmp_path / "file").write_text("here")
+    policies = functions()
+    kept = ps.cached(policies, tmp_path / "file" / "folder")
+    with pytest.raises(ps.InvalidArgumentError, match=r"6 are missing, got .*nobody was asked"):
+        kept.actions([1, 2])
+    assert asked(policies) == [[]] * 3
+
+
+@pytest.fixture
+def read_only():
+    """Runs what it is given as a user who may read a folder, and not write there."""
+    folder = Path(tempfile.mkdtemp())
+
+    def run(check):
+        folder.chmod(0o555)
+        child = os.fork()
+        if child == 0:
+            if os.getuid() == 0:  # who may write everywhere
+                os.setuid(65534)
+            try:
+                check()
+            except BaseException:
+                traceback.print_exc()
+                os._exit(1)
+            os._exit(0)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+    yield folder, run
+    folder.chmod(0o755)
+    shutil.rmtree(folder)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_a_folder_that_cannot_be_written_can_be_read(read_only):
+    folder, run = read_only
+    policies = functions()
+    expected = ps.cached(policies, folder).actions([1, 2])
+
+    def check():
+        kept = ps.cached(policies, folder)
+        np.testing.assert_array_equal(kept.actions([2, 1]), expected[::-1])
+        with pytest.raises(ps.InvalidArgumentError, match=r"3 are missing, .*nobody was asked"):
+            kept.actions([1, 3])
+        assert asked(policies) == [[1, 2]] * 3
+
+    run(check)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_an_empty_folder_that_cannot_be_written_says_so(read_only):
+    folder, run = read_only
+    policies = functions()
+
+    def check():
+        with pytest.raises(ps.InvalidArgumentError, match=r"3 are missing, .*nobody was asked"):
+            ps.cached(policies, folder).actions([1])
+        assert asked(policies) == [[]] * 3
+
+    run(check)

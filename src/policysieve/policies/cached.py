@@ -1,6 +1,7 @@
 """A class whose answers are kept on disk: each candidate is asked once about each context, ever."""
 
 import json
+import os
 from collections.abc import Iterable, Sequence
 from contextlib import closing
 from time import perf_counter
@@ -44,7 +45,7 @@ def cached(policies: Policies, folder: AnyPath, *, version: str = "") -> "Cached
     policies : Policies
         Functions, models or others that can be listed.
     folder : path
-        Made if it is not there.
+        Made if it is not there. One that cannot be written is read, as long as it has all answers.
     version : str
         Another one keeps its answers apart: change it when a model, a prompt or the `Calls` have
         changed.
@@ -52,7 +53,7 @@ def cached(policies: Policies, folder: AnyPath, *, version: str = "") -> "Cached
     Raises
     ------
     InvalidArgumentError
-        If the policies cannot be listed, or look their answers up anyway.
+        If the policies cannot be listed, or look their answers up anyway, or if `folder` is none.
     """
     return CachedPolicies(policies, folder, version=version)
 
@@ -91,6 +92,12 @@ class CachedPolicies(Policies):
         )
         self.policies, self.version, self.called = policies, version, policies.called
         self.path = as_path(folder, name="folder").absolute() / _FILE
+        place = self.path.parent
+        if os.path.isdir(self.path) or (os.path.exists(place) and not os.path.isdir(place)):
+            raise InvalidArgumentError(
+                f"folder must be one for a file {_FILE}, or a new one, got {shown(str(folder))}; "
+                "there is a file in place of the folder, or a folder in place of the file"
+            )
         self._scope = {
             "version": version,
             "kind": type(policies).__name__,
@@ -142,6 +149,7 @@ class CachedPolicies(Policies):
         wanted = np.zeros((n, len(asked)), dtype=np.bool_)
         wanted[first] = missing
         if wanted.any():
+            file.check_writable(int(wanted.sum()))
             with closing(self.policies._replies(contexts, asked, wanted)) as replies:
                 self._keep(replies, file, keys, rows, slates)
         every: npt.NDArray[Any] = slates[rows][:, back]
