@@ -4,6 +4,7 @@ import _thread
 import asyncio
 import os
 import pickle
+import signal
 import subprocess
 import sys
 import threading
@@ -294,6 +295,16 @@ def test_a_plain_function_may_return_what_is_awaited():
     assert policies.actions([1, 2])[:, 0, 0].tolist() == [3, 1]
 
 
+@pytest.fixture
+def patient(monkeypatch):
+    """Waits for what is cancelled, however busy the machine is, and has Ctrl-C interrupt it."""
+    monkeypatch.setattr(looping, "_PATIENCE", 600.0)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may ignore it
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("patient")
 def test_an_interrupt_cancels_what_runs():
     started, ended = [], []
 
@@ -313,6 +324,33 @@ def test_an_interrupt_cancels_what_runs():
         learner.ask(np.arange(10))
     assert len(started) == len(ended) == 3
     assert learner.pending == 0
+
+
+def test_an_interrupt_before_anything_runs_is_not_waited_for(monkeypatch):
+    """The calls are cancelled in the same moment in which they would begin."""
+    free, waited = threading.Event(), []
+
+    class Interrupted:
+        def put(self, outcome):
+            raise AssertionError("nothing may come")
+
+        def get(self, timeout):
+            raise KeyboardInterrupt
+
+    class Ended(threading.Event):
+        def wait(self, timeout=None):
+            free.set()
+            waited.append(super().wait(timeout))
+
+    looping._own_loop().call_soon_threadsafe(free.wait)
+    monkeypatch.setattr(looping, "SimpleQueue", Interrupted)
+    monkeypatch.setattr(looping.threading, "Event", Ended)
+    monkeypatch.setattr(looping, "_PATIENCE", 30.0)
+    policies = ps.FunctionPolicies([thrice], n_actions=5, calls=ps.Calls())
+    with pytest.raises(KeyboardInterrupt):
+        policies.actions([1])
+    assert waited == [True]
+    assert policies.usage().candidates == ()
 
 
 def test_a_candidate_that_takes_no_notice_of_a_cancellation():

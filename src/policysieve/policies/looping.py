@@ -91,6 +91,10 @@ def outcomes(jobs: Sequence[Job], calls: Calls) -> Generator[Outcome, None, None
             ended.set()
             came.put(problem)  # and nothing more
 
+    def begin() -> None:
+        tasks.append(loop.create_task(work()))
+        tasks[0].add_done_callback(lambda _: ended.set())  # also if it is cancelled before it works
+
     def cancel() -> None:
         if not tasks:  # interrupted before it began
             ended.set()
@@ -98,7 +102,7 @@ def outcomes(jobs: Sequence[Job], calls: Calls) -> Generator[Outcome, None, None
             task.cancel()
 
     try:
-        loop.call_soon_threadsafe(lambda: tasks.append(loop.create_task(work())))
+        loop.call_soon_threadsafe(begin)
         while True:
             try:
                 outcome = came.get(timeout=_TICK)
