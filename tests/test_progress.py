@@ -3,7 +3,7 @@ import threading
 import pytest
 
 import policysieve as ps
-from policysieve import progress, simulate
+from policysieve import progress
 from policysieve.progress import late_bar, progress_bar, tracked
 from tests.terminal import on_terminal
 
@@ -100,7 +100,6 @@ def test_a_run_has_one_bar_or_none(monkeypatch, shown):
     policies = ps.FunctionPolicies([lambda x: x % 2, lambda x: 0 * x], n_actions=2)
     world = ps.worlds.SparseSynthetic(n_actions=2, n_contexts=9, n_policies=2, profile="close")
     learner = ps.Uniform(policies, world.problem(epsilon=0.2, delta=0.2), rounds=50, rng=0)
-    monkeypatch.setattr(simulate, "_truth", lambda *_: (None, None))  # asks outside of the run
     terminal = on_terminal(monkeypatch)
     monkeypatch.setattr(progress, "_LATE", 0.0)
     ps.run(learner, world, 50, progress=shown)

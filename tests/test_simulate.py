@@ -94,6 +94,42 @@ def test_stops_when_the_learner_has_finished_or_the_rounds_run_out(world):
     assert again.rounds == 200
 
 
+class Counted:
+    """A function and a model that counts its answers."""
+
+    def __init__(self, by):
+        self.by, self.answers = by, 0
+
+    def predict(self, x):
+        self.answers += len(x)
+        return (x.sum(axis=1) * self.by).astype(int) % 4
+
+    __call__ = predict
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        lambda candidates, _: ps.FunctionPolicies(candidates, n_actions=4),
+        lambda candidates, _: ps.EstimatorPolicies(candidates, n_actions=4),
+        lambda candidates, path: ps.cached(ps.FunctionPolicies(candidates, n_actions=4), path),
+    ],
+)
+def test_candidates_are_called_for_what_is_drawn_alone(tmp_path, made):
+    """The truth takes all of them at every context, and is for who asks for it."""
+    rng = np.random.default_rng(0)
+    x, y = rng.integers(0, 5, (300, 3)).astype(float), rng.integers(0, 4, 300)
+    world = ps.worlds.Classification(x, y, n_actions=4)
+    candidates = [Counted(by) for by in range(6)]
+    policies = made(candidates, tmp_path)
+    learner = ps.Uniform(policies, world.problem(epsilon=0.2, delta=0.1), rounds=9, rng=0)
+    result = ps.run(learner, world, 9, rng=0)
+    assert sum(one.answers for one in candidates) == result.usage.total.contexts <= 9 * 6
+    assert result.suboptimality is None
+    assert result.true_values is None
+    assert world.values(policies).shape == (6,)
+
+
 def test_unknown_truth_and_replay(world):
     first = learner(world, rounds=4000)
     ps.run(first, world, 4000)

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from policysieve.errors import InvalidArgumentError
 
-__all__ = ["as_float", "as_list", "plain_array", "real_numbers", "shown"]
+__all__ = ["as_float", "as_list", "plain_array", "real_numbers", "shown", "told"]
 
 _LONGEST = 80  # characters of a value in an error
 _MANY_DIGITS = 10**30
@@ -36,6 +36,14 @@ def shown(value: Any) -> str:
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
 
 
+def told(error: BaseException) -> str:
+    """What an error says, and its type, also if it cannot say anything."""
+    try:
+        return f"{type(error).__name__}: {error}"
+    except Exception as other:  # what it raises is its own matter
+        return f"{type(error).__name__}, whose text raises {type(other).__name__}"
+
+
 def plain_array(name: str, values: Any, rule: str) -> npt.NDArray[Any]:
     """`values` as an array; raise if they are ragged, or if any of them are masked.
 
@@ -51,8 +59,8 @@ def plain_array(name: str, values: Any, rule: str) -> npt.NDArray[Any]:
     try:
         return np.asarray(values)
     except Exception as error:  # of an object's own way to become an array, which may be any
-        ragged = "inhomogeneous" in str(error)
-        got = "ragged rows" if ragged else f"{shown(values)} ({error})"
+        why = told(error)
+        got = "ragged rows" if "inhomogeneous" in why else f"{shown(values)} ({why})"
         raise InvalidArgumentError(f"{name} must be {rule}, got {got}") from error
 
 

@@ -35,10 +35,11 @@ class DecisionsError(PolicySieveError, ValueError):
 
 
 class BusyError(PolicySieveError, RuntimeError):
-    """A call that changes a learner came within another of the same thread; nothing was changed.
+    """A call came within another of the same thread that has to end first; nothing was changed.
 
-    A signal handler can do that. It may look at the learner; to change it, let it leave a note, and
-    call when the other call has returned.
+    A signal handler can do that to a learner. It may look at the learner; to change it, let it
+    leave a note, and call when the other call has returned. An async candidate can do it that asks
+    a class with `Calls`: let it ask in a thread.
     """
 
 

@@ -42,7 +42,7 @@ class Checkpoint:
     ----------
     recommendation : Recommendation
     suboptimality : float or None
-        True distance to the best policy in expected reward; None where the world cannot know it.
+        True distance to the best policy in expected reward; None where it is not known.
     """
 
     recommendation: Recommendation
@@ -68,13 +68,14 @@ class RunResult(Reported):
     history : tuple of Checkpoint
         From early to late; the last one is the end of the run.
     suboptimality : float or None
-        True distance of the recommended policy to the best one; None where it cannot be known.
+        True distance of the recommended policy to the best one; None where it is not known: the
+        world cannot know it, or every candidate would be called at every context for it.
     problem : Problem
         What was asked.
     intervals : ValueIntervals
         Final estimate and limits of every policy.
     true_values : array or None
-        Exact value of every policy, where the world knows it.
+        Exact value of every policy, where it is known.
     finished : bool
         Whether the learner had finished; False if the rounds ran out before.
     configuration : mapping
@@ -175,6 +176,10 @@ def run(
 ) -> RunResult:
     """Let a learner play in a world until it has finished or the rounds run out.
 
+    Where the world knows it, the result has the true value of every policy, unless that takes
+    calls: functions and models are asked about the contexts that are drawn, and about no others.
+    ``world.values(policies)`` asks them about all.
+
     Parameters
     ----------
     learner, world
@@ -272,7 +277,12 @@ def _spent(learner: Explorer, before: Usage | None = None) -> Usage | None:
 def _truth(
     learner: Explorer, world: "World"
 ) -> tuple[npt.NDArray[np.float64] | None, float | None]:
-    """Values of all policies, if they can be listed, and of the best one, where they are known."""
+    """Values of all policies, if they can be listed, and of the best one, where they are known.
+
+    They take every answer at every context: candidates are not called for that.
+    """
+    if learner.policies.called:
+        return None, None
     try:
         if learner.policies.n_policies is None:
             return None, world.best_value(learner.policies)

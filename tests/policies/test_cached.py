@@ -3,11 +3,15 @@
 import asyncio
 import os
 import pickle
+import shutil
 import signal
 import sqlite3
 import subprocess
 import sys
+import tempfile
 import textwrap
+import traceback
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -219,7 +223,8 @@ def test_a_learner_gets_the_same_bits_and_asks_survivors_alone(tmp_path):
     assert called.min() < called[0]
 
 
-def test_fallbacks_are_not_kept(tmp_path, monkeypatch):
+def test_a_fallback_is_kept_like_any_answer(tmp_path, monkeypatch):
+    """Were it asked for again, the odds of falling back would shrink from batch to batch."""
     monkeypatch.setattr(looping, "_PAUSE", 0.0)
     down = [True]
 
@@ -229,12 +234,58 @@ def test_fallbacks_are_not_kept(tmp_path, monkeypatch):
         return 1
 
     calls = ps.Calls(retries=1, fallback=0)
-    kept = ps.cached(ps.FunctionPolicies([shaky], n_actions=2, calls=calls), tmp_path)
+    policies = ps.FunctionPolicies([shaky], n_actions=2, calls=calls)
+    kept = ps.cached(policies, tmp_path)
     assert kept.actions([1, 2, 3])[:, 0, 0].tolist() == [1, 0, 1]
     down.clear()
-    assert kept.actions([1, 2, 3])[:, 0, 0].tolist() == [1, 1, 1]
+    assert kept.actions([1, 2, 3])[:, 0, 0].tolist() == [1, 0, 1]
     one = kept.usage().candidates[0]
-    assert (one.contexts, one.calls, one.fallbacks, one.hits) == (4, 5, 1, 2)
+    assert (one.contexts, one.calls, one.fallbacks, one.hits) == (3, 4, 1, 3)
+    again = ps.cached(policies, tmp_path, version="again")
+    assert again.actions([1, 2, 3])[:, 0, 0].tolist() == [1, 1, 1]
+
+
+def test_classes_of_other_numbers_or_kinds_are_told_apart(tmp_path):
+    rng = np.random.default_rng(0)
+    one, other = (ps.LinearPolicies(rng.normal(size=(4, 5, 3))) for _ in range(2))
+    x = rng.normal(size=(20, 3))
+    for policies in (one, other, one):
+        np.testing.assert_array_equal(ps.cached(policies, tmp_path).actions(x), policies.actions(x))
+    rule = ps.FunctionPolicies([lambda x: np.full(len(x), 4)], n_actions=5)
+    assert (ps.cached(rule, tmp_path).actions(x) == 4).all()
+
+
+def test_gaps_are_filled_at_once_whoever_has_them(tmp_path):
+    """Each candidate misses another context: all three are waited for at the same time."""
+    waiting = []
+
+    async def patient(x):
+        waiting.append(x)
+        while len(waiting) < 3:
+            await asyncio.sleep(0.001)
+        return 0
+
+    calls = ps.Calls(at_once=3, retries=0, timeout=60.0)
+    kept = ps.cached(ps.FunctionPolicies([patient] * 3, n_actions=2, calls=calls), tmp_path)
+    waiting.extend("now")
+    for policy, known in enumerate([[0, 1], [1, 2], [2, 0]]):
+        kept.actions(known, which=[policy])
+    waiting.clear()
+    kept.actions([0, 1, 2])
+    assert len(waiting) == 3
+
+
+def test_a_failure_names_the_row_of_the_caller(tmp_path):
+    async def shaky(x):
+        if x == 7:
+            raise ConnectionError("down")
+        return 0
+
+    policies = ps.FunctionPolicies([shaky], n_actions=2, calls=ps.Calls(retries=0))
+    kept = ps.cached(policies, tmp_path)
+    kept.actions([5, 6])
+    with pytest.raises(ps.PolicyFailureError, match=r"at context 4, .*7"):
+        kept.actions([5, 6, 5, 6, 7])
 
 
 def test_what_was_paid_for_is_kept_when_the_rest_fails(tmp_path):
@@ -409,7 +460,77 @@ def test_what_is_not_worth_keeping(tmp_path):
         ps.cached(functions(), 3)
 
 
-def test_a_folder_that_cannot_be_written_says_so(tmp_path):
-    (tmp_path / "answers.sqlite").mkdir()
-    with pytest.raises(OSError, match=r"answers\.sqlite cannot be read or written"):
-        ps.cached(functions(), tmp_path).actions([1])
+@pytest.mark.parametrize("wrong", ["a file", "a folder as file"])
+def test_a_folder_that_is_none_is_refused_at_once(tmp_path, wrong):
+    if wrong == "a file":
+        folder = tmp_path / "file"
+        folder.write_text("here")
+    else:
+        folder = tmp_path
+        (tmp_path / "answers.sqlite").mkdir()
+    with pytest.raises(ps.InvalidArgumentError, match=r"folder must be one for a file answers"):
+        ps.cached(functions(), folder)
+
+
+def test_a_folder_that_cannot_be_made_is_refused_before_anybody_is_asked(tmp_path):
+    (tmp_path / "file").write_text("here")
+    policies = functions()
+    kept = ps.cached(policies, tmp_path / "file" / "folder")
+    with pytest.raises(ps.InvalidArgumentError, match=r"6 are missing, got .*nobody was asked"):
+        kept.actions([1, 2])
+    assert asked(policies) == [[]] * 3
+
+
+@pytest.fixture
+def read_only():
+    """Runs what it is given as a user who may read a folder, and not write there."""
+    folder = Path(tempfile.mkdtemp())
+
+    def run(check):
+        folder.chmod(0o555)
+        child = os.fork()
+        if child == 0:
+            if os.getuid() == 0:  # who may write everywhere
+                os.setuid(65534)
+            try:
+                check()
+            except BaseException:
+                traceback.print_exc()
+                os._exit(1)
+            os._exit(0)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+    yield folder, run
+    folder.chmod(0o755)
+    shutil.rmtree(folder)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_a_folder_that_cannot_be_written_can_be_read(read_only):
+    folder, run = read_only
+    policies = functions()
+    expected = ps.cached(policies, folder).actions([1, 2])
+
+    def check():
+        kept = ps.cached(policies, folder)
+        np.testing.assert_array_equal(kept.actions([2, 1]), expected[::-1])
+        with pytest.raises(ps.InvalidArgumentError, match=r"3 are missing, .*nobody was asked"):
+            kept.actions([1, 3])
+        assert asked(policies) == [[1, 2]] * 3
+
+    run(check)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_an_empty_folder_that_cannot_be_written_says_so(read_only):
+    folder, run = read_only
+    policies = functions()
+
+    def check():
+        with pytest.raises(ps.InvalidArgumentError, match=r"3 are missing, .*nobody was asked"):
+            ps.cached(policies, folder).actions([1])
+        assert asked(policies) == [[]] * 3
+
+    run(check)

@@ -4,6 +4,7 @@ import _thread
 import asyncio
 import os
 import pickle
+import signal
 import subprocess
 import sys
 import threading
@@ -294,6 +295,16 @@ def test_a_plain_function_may_return_what_is_awaited():
     assert policies.actions([1, 2])[:, 0, 0].tolist() == [3, 1]
 
 
+@pytest.fixture
+def patient(monkeypatch):
+    """Waits for what is cancelled, however busy the machine is, and has Ctrl-C interrupt it."""
+    monkeypatch.setattr(looping, "_PATIENCE", 600.0)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may ignore it
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("patient")
 def test_an_interrupt_cancels_what_runs():
     started, ended = [], []
 
@@ -315,6 +326,33 @@ def test_an_interrupt_cancels_what_runs():
     assert learner.pending == 0
 
 
+def test_an_interrupt_before_anything_runs_is_not_waited_for(monkeypatch):
+    """The calls are cancelled in the same moment in which they would begin."""
+    free, waited = threading.Event(), []
+
+    class Interrupted:
+        def put(self, outcome):
+            raise AssertionError("nothing may come")
+
+        def get(self, timeout):
+            raise KeyboardInterrupt
+
+    class Ended(threading.Event):
+        def wait(self, timeout=None):
+            free.set()
+            waited.append(super().wait(timeout))
+
+    looping._own_loop().call_soon_threadsafe(free.wait)
+    monkeypatch.setattr(looping, "SimpleQueue", Interrupted)
+    monkeypatch.setattr(looping.threading, "Event", Ended)
+    monkeypatch.setattr(looping, "_PATIENCE", 30.0)
+    policies = ps.FunctionPolicies([thrice], n_actions=5, calls=ps.Calls())
+    with pytest.raises(KeyboardInterrupt):
+        policies.actions([1])
+    assert waited == [True]
+    assert policies.usage().candidates == ()
+
+
 def test_a_candidate_that_takes_no_notice_of_a_cancellation():
     """It is not called for the next contexts."""
     started = []
@@ -332,6 +370,67 @@ def test_a_candidate_that_takes_no_notice_of_a_cancellation():
     with pytest.raises(ps.PolicyFailureError, match="context 1"):
         policies.actions(np.arange(50))
     assert len(started) <= 3
+
+
+def test_an_answer_after_the_time_limit_is_none():
+    """Also of a candidate that takes no notice of its cancellation."""
+
+    async def stubborn(x):
+        try:
+            await asyncio.sleep(3600)
+        except asyncio.CancelledError:
+            return 1
+
+    policies = ps.FunctionPolicies(
+        [stubborn], n_actions=3, calls=ps.Calls(retries=0, timeout=0.01, fallback=2)
+    )
+    assert policies.actions([0])[0, 0, 0] == 2
+    assert counts(policies) == (1, 1, 0, 1, 1)
+
+
+class SpeechlessError(Exception):
+    def __str__(self):
+        raise RuntimeError("nothing to say")
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (SpeechlessError, "SpeechlessError, whose text raises RuntimeError"),
+        (asyncio.CancelledError, "RuntimeError: the call was cancelled"),
+    ],
+)
+@pytest.mark.parametrize("kind", ["plain", "async"])
+def test_whatever_a_candidate_raises_is_its_failure(error, told, kind):
+    def plain(x):
+        raise error
+
+    async def awaited(x):
+        raise error
+
+    policies = ps.FunctionPolicies(
+        [plain if kind == "plain" else awaited],
+        n_actions=2,
+        vectorized=False,
+        calls=ps.Calls(retries=0),
+    )
+    with pytest.raises(ps.PolicyFailureError, match=f"after 0 retries: {told}"):
+        policies.actions([0])
+
+
+def test_an_async_candidate_that_asks_another_class_must_not_wait_for_itself():
+    inner = ps.FunctionPolicies([thrice], n_actions=5, calls=ps.Calls())
+
+    async def stuck(x):
+        return inner.actions([x])[0, 0, 0]
+
+    async def free(x):
+        return (await asyncio.to_thread(inner.actions, [x]))[0, 0, 0]
+
+    calls = ps.Calls(retries=0)
+    with pytest.raises(ps.PolicyFailureError, match="BusyError: an async candidate must not"):
+        ps.FunctionPolicies([stuck], n_actions=5, calls=calls).actions([1])
+    assert ps.FunctionPolicies([free], n_actions=5, calls=calls).actions([1])[0, 0, 0] == 3
 
 
 def test_what_ends_a_program_is_passed_on():

@@ -7,6 +7,22 @@ import policysieve as ps
 from tests.contracts.policies_contract import PoliciesContract
 
 
+class OnADevice:
+    """As a tensor that has to be fetched first."""
+
+    def __array__(self, *args, **kwargs):
+        raise TypeError("on a device")
+
+
+class SpeechlessError(Exception):
+    def __str__(self):
+        raise RuntimeError("nothing to say")
+
+
+def raises(error):
+    raise error
+
+
 def double(x):
     return (2 * x).astype(int) % 5
 
@@ -179,7 +195,15 @@ class TestFunctionPolicies(PoliciesContract):
             (lambda x: 0, "policy 1 must return actions of shape"),
             (lambda x: x / 3, "policy 1 must return whole numbers"),
             (lambda x: [b"a"] * len(x), "policy 1 must return whole numbers"),
-            (lambda x: [[1], [1, 2]], "policy 1 returned ragged actions"),
+            (lambda x: [[1], [1, 2]], "policy 1 returned no actions: .* ragged rows"),
+            (lambda x: OnADevice(), "policy 1 returned no actions: .*TypeError: on a device"),
+            (lambda x: [np.inf] * len(x), "policy 1 returned action inf"),
+            (lambda x: [-1e300] * len(x), r"policy 1 returned action about -10\^300"),
+            (lambda x: np.ma.masked_array(x, x >= 0), "policy 1 returned no actions: .* masked"),
+            (
+                lambda x: raises(SpeechlessError),
+                "policy 1 raised SpeechlessError, whose text raises Runt",
+            ),
         ],
     )
     def test_a_bad_policy_is_named(self, function, message):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from policysieve.arrays import plain_array, shown
+from policysieve.arrays import plain_array, shown, told
 from policysieve.checks import MOST_ACTIONS, as_contexts, integer, repeated_items
 from policysieve.errors import InvalidArgumentError, PolicyFailureError, UnpicklableError
 from policysieve.naming import (
@@ -63,17 +63,14 @@ class Reply(NamedTuple):
     ----------
     column : int
         Which of those that were asked.
-    rows : slice
+    rows : integer array of shape (n,)
         Of the contexts.
     slates : array of shape (n, slate_size)
-    final : bool
-        Whether it would say so again: False for a fallback, where it could not be reached.
     """
 
     column: int
-    rows: slice
+    rows: npt.NDArray[np.intp]
     slates: npt.NDArray[Any]
-    final: bool
 
 
 class PolicyClass(ABC):
@@ -101,6 +98,8 @@ class PolicyClass(ABC):
     """Whether the best policy is really found; certificates need that."""
     looked_up = False
     """Whether answers are only looked up, so that nobody needs to remember them."""
+    called = False
+    """Whether answers are calls of candidates, which may cost: nobody asks more than is needed."""
 
     def __init__(self, *, n_actions: int | None, slate_size: int, actions: Any = None) -> None:
         self.action_names, count = named_actions(actions, n_actions)
@@ -336,11 +335,17 @@ class Policies(PolicyClass):
     def _evaluate(self, contexts: Any, which: npt.NDArray[np.intp] | None) -> npt.NDArray[Any]:
         """Slates at checked contexts: (n, n_policies or len(which), slate_size), compact dtype."""
 
-    def _replies(self, contexts: Any, which: npt.NDArray[np.intp]) -> Generator[Reply, None, None]:
-        """What some policies say, in parts that are there as soon as they are known."""
-        for column in range(len(which)):
-            said = self._evaluate(contexts, which[column : column + 1])
-            yield Reply(column, slice(0, len(contexts)), said[:, 0], True)
+    def _replies(
+        self, contexts: Any, which: npt.NDArray[np.intp], wanted: npt.NDArray[np.bool_]
+    ) -> Generator[Reply, None, None]:
+        """What some policies say, in parts that are there as soon as they are known.
+
+        Of the shape (n, len(which)), `wanted` says at which contexts each of them is asked.
+        """
+        for column in np.flatnonzero(wanted.any(axis=0)).tolist():
+            rows = np.flatnonzero(wanted[:, column])
+            said = self._evaluate(contexts[rows], which[column : column + 1])
+            yield Reply(column, rows, said[:, 0])
 
     def _check_which(
         self, which: Sequence[int | str] | npt.NDArray[Any] | None
@@ -365,11 +370,11 @@ class Policies(PolicyClass):
     def _checked_slates(self, policy: int, answer: Any, n: int) -> npt.NDArray[Any]:
         """One policy's answer for n contexts as an (n, slate_size) array, or an error naming it."""
         try:
-            slates = np.asarray(answer)
-            if slates.dtype.kind in "UT" and not isinstance(answer, np.ndarray):
-                slates = np.asarray(answer, dtype=object)  # numbers among names became names
-        except ValueError as error:
-            raise self._failure(policy, f"returned ragged actions ({error})") from error
+            slates = plain_array("answers", answer, "an array of actions")
+        except InvalidArgumentError as error:
+            raise self._failure(policy, f"returned no actions: {error}") from error
+        if slates.dtype.kind in "UT" and not isinstance(answer, np.ndarray):
+            slates = np.asarray(answer, dtype=object)  # numbers among names became names
         if slates.ndim == 1 and self.slate_size == 1:
             slates = slates[:, None]
         if slates.shape != (n, self.slate_size):
@@ -379,9 +384,8 @@ class Policies(PolicyClass):
                 f"must return actions of shape ({n}, {self.slate_size}){also}, got {slates.shape}",
             )
         slates = self._numbered(policy, slates)
-        if slates.dtype.kind == "f" and np.array_equal(slates, np.floor(slates)):
-            slates = slates.astype(np.int64)  # many estimators predict whole numbers as floats
-        if slates.size and slates.dtype.kind not in "iu":
+        floats = slates.dtype.kind == "f" and np.array_equal(slates, np.floor(slates))
+        if slates.size and not floats and slates.dtype.kind not in "iu":
             raise self._failure(
                 policy,
                 f"must return whole numbers or names of actions, got {slates.dtype} such as "
@@ -390,11 +394,14 @@ class Policies(PolicyClass):
             )
         if slates.size and (slates.min() < 0 or slates.max() >= self.n_actions):
             bad = slates[(slates < 0) | (slates >= self.n_actions)][0]
+            number = int(bad) if np.isfinite(bad) else float(bad)
             raise self._failure(
                 policy,
-                f"returned action {bad}, which is not in [0, {self.n_actions - 1}]; actions are "
-                "numbered from 0",
+                f"returned action {shown(number)}, which is not in [0, {self.n_actions - 1}]; "
+                "actions are numbered from 0",
             )
+        if floats:
+            slates = slates.astype(np.int64)  # many estimators predict whole numbers as floats
         twice = repeated_items(slates)
         if twice.any():
             row = int(np.flatnonzero(twice)[0])
@@ -463,8 +470,7 @@ class Policies(PolicyClass):
                 except PolicyFailureError:
                     raise
                 except Exception as error:
-                    problem = f"raised {type(error).__name__}: {error}"
-                    raise self._failure(policy, problem) from error
+                    raise self._failure(policy, f"raised {told(error)}") from error
                 slates[:, column] = self._checked_slates(policy, raw, n)
                 move(column + 1)
         return slates

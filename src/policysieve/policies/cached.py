@@ -1,7 +1,8 @@
 """A class whose answers are kept on disk: each candidate is asked once about each context, ever."""
 
-import hashlib
 import json
+import os
+from collections.abc import Iterable, Sequence
 from contextlib import closing
 from time import perf_counter
 from typing import Any
@@ -13,8 +14,9 @@ from policysieve.arrays import shown
 from policysieve.checks import as_path
 from policysieve.errors import InvalidArgumentError
 from policysieve.files import AnyPath
-from policysieve.policies.base import Policies, action_dtype
-from policysieve.policies.keeping import AnswerFile, context_digests
+from policysieve.policies.base import Policies, Reply, action_dtype
+from policysieve.policies.digests import context_digests, digest
+from policysieve.policies.keeping import AnswerFile
 from policysieve.policies.usage import Usage
 
 __all__ = ["CachedPolicies", "cached"]
@@ -28,25 +30,30 @@ def cached(policies: Policies, folder: AnyPath, *, version: str = "") -> "Cached
 
     A rerun, another process or another learner asks only what nobody has asked before. An answer is
     found by the content of its context and the name of its candidate, or the number of one without
-    a name, so give names, or keep the order. Actions that are other or in another order are
-    another matter: nothing is mixed up. Many processes may share a folder, on a local disk.
+    a name. Classes of different kinds, numbers (as weights), actions or order of actions never get
+    each other's answers. But functions and models are known by name alone: two classes of them
+    in one folder need different names or versions, and candidates without names must keep their
+    order. Many processes may share a folder, on a local disk.
 
-    A candidate that would answer otherwise the next time is thereby one that answers as it did
-    first. Fallbacks of `Calls` are not kept: the candidate is asked again.
+    The first answer that is kept stays the candidate's answer at that context, also if it would
+    answer otherwise the next time, and also if it was the fallback of `Calls`. Another `version`
+    asks again, and so does removing the folder. Two processes that ask at the same time may each
+    go on with its own answer; one of the two is kept.
 
     Parameters
     ----------
     policies : Policies
         Functions, models or others that can be listed.
     folder : path
-        Made if it is not there.
+        Made if it is not there. One that cannot be written is read, as long as it has all answers.
     version : str
-        Another one keeps its answers apart: change it when a model or a prompt has changed.
+        Another one keeps its answers apart: change it when a model, a prompt or the `Calls` have
+        changed.
 
     Raises
     ------
     InvalidArgumentError
-        If the policies cannot be listed, or look their answers up anyway.
+        If the policies cannot be listed, or look their answers up anyway, or if `folder` is none.
     """
     return CachedPolicies(policies, folder, version=version)
 
@@ -83,8 +90,22 @@ class CachedPolicies(Policies):
             names=policies.names,
             actions=policies.action_names,
         )
-        self.policies, self.version = policies, version
+        self.policies, self.version, self.called = policies, version, policies.called
         self.path = as_path(folder, name="folder").absolute() / _FILE
+        place = self.path.parent
+        if os.path.isdir(self.path) or (os.path.exists(place) and not os.path.isdir(place)):
+            raise InvalidArgumentError(
+                f"folder must be one for a file {_FILE}, or a new one, got {shown(str(folder))}; "
+                "there is a file in place of the folder, or a folder in place of the file"
+            )
+        self._scope = {
+            "version": version,
+            "kind": type(policies).__name__,
+            "numbers": _hashed(policies._numbers()),
+            "n_actions": self.n_actions,
+            "actions": self.action_names,
+            "slate_size": self.slate_size,
+        }
 
     def __repr__(self) -> str:
         return f"cached({self.policies!r}, {str(self.path.parent)!r})"
@@ -112,8 +133,8 @@ class CachedPolicies(Policies):
             return np.empty(shape, action_dtype(self.n_actions))
         asked, back = np.unique(everyone, return_inverse=True)
         digests = context_digests(contexts)
-        places = {digest: place for place, digest in enumerate(dict.fromkeys(digests))}
-        rows = np.array([places[digest] for digest in digests])
+        places = {one: place for place, one in enumerate(dict.fromkeys(digests))}
+        rows = np.array([places[one] for one in digests])
         first = np.unique(rows, return_index=True)[1]
         keys = [self._keys(int(policy), list(places)) for policy in asked]
         file = AnswerFile(self.path, self.n_actions, self.slate_size)
@@ -121,63 +142,54 @@ class CachedPolicies(Policies):
         slates = np.empty((len(places), len(asked), self.slate_size), action_dtype(self.n_actions))
         missing = np.ones((len(places), len(asked)), dtype=np.bool_)
         for column, policy in enumerate(asked):
-            for row, key in enumerate(keys[column]):
+            for place, key in enumerate(keys[column]):
                 if key in known:
-                    slates[row, column], missing[row, column] = known[key], False
+                    slates[place, column], missing[place, column] = known[key], False
             self._meter.add(int(policy), hits=int((~missing[rows, column]).sum()))
-        for columns in _alike(missing):
-            where = np.flatnonzero(missing[:, columns[0]])
-            self._ask(contexts[first[where]], asked, columns, where, keys, file, slates)
+        wanted = np.zeros((n, len(asked)), dtype=np.bool_)
+        wanted[first] = missing
+        if wanted.any():
+            file.check_writable(int(wanted.sum()))
+            with closing(self.policies._replies(contexts, asked, wanted)) as replies:
+                self._keep(replies, file, keys, rows, slates)
         every: npt.NDArray[Any] = slates[rows][:, back]
         return every
 
-    def _ask(
+    def _keep(
         self,
-        contexts: Any,
-        asked: npt.NDArray[np.intp],
-        columns: npt.NDArray[np.intp],
-        rows: npt.NDArray[np.intp],
-        keys: list[list[bytes]],
+        replies: Iterable[Reply],
         file: AnswerFile,
+        keys: list[list[bytes]],
+        places: npt.NDArray[np.intp],
         slates: npt.NDArray[Any],
     ) -> None:
-        """Enter what the policies of some columns say in some rows, and keep it as it comes.
+        """Enter the replies into the slates, each at the place of its row, and keep them.
 
         What has come is kept also if the rest fails or is interrupted: it was paid for.
         """
         new: dict[bytes, npt.NDArray[Any]] = {}
         written = perf_counter()
-        with closing(self.policies._replies(contexts, asked[columns])) as replies:
-            try:
-                for reply in replies:
-                    column, here = columns[reply.column], rows[reply.rows]
-                    slates[here, column] = reply.slates
-                    if reply.final:
-                        mine = (keys[column][row] for row in here)
-                        new.update(zip(mine, reply.slates, strict=True))
-                    if perf_counter() - written > _SECONDS:
-                        file.write(new)
-                        new, written = {}, perf_counter()
-            finally:
-                if new:
+        try:
+            for reply in replies:
+                here = places[reply.rows]
+                slates[here, reply.column] = reply.slates
+                mine = (keys[reply.column][place] for place in here)
+                new.update(zip(mine, reply.slates, strict=True))
+                if perf_counter() - written > _SECONDS:
                     file.write(new)
+                    new, written = {}, perf_counter()
+        finally:
+            if new:
+                file.write(new)
 
     def _keys(self, policy: int, digests: list[bytes]) -> list[bytes]:
         """Under which the answers of a policy are kept."""
-        scope = {
-            "version": self.version,
-            "policy": policy if self.names is None else self.names[policy],
-            "n_actions": self.n_actions,
-            "actions": self.action_names,
-            "slate_size": self.slate_size,
-        }
-        mine = hashlib.blake2b(json.dumps(scope).encode(), digest_size=20).digest()
-        return [hashlib.blake2b(mine + digest, digest_size=20).digest() for digest in digests]
+        name = policy if self.names is None else self.names[policy]
+        mine = digest(json.dumps({**self._scope, "policy": name}).encode())
+        return [digest(mine + context) for context in digests]
 
 
-def _alike(missing: npt.NDArray[np.bool_]) -> list[npt.NDArray[np.intp]]:
-    """Columns in groups that miss the same rows, without those that miss none."""
-    groups: dict[bytes, list[int]] = {}
-    for column in np.flatnonzero(missing.any(axis=0)):
-        groups.setdefault(missing[:, column].tobytes(), []).append(int(column))
-    return [np.array(columns) for columns in groups.values()]
+def _hashed(arrays: Sequence[npt.NDArray[Any]]) -> str:
+    """What tells the numbers that policies are made of from others."""
+    parts = (f"{a.dtype.str} {a.shape} ".encode() + digest(a.tobytes()) for a in arrays)
+    return digest(b"".join(parts)).hex()

@@ -4,18 +4,18 @@ import inspect
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from policysieve.arrays import shown
+from policysieve.arrays import shown, told
 from policysieve.checks import integer, number
 from policysieve.errors import InvalidArgumentError
 from policysieve.policies.base import Policies, Reply
 from policysieve.progress import late_bar
 
-__all__ = ["Calls", "called", "checked_fallback", "is_async"]
+__all__ = ["Asked", "Calls", "called", "checked_fallback", "is_async"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,11 +74,19 @@ def checked_fallback(calls: Calls, policies: Policies) -> npt.NDArray[Any] | Non
     return slate
 
 
+class Asked(NamedTuple):
+    """What one policy is asked: the row of a context, the place of the policy, the context."""
+
+    row: int
+    column: int
+    context: Any
+
+
 def called(
     policies: Policies,
     functions: Sequence[Callable[[Any], Any]],
-    contexts: Sequence[Any],
     which: npt.NDArray[np.intp],
+    asked: Sequence[Asked],
     calls: Calls,
     fallback: npt.NDArray[Any] | None,
 ) -> Generator[Reply, None, None]:
@@ -90,10 +98,10 @@ def called(
         Whose answers these are.
     functions : sequence of callables
         Of all policies.
-    contexts : sequence
-        As the functions take them.
     which : integer array
         Policies to ask.
+    asked : sequence of Asked
+        Which of them at which contexts, in this order.
     calls : Calls
     fallback : array or None
         The answer where calls fail.
@@ -105,12 +113,12 @@ def called(
     """
     from policysieve.policies.looping import Job, outcomes  # brings asyncio, which loads on use
 
-    jobs = [Job(functions[policy], context) for context in contexts for policy in which]
+    jobs = [Job(functions[which[one.column]], one.context) for one in asked]
     if not jobs:
         return
     with late_bar("Asking the candidates", len(jobs)) as move, closing(outcomes(jobs, calls)) as o:
         for done, outcome in enumerate(o, 1):
-            row, column = divmod(outcome.job, len(which))
+            row, column, context = asked[outcome.job]
             policy, fell_back = int(which[column]), outcome.error is not None
             policies._meter.add(
                 policy,
@@ -129,11 +137,11 @@ def called(
                 error = outcome.error
                 raise policies._failure(
                     policy,
-                    f"gave no answer at context {row}, {shown(contexts[row])}, after "
-                    f"{outcome.calls - 1} retries: {type(error).__name__}: {error}; ask again, or "
-                    "declare a fallback for such cases",
+                    f"gave no answer at context {row}, {shown(context)}, after "
+                    f"{outcome.calls - 1} retries: {told(error)}; ask again, or declare a "
+                    "fallback for such cases",
                 ) from error
             else:
                 slates = fallback[None, :]
-            yield Reply(column, slice(row, row + 1), slates, not fell_back)
+            yield Reply(column, np.array([row]), slates)
             move(done)

@@ -45,6 +45,8 @@ class EstimatorPolicies(Policies):
     [[1], [1]]
     """
 
+    called = True
+
     def __init__(
         self,
         models: Sequence[Any] | Mapping[str, Any],

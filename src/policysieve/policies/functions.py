@@ -13,7 +13,7 @@ from policysieve.errors import InvalidArgumentError
 from policysieve.frames import ContextFrame
 from policysieve.naming import named_parts
 from policysieve.policies.base import Policies, Reply, action_dtype
-from policysieve.policies.calling import Calls, called, checked_fallback, is_async
+from policysieve.policies.calling import Asked, Calls, called, checked_fallback, is_async
 
 __all__ = ["FunctionPolicies"]
 
@@ -55,6 +55,8 @@ class FunctionPolicies(Policies):
     >>> rules.actions([30, 50], which=["by age"])[:, :, 0].tolist()
     [[0], [1]]
     """
+
+    called = True
 
     def __init__(
         self,
@@ -115,7 +117,8 @@ class FunctionPolicies(Policies):
             everyone = np.arange(self.n_policies) if which is None else which
             shape = (len(contexts), len(everyone), self.slate_size)
             slates = np.empty(shape, action_dtype(self.n_actions))
-            with closing(self._replies(contexts, everyone)) as replies:
+            wanted = np.ones(shape[:2], np.bool_)
+            with closing(self._replies(contexts, everyone, wanted)) as replies:
                 for reply in replies:
                     slates[reply.rows, reply.column] = reply.slates
             return slates
@@ -131,7 +134,12 @@ class FunctionPolicies(Policies):
         calls = 1 if self.vectorized else len(contexts)
         return self._ask_each(which, len(contexts), answer, calls=calls)
 
-    def _replies(self, contexts: Any, which: npt.NDArray[np.intp]) -> Generator[Reply, None, None]:
+    def _replies(
+        self, contexts: Any, which: npt.NDArray[np.intp], wanted: npt.NDArray[np.bool_]
+    ) -> Generator[Reply, None, None]:
         if self.calls is None:
-            return super()._replies(contexts, which)
-        return called(self, self.functions, list(contexts), which, self.calls, self._fallback)
+            return super()._replies(contexts, which, wanted)
+        rows = np.flatnonzero(wanted.any(axis=1))
+        given = dict(zip(rows.tolist(), contexts[rows], strict=True))
+        asked = [Asked(row, column, given[row]) for row, column in np.argwhere(wanted).tolist()]
+        return called(self, self.functions, which, asked, self.calls, self._fallback)

@@ -1,9 +1,7 @@
 """Answers of candidates on disk, by content: one small database that many processes share."""
 
-import datetime
-import decimal
 import hashlib
-import json
+import os
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
@@ -13,16 +11,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from policysieve.arrays import shown
 from policysieve.checks import repeated_items
 from policysieve.errors import FileFormatError, InvalidArgumentError
 from policysieve.files import whole_or_nothing
 
-__all__ = ["AnswerFile", "context_digests"]
+__all__ = ["AnswerFile"]
 
 _APPLICATION, _VERSION = 0x50534156, 1  # as the file has them, in SQLite's own fields
 _AT_ONCE = 500  # keys in one query
 _PATIENCE = 60.0  # seconds to wait for other processes that write
+_READ_ONLY = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR)
 
 
@@ -30,7 +28,7 @@ class AnswerFile:
     """Slates by keys, in a file of SQLite with a log of writes.
 
     Many processes may read and write at once. A killed one leaves what it had committed. Every
-    slate has a checksum.
+    slate has a checksum. Who may not write can read.
 
     Parameters
     ----------
@@ -50,7 +48,9 @@ class AnswerFile:
         FileFormatError
             If the file is damaged, or another.
         """
-        found = {}
+        found: dict[bytes, npt.NDArray[np.int32]] = {}
+        if not os.path.exists(self.path):
+            return found
         with self._opened() as db:
             for start in range(0, len(keys), _AT_ONCE):
                 some = keys[start : start + _AT_ONCE]
@@ -68,8 +68,29 @@ class AnswerFile:
         for key, slate in slates.items():
             data = np.asarray(slate, "<i4").tobytes()
             rows.append((key, data, _checksum(key, data)))
+        self._make()
         with self._opened() as db, db:
             db.executemany("INSERT OR IGNORE INTO answers VALUES (?, ?, ?)", rows)
+
+    def check_writable(self, new: int) -> None:
+        """Raise unless so many new slates could be written; made is an empty file at most.
+
+        Raises
+        ------
+        InvalidArgumentError
+            If the folder or the file cannot be written.
+        FileFormatError
+            If the file is damaged, or another.
+        """
+        try:
+            self._make()
+            with self._opened() as db:
+                db.execute("DELETE FROM answers WHERE 0")  # of nothing; BEGIN asks for no right
+        except OSError as error:
+            raise InvalidArgumentError(
+                f"folder must be one that can be written to unless it has all answers, and {new:,} "
+                f"are missing, got {self.path.parent} ({error}); nobody was asked"
+            ) from error
 
     def _checked(self, key: Any, slate: Any, checksum: Any) -> npt.NDArray[np.int32]:
         if not all(isinstance(part, bytes) for part in (key, slate, checksum)) or (
@@ -91,8 +112,7 @@ class AnswerFile:
     def _opened(self) -> Iterator[sqlite3.Connection]:
         """A connection of this batch alone: threads and forked processes share none."""
         try:
-            self._make()
-            with closing(sqlite3.connect(self.path, timeout=_PATIENCE)) as db:
+            with closing(self._connection()) as db:
                 db.execute("PRAGMA synchronous=NORMAL")
                 kind = db.execute("PRAGMA application_id").fetchone()[0]
                 version = db.execute("PRAGMA user_version").fetchone()[0]
@@ -102,14 +122,26 @@ class AnswerFile:
         except UnicodeError as error:  # in the names of tables
             raise self._damaged(f"SQLite says: {error}") from error
         except sqlite3.Error as error:
-            code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF
-            if code in _DAMAGED:
+            if _code(error) in _DAMAGED:
                 raise self._damaged(f"SQLite says: {error}") from error
             raise OSError(f"{self.path} cannot be read or written: {error}") from error
 
+    def _connection(self) -> sqlite3.Connection:
+        """A connection; of a file that cannot be written, to what is in it alone."""
+        db = sqlite3.connect(self.path, timeout=_PATIENCE)
+        try:
+            db.execute("PRAGMA application_id")  # reads, for which there must be a log of writes
+        except sqlite3.Error as error:
+            db.close()
+            log = Path(f"{self.path}-wal")
+            if _code(error) not in _READ_ONLY or (log.exists() and log.stat().st_size):
+                raise
+            return sqlite3.connect(f"{self.path.as_uri()}?mode=ro&immutable=1", uri=True)
+        return db
+
     def _make(self) -> None:
         """Write an empty file where there is none; another process may be quicker."""
-        if self.path.exists():
+        if os.path.exists(self.path):
             return
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with (
@@ -127,41 +159,10 @@ class AnswerFile:
             db.commit()
 
 
+def _code(error: sqlite3.Error) -> int:
+    """The kind of an error of SQLite."""
+    return getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF
+
+
 def _checksum(key: bytes, slate: bytes) -> bytes:
     return hashlib.blake2b(key + slate, digest_size=8).digest()
-
-
-def context_digests(contexts: Any) -> list[bytes]:
-    """What tells each context from others: its kind and its content, hashed.
-
-    Of arrays the dtype and the bytes of a row, of strings and of rows of tables a canonical text.
-    """
-    kind = getattr(contexts.dtype, "kind", None)
-    if kind in ("b", "i", "u", "f"):
-        rows = np.ascontiguousarray(contexts)
-        head = f"{rows.dtype.str} {rows.shape[1:]} ".encode()
-        return [_digest(head + row.tobytes()) for row in rows]
-    return [_digest(_text(row).encode()) for row in contexts.tolist()]
-
-
-def _digest(data: bytes) -> bytes:
-    return hashlib.blake2b(data, digest_size=20).digest()
-
-
-def _text(row: Any) -> str:
-    """The same text for the same values, whatever the order of columns; others for other types."""
-    return json.dumps(row, sort_keys=True, default=_plain)
-
-
-def _plain(value: Any) -> Any:
-    """What JSON does not know, with its type."""
-    if isinstance(value, bytes):
-        return {"bytes": value.hex()}
-    for kind in (datetime.datetime, datetime.date, datetime.time):  # the first is a date, too
-        if isinstance(value, kind):
-            return {kind.__name__: value.isoformat()}
-    if isinstance(value, datetime.timedelta | decimal.Decimal):
-        return {type(value).__name__: str(value)}
-    raise InvalidArgumentError(
-        f"contexts must be numbers, texts, times or bytes to be kept on disk, got {shown(value)}"
-    )

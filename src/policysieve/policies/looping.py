@@ -16,6 +16,7 @@ from queue import Empty, SimpleQueue
 from time import perf_counter
 from typing import Any, NamedTuple
 
+from policysieve.errors import BusyError
 from policysieve.policies.calling import Calls, is_async
 
 __all__ = ["Job", "Outcome", "outcomes"]
@@ -65,7 +66,18 @@ def outcomes(jobs: Sequence[Job], calls: Calls) -> Generator[Outcome, None, None
     """What comes of the jobs, as soon as it does.
 
     Whoever closes it early, or is interrupted in it, has the rest cancelled before it returns.
+
+    Raises
+    ------
+    BusyError
+        In the thread of the loop, which would wait for itself.
     """
+    if _running is not None and _running[1] is threading.current_thread():
+        raise BusyError(
+            "an async candidate must not ask a class with Calls, because it would wait for calls "
+            "in the loop that it runs in itself; ask in a thread: await asyncio.to_thread("
+            "policies.actions, contexts)"
+        )
     came: SimpleQueue[Outcome | BaseException | None] = SimpleQueue()
     loop, ended, tasks = _own_loop(), threading.Event(), list[asyncio.Task[None]]()
 
@@ -79,6 +91,10 @@ def outcomes(jobs: Sequence[Job], calls: Calls) -> Generator[Outcome, None, None
             ended.set()
             came.put(problem)  # and nothing more
 
+    def begin() -> None:
+        tasks.append(loop.create_task(work()))
+        tasks[0].add_done_callback(lambda _: ended.set())  # also if it is cancelled before it works
+
     def cancel() -> None:
         if not tasks:  # interrupted before it began
             ended.set()
@@ -86,7 +102,7 @@ def outcomes(jobs: Sequence[Job], calls: Calls) -> Generator[Outcome, None, None
             task.cancel()
 
     try:
-        loop.call_soon_threadsafe(lambda: tasks.append(loop.create_task(work())))
+        loop.call_soon_threadsafe(begin)
         while True:
             try:
                 outcome = came.get(timeout=_TICK)
@@ -127,9 +143,11 @@ async def _done(place: int, job: Job, calls: Calls) -> Outcome:
             await asyncio.sleep(min(_PAUSE * 2.0 ** min(attempt - 1, 99), _LONGEST_PAUSE))
         began = perf_counter()
         try:
-            async with asyncio.timeout(calls.timeout):
+            async with asyncio.timeout(calls.timeout) as limit:
                 answer, error = await _called(job)
         except TimeoutError:
+            pass
+        if limit.expired():  # whatever it returned, if it took no notice of the cancellation
             error = TimeoutError(f"no answer within {calls.timeout:g} s")
         if task.cancelling():  # and the function took no notice
             raise asyncio.CancelledError
@@ -178,6 +196,8 @@ async def _in_thread(job: Job) -> Answer:
         found: Answer
         try:
             found = job.function(job.context), None
+        except asyncio.CancelledError:  # of its own doing: nobody has cancelled this
+            found = None, RuntimeError("the call was cancelled")
         except BaseException as error:
             found = None, error
         with suppress(RuntimeError):  # the process ends, and the loop is closed

@@ -1,5 +1,6 @@
 """What asking the candidates has cost."""
 
+import os
 import threading
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, fields
@@ -113,16 +114,28 @@ class Usage:
         )
 
 
+_lock = threading.RLock()  # of all meters; a signal handler may come while its thread holds it
+
+
+def _renew() -> None:
+    """Another thread may have held the lock when the process was forked."""
+    global _lock
+    _lock = threading.RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew)
+
+
 class Meter:
     """Counts for each candidate. Many threads may add at once; a pickled one begins anew."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
         self._counts: dict[int, dict[str, Any]] = {}
 
     def add(self, policy: int, **counts: float) -> None:
         """Add to the counts of a candidate, by the names that `CandidateUsage` has for them."""
-        with self._lock:
+        with _lock:
             mine = self._counts.setdefault(policy, dict.fromkeys(_COUNTS, 0))
             for name, count in counts.items():
                 mine[name] += count
@@ -138,7 +151,7 @@ class Meter:
 
     def usage(self, name_of: Callable[[int], str]) -> Usage:
         """The counts so far."""
-        with self._lock:
+        with _lock:
             counts = {policy: dict(mine) for policy, mine in self._counts.items()}
         return Usage(
             tuple(

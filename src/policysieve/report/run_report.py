@@ -86,7 +86,7 @@ def _headlines(result: "RunResult") -> dict[str, CellValue | tuple[CellValue, st
         "Rounds": (result.rounds, stop),
         "True suboptimality": (
             result.suboptimality,
-            "this world cannot know it" if result.suboptimality is None else "distance to the best",
+            "not known" if result.suboptimality is None else "distance to the best",
         ),
     }
 
