@@ -13,7 +13,7 @@ from urllib.parse import quote, unquote
 import numpy as np
 
 from policysieve.errors import FileFormatError
-from policysieve.formats.actions import ActionCell
+from policysieve.formats.actions import ActionCell, seem_numbers
 from policysieve.formats.cells import earned, finite, seconds
 from policysieve.formats.format import refuse_sparse, refuse_text_rows
 from policysieve.formats.frame_cells import FrameCells, held_of_frames, written
@@ -293,11 +293,18 @@ def _context_cells(rounds: Rounds) -> list[list[Any]]:
 def _not_held(layout: Layout) -> tuple[str, ...]:
     refuse_text_rows(layout, "csv")
     refuse_sparse(layout, "csv")
+    notes = []
+    unsure = seem_numbers(layout.action_names)
+    if unsure:
+        notes.append(
+            f"that names of actions such as {unsure[0]!r} are no numbers: name them when the file "
+            "is read (--actions, or actions=[...] of LogFile)"
+        )
     if layout.has_frames:
-        return held_of_frames(layout)
-    if len(layout.context_shape) > 1:
-        return (f"the shape of the contexts: they are rows of {layout.width} features",)
-    return ()
+        notes += held_of_frames(layout)
+    elif len(layout.context_shape) > 1:
+        notes.append(f"the shape of the contexts: they are rows of {layout.width} features")
+    return tuple(notes)
 
 
 FORMAT = text_format(

@@ -77,6 +77,7 @@ class _ParquetFile:
             raise nothing_read([path])
         self._columns = _columns_of(path, schema, rules)
         self.layout = self._columns.layout
+        self.numbered = self._columns.numbered
         self.n_rounds //= self._columns.rows_per_round
         self._batch = BATCH
         self._packed: set[str] = set()  # columns whose texts are read as they are packed
@@ -153,6 +154,8 @@ class _ParquetSource:
         self._files = [_ParquetFile(path, rules) for path in paths]
         self.n_rounds = sum(file.n_rounds for file in self._files)
         self.layout = _common_layout(self._files, rules.actions)
+        self.numbered = all(file.numbered for file in self._files)
+        self.cells: frozenset[str] = frozenset()  # columns have types
 
     def n_actions(self) -> int:
         """Largest action number, shown or in a distribution, plus one."""

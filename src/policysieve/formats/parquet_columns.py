@@ -193,6 +193,11 @@ class ParquetColumns(ABC):
     any_length: bool
     rows_per_round: int = 1
 
+    @property
+    def numbered(self) -> bool:
+        """Whether the file has numbers of actions, not names."""
+        return self.layout.action_names is None
+
     @abstractmethod
     def parts(self, batches: "Iterable[pa.RecordBatch]") -> Iterator[Part]:
         """What batches of rows hold, in order."""

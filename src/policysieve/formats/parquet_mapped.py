@@ -39,6 +39,11 @@ class MappedColumns(ParquetColumns):
         self.layout = self._rows.layout(self._slate_size, self._names)
         self._note_types(schema)
 
+    @property
+    def numbered(self) -> bool:
+        """Whether the file has numbers of actions; names that were declared are no names of it."""
+        return not self._rows.named
+
     def parts(self, batches: "Iterable[pa.RecordBatch]") -> Iterator[Part]:
         """Rounds in order; a slate that goes on in the next batch waits for it."""
         import pyarrow as pa

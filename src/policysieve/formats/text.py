@@ -266,6 +266,7 @@ class _TextSource:
         if not self.n_rounds:
             raise nothing_read(paths, first_bad)
         self._actions.settle(used)
+        self.numbered, self.cells = self._actions.are_numbers, self._actions.cells
         names = self._actions.names
         self._n_actions = len(names) if names else self._n_actions
         self.layout = Layout(
