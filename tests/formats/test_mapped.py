@@ -2,6 +2,7 @@
 
 import json
 from datetime import UTC, date, datetime
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
@@ -330,14 +331,14 @@ class TestSlates:
         [
             ([(2, 1, "x", 1)], "actions must be 2 .* got 1; rows of one slate .* sort them by s"),
             ([(2, 1, "x", 1), (2, 1, "x", 2)], r"must be different, got \['x', 'x'\]"),
-            ([(2, 1, "x", 1), (2, 3, "y", 2)], "one context, c is '?1'? in .* '?3'? "),
+            ([(2, 1, "x", 1), (2, 3, "y", 2)], "one context, c is '?1'? in .* '?3'? in "),
             ([(2, 1, "x", 1), (2, 1, "y", 1)], "k must be different in a slate"),
             ([(None, 1, "x", 1), (3, 1, "x", 1), (3, 1, "y", 2)], "slate|actions must be 2"),
         ],
     )
     def test_what_is_refused(self, log_path, rows, reason):
         write_rows(log_path, items((1, 1, "x", 1), (1, 1, "y", 2), *rows))
-        where = {".csv": "line 4", ".jsonl": "line 3", ".parquet": "row 3"}[log_path.suffix]
+        where = {".csv": "line 4", ".jsonl": "line 3", ".parquet": "row [34]"}[log_path.suffix]
         columns = {**SLATE, "position": "k"}
         with pytest.raises(FileFormatError, match=f"{where}: .*({reason})"):
             list(LogFile(log_path, columns=columns).rounds())
@@ -405,3 +406,71 @@ def test_a_slate_that_comes_again_is_not_taken_for_another(tmp_path, order):
             Log.load(LogFile(tmp_path / name, columns=columns))
     with pytest.raises(InvalidArgumentError, match="rows of one slate must follow each other"):
         Log.from_frame(frame, **columns)
+
+
+SLATES = {"context": "u", "action": "item", "propensity": "p", "reward": "c", "slate": "r"}
+
+
+def slate_rows(*rows):
+    return [dict(zip(("r", "u", "item", "p", "c"), row, strict=True)) for row in rows]
+
+
+@pytest.mark.parametrize("suffix", ["csv", "jsonl", "parquet"])
+class TestSlatesInRows:
+    def test_one_that_comes_again_in_another_file_is_noticed_and_can_be_skipped(
+        self, tmp_path, suffix
+    ):
+        paths = [tmp_path / f"{name}.{suffix}" for name in ("one", "two")]
+        write_rows(paths[0], slate_rows(("a", 1, "x", 0.5, 0), ("b", 1, "x", 0.5, 0)))
+        write_rows(paths[1], slate_rows(("a", 1, "y", 0.5, 0), ("c", 1, "y", 0.5, 0)))
+        message = rf"two.{suffix}, (line|row) \d: rows of one slate .* 'a' was there in .*one"
+        with pytest.raises(FileFormatError, match=message):
+            Log.load(LogFile(paths, columns=SLATES))
+        done = convert(paths, tmp_path / "out.parquet", columns=SLATES, skip_bad=True)
+        assert (done.rounds, done.skipped) == (3, 1)
+
+    def test_the_line_of_the_wrong_item_is_named(self, tmp_path, suffix):
+        rows = slate_rows(
+            ("a", 1, "x", 0.5, 0), ("a", 1, "y", 0.5, 0), ("b", 1, "x", 0.5, 0), ("b", 1, "y", 7, 0)
+        )
+        write_rows(tmp_path / f"log.{suffix}", rows)
+        where = {"csv": "in line 5, ", "jsonl": "in line 4, ", "parquet": "row 4: "}[suffix]
+        with pytest.raises(FileFormatError, match=f"{where}a propensity must lie in"):
+            Log.load(LogFile(tmp_path / f"log.{suffix}", columns=SLATES))
+
+
+class TestNumbersThatDoNotFit:
+    COLUMNS: ClassVar = {"context": "u", "action": "item", "propensity": "p", "reward": "r"}
+    ROWS: ClassVar = {"u": [1, 2], "item": [0, 1], "p": [0.5, 0.5], "r": [0, 1], "t": [1, 2]}
+
+    @pytest.mark.parametrize(
+        ("change", "message"),
+        [
+            ({"item": [1.0, np.nan]}, "row 2: column item must be a whole .* got nan"),
+            ({"item": [1.0, np.inf]}, "row 2: column item must be a whole .* got inf"),
+            ({"item": [1, 2**60 + 1]}, "row 2: an action .* 1152921504606846977; if .* as text"),
+            ({"item": pa.array([1, 2**64 - 1], pa.uint64())}, "row 2: column item.* 18446744073"),
+            ({"u": pa.array([1, 2**63 + 5], pa.uint64())}, r"row 2: column u.* below 2\*\*63"),
+            ({"t": [1, 1714564800000000001]}, "row 2: a time must be .* nanoseconds, divide it"),
+        ],
+    )
+    def test_they_are_named_with_what_to_do(self, tmp_path, change, message):
+        table = pa.table({**self.ROWS, **change})
+        pq.write_table(table, tmp_path / "log.parquet")
+        with pytest.raises(FileFormatError, match=message):
+            Log.load(LogFile(tmp_path / "log.parquet", columns={**self.COLUMNS, "time": "t"}))
+        if "t" not in change:
+            with pytest.raises(InvalidArgumentError, match=message.replace("row 2", "row 1")):
+                Log.from_frame(table, **self.COLUMNS)
+
+    def test_the_first_wrong_row_of_a_frame_is_named(self):
+        frame = pd.DataFrame({"u": 1, "item": ["x"] * 12, "p": 0.5, "r": 0})
+        frame.loc[4, "p"] = 7
+        frame.loc[10, "item"] = None
+        with pytest.raises(InvalidArgumentError, match="row 4: a propensity must lie"):
+            Log.from_frame(frame, **self.COLUMNS)
+
+    def test_and_of_slates_the_row_of_the_item(self):
+        rows = slate_rows(("a", 1, "x", 0.5, 0), ("a", 1, "y", 7, 0))
+        with pytest.raises(InvalidArgumentError, match="row 1: a propensity must lie"):
+            Log.from_frame(pd.DataFrame(rows), **SLATES)

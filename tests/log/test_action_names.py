@@ -1,5 +1,7 @@
 """Names of a log's actions: numbers stand for them, in memory, in files, and for policies."""
 
+from typing import ClassVar
+
 import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
@@ -327,7 +329,7 @@ class TestForPolicies:
 class TestNamesThatLookLikeNumbers:
     """Cells of text without a type are numbers or names as is declared; never silently another."""
 
-    COLUMNS = {"context": "u", "action": "item", "propensity": "p", "reward": "r"}
+    COLUMNS: ClassVar = {"context": "u", "action": "item", "propensity": "p", "reward": "r"}
     NAMES = ("2", "1", "0")
 
     def write(self, path, items):
@@ -372,7 +374,7 @@ class TestNamesThatLookLikeNumbers:
 
     def test_declared_names_and_other_numbers_do_not_mix(self, tmp_path):
         path = self.write(tmp_path / "log.csv", [0, 1])
-        with pytest.raises(FileFormatError, match="line 3: .* got the name '1'"):
+        with pytest.raises(FileFormatError, match=r"line 3: .* got the name '1'"):
             ps.LogFile(path, columns=self.COLUMNS, actions=("1", "hats"))
 
     def test_a_conversion_to_csv_says_that_they_must_be_named(self, tmp_path):

@@ -166,7 +166,7 @@ class _MappedReader(CsvReader):
         slate = self._mapped.columns.slate
         if slate is None:
             return rows
-        return slates(rows, lambda raw: self._named(raw)[slate], self._longest)
+        return slates(path, rows, lambda raw: self._named(raw)[slate], self._longest)
 
     def _understand(self, path: Path, names: list[str]) -> None:
         check_mapped(path, names, self._mapped.names)

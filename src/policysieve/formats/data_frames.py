@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from policysieve.errors import FileFormatError, InvalidArgumentError
-from policysieve.formats.arrow_rows import ArrowRows
+from policysieve.formats.arrow_rows import ArrowRows, row_of
 from policysieve.formats.arrow_values import in_one_piece
 from policysieve.formats.rules import Rules, check_rounds
 from policysieve.formats.table import ITEMS, item_names
@@ -45,11 +45,11 @@ def log_of(frame: Any, columns: ColumnMap, actions: Names) -> Log:
         raise InvalidArgumentError(
             f"frame must have numbers of at most 64 bits, texts and truth values ({error})"
         ) from error
-    for i in np.flatnonzero(found.why)[:1]:
-        raise InvalidArgumentError(f"frame, row {found.starts[i]}: {found.why[i]}")
-    checked, reasons = check_rounds(found.rounds, Rules(actions=names, allow_missing=False))
-    for i, reason in reasons.items():
-        raise InvalidArgumentError(f"frame, row {found.starts[i]}: {reason}")
+    checked, faults = check_rounds(found.rounds, Rules(actions=names, allow_missing=False))
+    bad = [(found.wrong[i], found.why[i]) for i in np.flatnonzero(found.why)]
+    bad += [(row_of(found.items, i, fault), fault.reason) for i, fault in faults.items()]
+    for row, reason in sorted(bad)[:1]:
+        raise InvalidArgumentError(f"frame, row {row}: {reason}")
     return checked.to_log()
 
 

@@ -83,7 +83,7 @@ class _MappedReader:
         lines, slate = plain_lines(path, self._longest), self._mapped.columns.slate
         if slate is None:
             return lines
-        return slates(lines, lambda raw: object_in(raw.text).get(slate), self._longest)
+        return slates(path, lines, lambda raw: object_in(raw.text).get(slate), self._longest)
 
     def row(self, raw: RawRow) -> TextRow:
         """Understand one line, or all lines of a slate."""

@@ -10,7 +10,8 @@ import numpy as np
 
 from policysieve.archives import DENSEST
 from policysieve.errors import FileFormatError
-from policysieve.formats.arrow_rows import unknown
+from policysieve.formats.arrow_rows import row_of, unknown
+from policysieve.formats.ended_slates import EndedSlates
 from policysieve.formats.format import BATCH, Format
 from policysieve.formats.parquet_columns import (
     FrameColumns,
@@ -173,25 +174,35 @@ class _ParquetSource:
 
     def _checked(self) -> Iterator[tuple[Rounds, list[BadRow]]]:
         """Rounds that keep to the rules, and the rows that do not, in order."""
+        ended = EndedSlates()
         for file in self._files:
             name, first = str(file.path), 1
-            for part in file.parts():
-                faults, starts = part.why, part.starts.tolist()
-                why = {i: faults[i] for i in np.flatnonzero(faults).tolist()}
-                kept = np.flatnonzero(faults == "")
+            for whole in file.parts():
+                part = whole.without(_again(whole, ended, name, first))
+                bad = [(part.wrong[i], part.why[i]) for i in np.flatnonzero(part.why)]
                 raw, unnamed = _numbered(part.rounds, self.layout.action_names)
-                why.update({int(kept[i]): reason for i, reason in unnamed.items()})
-                kept = kept[[i not in unnamed for i in range(len(kept))]]
-                rounds, reasons = check_rounds(raw, self._rules)
-                why.update({int(kept[i]): reason for i, reason in reasons.items()})
+                bad += [(part.items[i, 0], reason) for i, reason in unnamed.items()]
+                named = part.items[[i not in unnamed for i in range(len(part.items))]]
+                rounds, faults = check_rounds(raw, self._rules)
+                bad += [(row_of(named, i, fault), fault.reason) for i, fault in faults.items()]
                 yield (
                     rounds,
                     [
-                        BadRow(name, first + starts[i], why[i], _as_text(part.rows, starts[i]))
-                        for i in sorted(why)
+                        BadRow(name, first + int(row), why, _as_text(part.rows, int(row)))
+                        for row, why in sorted(bad)
                     ],
                 )
                 first += part.rows.num_rows
+
+
+def _again(part: Part, ended: EndedSlates, file: str, first: int) -> dict[int, str]:
+    """Why rounds have slates that were there before; the part begins with a row of the file."""
+    found: dict[int, str] = {}
+    for i, slate in enumerate(part.slates):
+        fault = "" if slate is None else ended.fault(slate, f"{file}, row {first + part.wrong[i]}")
+        if fault and part.why[i] == "":
+            found[i] = fault
+    return found
 
 
 def _numbered(rounds: Rounds, names: Names) -> tuple[Rounds, dict[int, str]]:

@@ -5,7 +5,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -165,12 +165,38 @@ def is_log(schema: "pa.Schema") -> bool:
 
 @dataclass(frozen=True)
 class Part:
-    """Some rows of a file: where rounds begin, why each cannot be one or "", and the others."""
+    """Some rows of a file as rounds.
+
+    Attributes
+    ----------
+    rows : pyarrow.RecordBatch or pyarrow.Table
+    wrong : int array of shape (n,)
+        The row that keeps each round from being one, or with which it begins.
+    why : object array of shape (n,)
+        Why it cannot be one, or "".
+    items : int array of shape (k, m) or (k, 1)
+        For each of the other rounds, the rows of its items, or the one row that has them all.
+    rounds : Rounds
+        Those others.
+    slates : list, optional
+        What says of which slate the rows of each of the n rounds are, where rows are items.
+    """
 
     rows: "pa.RecordBatch | pa.Table"
-    starts: npt.NDArray[np.intp]
+    wrong: npt.NDArray[np.intp]
     why: npt.NDArray[np.object_]
+    items: npt.NDArray[np.intp]
     rounds: Rounds
+    slates: Sequence[Any] = ()
+
+    def without(self, refused: Mapping[int, str]) -> "Part":
+        """The same, but for some rounds that cannot be any for other reasons."""
+        if not refused:
+            return self
+        good = np.array([i not in refused for i in np.flatnonzero(self.why == "")], dtype=bool)
+        why = self.why.copy()
+        why[list(refused)] = list(refused.values())
+        return replace(self, why=why, items=self.items[good], rounds=self.rounds.where(good))
 
 
 class ParquetColumns(ABC):
@@ -222,7 +248,8 @@ class RowColumns(ParquetColumns):
             rows = self.prepared(unpacked(batch))
             why = self.faults(rows)
             whole = rows.filter(why == "") if why.any() else rows
-            yield Part(rows, np.arange(rows.num_rows), why, self.rounds(whole))
+            every = np.arange(rows.num_rows)
+            yield Part(rows, every, why, every[why == "", None], self.rounds(whole))
 
     def prepared(self, batch: "pa.RecordBatch") -> "pa.RecordBatch":
         """Rows with lists of a fixed size, but for those of distributions, which vary."""

@@ -4,10 +4,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from policysieve.arrays import shown
 from policysieve.errors import FileFormatError
 from policysieve.formats.arrow_rows import ArrowRows
-from policysieve.formats.mapped import MOST_ITEMS, REMEMBERED
+from policysieve.formats.mapped import MOST_ITEMS
 from policysieve.formats.parquet_columns import ParquetColumns, Part, names_in, opened, unpacked
 from policysieve.formats.rules import Rules
 from policysieve.formats.table import check_mapped
@@ -25,7 +24,7 @@ class MappedColumns(ParquetColumns):
         import pyarrow as pa
 
         assert rules.columns is not None
-        columns = rules.columns
+        columns, self._path = rules.columns, path
         self.names = columns.names(contexts_only=rules.contexts_only)
         check_mapped(path, schema.names, self.names)
         self._rows = ArrowRows(str(path), schema, columns, contexts_only=rules.contexts_only)
@@ -49,40 +48,22 @@ class MappedColumns(ParquetColumns):
         import pyarrow as pa
 
         held: Any = None
-        ended: dict[Any, None] = {}  # slates of late
         for batch in batches:
             table = pa.Table.from_batches([unpacked(batch)])
             table = table if held is None else pa.concat_tables([held, table]).combine_chunks()
             part, used = self._part(table, last=False)
-            self._check_new(part, ended)
             yield part
             held = table.slice(used)
             if held.num_rows > MOST_ITEMS:
-                raise FileFormatError(_too_many(self._rows.columns.slate))
+                raise FileFormatError(f"{self._path}: {_too_many(self._rows.columns.slate)}")
         if held is not None and held.num_rows:
-            part = self._part(held, last=True)[0]
-            self._check_new(part, ended)
-            yield part
-
-    def _check_new(self, part: Part, ended: dict[Any, None]) -> None:
-        """Raise if slates of a part were there in one before it, and note them."""
-        name = self._rows.columns.slate
-        if name is None:
-            return
-        slates = part.rows[name].take(part.starts).to_pylist()
-        again = [slate for slate in slates if slate is not None and slate in ended]
-        if again:
-            raise FileFormatError(
-                f"rows of one slate must follow each other, {shown(again[0])} comes twice; sort "
-                f"them by {name}"
-            )
-        ended.update(dict.fromkeys(slates))
-        for slate in list(ended)[: max(0, len(ended) - REMEMBERED)]:
-            del ended[slate]
+            yield self._part(held, last=True)[0]
 
     def _part(self, table: "pa.Table", *, last: bool) -> tuple[Part, int]:
         found, used = self._rows.read(table, self._slate_size, self._names, last=last)
-        return Part(table.slice(0, used), found.starts, found.why, found.rounds), used
+        rows, slate = table.slice(0, used), self._rows.columns.slate
+        slates = () if slate is None else rows[slate].take(found.starts).to_pylist()
+        return Part(rows, found.wrong, found.why, found.items, found.rounds, slates), used
 
 
 def _first_slate(path: Path, column: str) -> int:
