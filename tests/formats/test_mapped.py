@@ -207,7 +207,7 @@ class TestContexts:
             (["2024-05-01 12:30:00+00:00", ""], [MOMENT.replace(tzinfo=UTC), None]),
             (["2024-05-01", "2024-13-01"], ["2024-05-01", "2024-13-01"]),
             (["nan", "two"], ["nan", "two"]),
-            (["inf", "1"], ["inf", "1"]),
+            (["inf", "1"], [np.inf, 1.0]),
             (["", ""], [None, None]),
         ],
     )
@@ -474,3 +474,89 @@ class TestNumbersThatDoNotFit:
         rows = slate_rows(("a", 1, "x", 0.5, 0), ("a", 1, "y", 7, 0))
         with pytest.raises(InvalidArgumentError, match="row 1: a propensity must lie"):
             Log.from_frame(pd.DataFrame(rows), **SLATES)
+
+
+class TestKeysOfJson:
+    @pytest.mark.parametrize("key", ["context", "action", "propensity", "reward", "id", "time"])
+    def test_one_that_no_line_has_is_an_error(self, tmp_path, key):
+        path = write_rows(tmp_path / "log.jsonl", ROWS)
+        name = COLUMNS[key]
+        wrong = ["countr", "age"] if key == "context" else f"{name}s"
+        meant = "country" if key == "context" else name
+        with pytest.raises(FileFormatError, match=rf"has no key .*; did you mean '{meant}'\?"):
+            LogFile(path, columns={**COLUMNS, key: wrong})
+
+    def test_one_that_some_lines_have_is_missing_in_others(self, tmp_path):
+        rows = [{**ROWS[0], "fresh": 1}, ROWS[1]]
+        write_rows(tmp_path / "log.jsonl", rows)
+        log = LogFile(tmp_path / "log.jsonl", columns={**COLUMNS, "context": ["fresh"]})
+        assert Log.load(log).contexts.tolist() == [{"fresh": 1}, {"fresh": None}]
+
+
+class TestCellsOfTables:
+    COLUMNS: ClassVar = {"context": ["a"], "action": "item", "propensity": "p", "reward": "r"}
+
+    def read(self, path, cells):
+        path.write_text("a,item,p,r\n" + "".join(f"{cell},x,0.5,1\n" for cell in cells))
+        log = Log.load(LogFile(path, columns=self.COLUMNS))
+        return [row["a"] for row in log.contexts.tolist()], str(log.contexts.dtype.schema[0].type)
+
+    @pytest.mark.parametrize(
+        ("cells", "type"),
+        [
+            (["nan", "true", "false"], "string"),
+            (["nan", "2024-01-01"], "string"),
+            (["nan", "some"], "string"),
+            (["nan", "1"], "int64"),
+            (["inf", "1.5"], "double"),
+            (["inf", "true"], "string"),
+            (["1", str(-(2**63))], "int64"),
+            (["0001-01-01T00:00:00+05:00", "2024-05-01T00:00:00+05:00"], "string"),
+        ],
+    )
+    def test_the_order_of_rows_does_not_decide_the_type(self, tmp_path, cells, type):
+        values, kind = self.read(tmp_path / "a.csv", cells)
+        back, same = self.read(tmp_path / "a.csv", cells[::-1])
+        assert (kind, same) == (type, type)
+        assert values == back[::-1]
+        assert type != "string" or values == cells
+
+    def test_an_offset_beyond_the_years_is_text_in_json(self, tmp_path):
+        rows = [{"a": "0001-01-01T00:00:00+05:00", "item": "x", "p": 1.0, "r": 0}]
+        write_rows(tmp_path / "a.jsonl", rows)
+        log = Log.load(LogFile(tmp_path / "a.jsonl", columns=self.COLUMNS))
+        assert log.contexts.tolist() == [{"a": rows[0]["a"]}]
+
+
+class TestWhatTextHolds:
+    def a_log(self, column):
+        return Log(
+            contexts=pa.table({"a": column}), actions=[0, 1], propensities=[1, 1], rewards=[0, 1]
+        )
+
+    @pytest.mark.parametrize(
+        ("values", "suffix", "message"),
+        [
+            (pa.array([1.5, np.inf]), "jsonl", "column a .* an infinite number, which JSON"),
+            (pa.array([1, 2**64 - 1], pa.uint64()), "jsonl", "column a .* 18446744073709551615"),
+            (pa.array([1, 2**64 - 1], pa.uint64()), "csv", "column a .* 18446744073709551615"),
+        ],
+    )
+    def test_what_could_not_be_read_again_is_not_written(self, tmp_path, values, suffix, message):
+        with pytest.raises(InvalidArgumentError, match=message):
+            convert(self.a_log(values), tmp_path / f"a.{suffix}")
+        assert not list(tmp_path.iterdir())
+
+    @pytest.mark.parametrize(
+        ("values", "suffix"), [([1.5, np.inf], "csv"), ([1, -(2**63)], "jsonl")]
+    )
+    def test_what_is_written_is_read_again(self, tmp_path, values, suffix):
+        done = convert(self.a_log(pa.array(values)), tmp_path / f"a.{suffix}")
+        assert done.not_held == ()
+        assert [row["a"] for row in Log.load(tmp_path / f"a.{suffix}").contexts.tolist()] == values
+
+    @pytest.mark.parametrize("suffix", ["csv", "jsonl"])
+    def test_that_text_may_come_back_as_something_else_is_said(self, tmp_path, suffix):
+        texts = pa.array(["007", "008"], pa.large_string())
+        (note,) = convert(self.a_log(texts), tmp_path / f"a.{suffix}").not_held
+        assert note.startswith("that a is text: types are told from what is written")

@@ -16,7 +16,7 @@ from policysieve.errors import FileFormatError
 from policysieve.formats.actions import ActionCell, seem_numbers
 from policysieve.formats.cells import earned, finite, seconds
 from policysieve.formats.format import refuse_sparse, refuse_text_rows
-from policysieve.formats.frame_cells import FrameCells, held_of_frames, written
+from policysieve.formats.frame_cells import FrameCells, check_held, held_of_frames, written
 from policysieve.formats.mapped import TEXT_CELLS, MappedRows, slates
 from policysieve.formats.rules import Rules
 from policysieve.formats.table import (
@@ -30,6 +30,7 @@ from policysieve.formats.table import (
     understand,
 )
 from policysieve.formats.text import ContextReader, Lines, RawRow, TextRow, text_format
+from policysieve.frames import ContextFrame
 from policysieve.log import Layout, Rounds
 
 __all__ = ["FORMAT", "CsvReader", "csv_text", "read_header"]
@@ -284,6 +285,8 @@ def _context_names(layout: Layout) -> list[str]:
 
 
 def _context_cells(rounds: Rounds) -> list[list[Any]]:
+    if isinstance(rounds.contexts, ContextFrame):
+        check_held(rounds.contexts, typed=False)
     contexts = rounds.plain_contexts(flat=True)
     if rounds.layout.has_frames:
         return [[written(value) for value in row.values()] for row in contexts]
@@ -301,7 +304,7 @@ def _not_held(layout: Layout) -> tuple[str, ...]:
             "is read (--actions, or actions=[...] of LogFile)"
         )
     if layout.has_frames:
-        notes += held_of_frames(layout)
+        notes += held_of_frames(layout, typed=False)
     elif len(layout.context_shape) > 1:
         notes.append(f"the shape of the contexts: they are rows of {layout.width} features")
     return tuple(notes)

@@ -162,8 +162,8 @@ def slates(
         size += len(raw.text)
         if len(held) > MOST_ITEMS or size > longest:
             raise FileFormatError(
-                f"{path}: a slate must have at most {MOST_ITEMS:,} rows, more than these have the same "
-                f"slate {short(current)} from line {held[0].line} on; is 'slate' another column?"
+                f"{path}: a slate must have at most {MOST_ITEMS:,} rows, more than these have the "
+                f"same slate {short(current)} from line {held[0].line} on; is 'slate' another column?"
             )
     if held:
         yield _joined(held, current)

@@ -105,14 +105,16 @@ def advice(names: Sequence[str]) -> str:
     )
 
 
-def check_mapped(path: Path, names: Sequence[str], wanted: Sequence[str]) -> None:
+def check_mapped(
+    path: object, names: Sequence[str], wanted: Sequence[str], *, what: str = "column"
+) -> None:
     """Raise unless all columns that a map names are there."""
     missing = [name for name in wanted if name not in names]
     if missing:
         close = get_close_matches(missing[0], names, n=1)
         meant = f"; did you mean {close[0]!r}?" if close else ""
         raise FileFormatError(
-            f"{path} has no column {missing[0]!r}, which the map of columns names, among "
+            f"{path} has no {what} {missing[0]!r}, which the map of columns names, among "
             f"{', '.join(names)}{meant}"
         )
 

@@ -212,15 +212,21 @@ def text_format(
     *,
     reader: Callable[[Rules], RowReader],
     text: Callable[[Iterable[Rounds], Layout, int], Iterable[str]],
+    check: Callable[[RowReader, Sequence[Path]], None] | None = None,
     **others: Any,
 ) -> Format:
     """A format of text files: what reads their rows, and the text of batches of rounds.
 
+    A `check` is called when all rows were read once, and raises if together they lack something.
     The other attributes are those of `Format`.
     """
 
     def open_files(paths: Sequence[Path], rules: Rules, report: Report | None) -> _TextSource:
-        return _TextSource(paths, reader(rules), rules, report)
+        rows = reader(rules)
+        source = _TextSource(paths, rows, rules, report)
+        if check is not None:
+            check(rows, paths)
+        return source
 
     def write(
         path: Path, batches: Iterable[Rounds], layout: Layout, n_actions: int, compressed: bool
