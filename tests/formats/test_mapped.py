@@ -560,3 +560,19 @@ class TestWhatTextHolds:
         texts = pa.array(["007", "008"], pa.large_string())
         (note,) = convert(self.a_log(texts), tmp_path / f"a.{suffix}").not_held
         assert note.startswith("that a is text: types are told from what is written")
+
+
+def test_a_needed_column_that_is_there_twice_is_named(tmp_path):
+    columns = {"context": "u", "action": "item", "propensity": "p", "reward": "r"}
+    arrays = [pa.array([1, 2]), pa.array([0, 1]), pa.array([0.5, 0.5]), pa.array([0, 1])]
+    names = ["u", "item", "p", "r"]
+    for extra in ("u", "other", "other"):
+        names.append(extra)
+        arrays.append(arrays[0])
+        pq.write_table(pa.Table.from_arrays(arrays, names), tmp_path / "log.parquet")
+        if extra == "u":
+            with pytest.raises(FileFormatError, match="different columns, 'u' is there twice"):
+                LogFile(tmp_path / "log.parquet", columns=columns)
+            del names[-1], arrays[-1]
+        else:
+            assert len(Log.load(LogFile(tmp_path / "log.parquet", columns=columns))) == 2

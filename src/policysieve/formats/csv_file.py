@@ -25,6 +25,7 @@ from policysieve.formats.table import (
     FeatureCells,
     ScalarCells,
     TableColumns,
+    check_different,
     check_mapped,
     item_names,
     understand,
@@ -93,9 +94,7 @@ def read_header(path: Path, longest: int) -> tuple[list[str], Iterator[RawRow]]:
     if isinstance(first.parts, csv.Error):
         raise FileFormatError(f"{path} must start with names of columns ({first.parts})")
     names = [cell.strip() for cell in first.parts]
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        raise FileFormatError(f"{path} must have different columns, {twice[0]!r} is there twice")
+    check_different(path, names, sorted(set(names)))
     return names, rows
 
 

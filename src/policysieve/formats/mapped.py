@@ -163,7 +163,8 @@ def slates(
         if len(held) > MOST_ITEMS or size > longest:
             raise FileFormatError(
                 f"{path}: a slate must have at most {MOST_ITEMS:,} rows, more than these have the "
-                f"same slate {short(current)} from line {held[0].line} on; is 'slate' another column?"
+                f"same slate {short(current)} from line {held[0].line} on; is 'slate' another "
+                "column?"
             )
     if held:
         yield _joined(held, current)

@@ -36,7 +36,7 @@ from policysieve.formats.rules import (
     raising,
     too_large,
 )
-from policysieve.formats.table import FRAME_PREFIX
+from policysieve.formats.table import FRAME_PREFIX, check_different
 from policysieve.frames import ContextFrame, Contexts, common_type, kind_of
 from policysieve.log import Layout, Rounds
 from policysieve.log.named import Names, renumbering
@@ -141,12 +141,13 @@ def _columns_of(path: Path, schema: "pa.Schema", rules: Rules) -> ParquetColumns
     """The columns of a file that is not empty, by a map, by its header, or by their names."""
     if rules.columns is not None:
         return MappedColumns(path, schema, rules)
+    check_different(path, schema.names, sorted(set(schema.names)))
     if is_log(schema):
         frame = any(name.startswith(FRAME_PREFIX) for name in schema.names)
-        return (FrameColumns if frame else OwnColumns)(path, schema, rules.contexts_only)
+        return (FrameColumns if frame else OwnColumns)(path, schema, rules)
     if has_lists(schema):
-        return ListColumns(path, schema, rules.contexts_only)
-    return PlainColumns(path, schema, rules.contexts_only)
+        return ListColumns(path, schema, rules)
+    return PlainColumns(path, schema, rules)
 
 
 class _ParquetSource:

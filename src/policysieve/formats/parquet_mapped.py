@@ -7,9 +7,15 @@ from typing import TYPE_CHECKING, Any
 from policysieve.errors import FileFormatError
 from policysieve.formats.arrow_rows import ArrowRows
 from policysieve.formats.mapped import MOST_ITEMS
-from policysieve.formats.parquet_columns import ParquetColumns, Part, names_in, opened, unpacked
+from policysieve.formats.parquet_columns import (
+    ParquetColumns,
+    Part,
+    names_in,
+    packed_batches,
+    unpacked,
+)
 from policysieve.formats.rules import Rules
-from policysieve.formats.table import check_mapped
+from policysieve.formats.table import check_different, check_mapped
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -27,14 +33,17 @@ class MappedColumns(ParquetColumns):
         columns, self._path = rules.columns, path
         self.names = columns.names(contexts_only=rules.contexts_only)
         check_mapped(path, schema.names, self.names)
+        check_different(path, schema.names, self.names)
         self._rows = ArrowRows(str(path), schema, columns, contexts_only=rules.contexts_only)
         self._names = rules.actions
         if self._rows.named and self._names is None and not rules.contexts_only:
             actions = pa.schema([schema.field(name) for name in columns.action])
-            self._names = names_in(path, actions, columns.action)
+            self._names = names_in(path, actions, columns.action, rules.max_bytes)
         self._slate_size = columns.slate_size
         if columns.slate is not None and not rules.contexts_only:
-            self._slate_size = self.rows_per_round = _first_slate(path, columns.slate)
+            self._slate_size = self.rows_per_round = _first_slate(
+                path, columns.slate, rules.max_bytes
+            )
         self.layout = self._rows.layout(self._slate_size, self._names)
         self._note_types(schema)
 
@@ -66,17 +75,17 @@ class MappedColumns(ParquetColumns):
         return Part(rows, found.wrong, found.why, found.items, found.rounds, slates), used
 
 
-def _first_slate(path: Path, column: str) -> int:
+def _first_slate(path: Path, column: str, limit: int) -> int:
     """How many rows of a file are of its first slate."""
     count, first = 0, None
-    with opened(path) as file:
-        for batch in file.iter_batches(batch_size=1024, columns=[column]):
-            for slate in batch[column].to_pylist():
-                if count and (slate != first or slate is None):
-                    return count
-                count, first = count + 1, slate
-            if count > MOST_ITEMS:
-                raise FileFormatError(f"{path}: {_too_many(column)}")
+    for batch in packed_batches(path, [column], limit, rows=1024):
+        for value in batch[column]:
+            slate = value.as_py()
+            if count and (slate != first or slate is None):
+                return count
+            count, first = count + 1, slate
+        if count > MOST_ITEMS:
+            raise FileFormatError(f"{path}: {_too_many(column)}")
     return count
 
 

@@ -17,6 +17,7 @@ from policysieve.formats.parquet_columns import (
     frame_of,
     names_in,
 )
+from policysieve.formats.rules import Rules
 from policysieve.formats.table import FRAME_PREFIX, understand
 from policysieve.log import Layout, Rounds
 
@@ -31,7 +32,8 @@ _INDEX = "__index_level_"  # what pandas calls an index without a name
 class PlainColumns(RowColumns):
     """Columns of numbers and strings with the names that CSV has, as data frames write them."""
 
-    def __init__(self, path: Path, schema: "pa.Schema", contexts_only: bool) -> None:
+    def __init__(self, path: Path, schema: "pa.Schema", rules: Rules) -> None:
+        contexts_only = rules.contexts_only
         names = [name for name in schema.names if not name.startswith(_INDEX)]
         self._table = table = understand(
             path, names, optional=list(DISTRIBUTION), contexts_only=contexts_only
@@ -60,7 +62,7 @@ class PlainColumns(RowColumns):
             "id" in kinds,
             "time" in kinds,
             bool(listed),
-            names_in(path, schema, actions) if named else None,
+            names_in(path, schema, actions, rules.max_bytes) if named else None,
         )
         self._note_types(schema)
 

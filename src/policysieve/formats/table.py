@@ -20,6 +20,7 @@ __all__ = [
     "ScalarCells",
     "TableColumns",
     "advice",
+    "check_different",
     "check_mapped",
     "item_names",
     "understand",
@@ -117,6 +118,13 @@ def check_mapped(
             f"{path} has no {what} {missing[0]!r}, which the map of columns names, among "
             f"{', '.join(names)}{meant}"
         )
+
+
+def check_different(path: object, names: Sequence[str], needed: Sequence[str]) -> None:
+    """Raise if a column that is needed is there twice."""
+    twice = [name for name in needed if names.count(name) > 1]
+    if twice:
+        raise FileFormatError(f"{path} must have different columns, {twice[0]!r} is there twice")
 
 
 class ScalarCells:
