@@ -576,3 +576,37 @@ def test_a_needed_column_that_is_there_twice_is_named(tmp_path):
             del names[-1], arrays[-1]
         else:
             assert len(Log.load(LogFile(tmp_path / "log.parquet", columns=columns))) == 2
+
+
+class TestWords:
+    COLUMNS: ClassVar = {"context": "age", "action": "item", "propensity": "p", "reward": "r"}
+
+    @pytest.mark.parametrize("suffix", ["csv", "parquet"])
+    def test_a_context_that_is_missing_could_be_in_a_table(self, tmp_path, suffix):
+        rows = [
+            {"age": 31, "item": "x", "p": 0.5, "r": 1},
+            {"age": None, "item": "x", "p": 0.5, "r": 1},
+        ]
+        path = write_rows(tmp_path / f"log.{suffix}", rows)
+        with pytest.raises(FileFormatError, match=r'keeps missing values: .* context = \["age"\]'):
+            Log.load(LogFile(path, columns=self.COLUMNS))
+        log = Log.load(LogFile(path, columns={**self.COLUMNS, "context": ["age"]}))
+        assert log.contexts.tolist() == [{"age": 31}, {"age": None}]
+
+    def test_a_missing_reward_of_a_frame_can_be_filled(self):
+        frame = pd.DataFrame({"age": [1], "item": ["x"], "p": [0.5], "r": [np.nan]})
+        with pytest.raises(InvalidArgumentError, match=r"row 0: .* frame\[name\].fillna\(0\)"):
+            Log.from_frame(frame, **self.COLUMNS)
+
+    def test_a_map_is_proposed_as_a_shell_takes_it(self, tmp_path):
+        (tmp_path / "log.csv").write_text("my age,item,p,click\n1,x,0.5,0\n")
+        with pytest.raises(FileFormatError, match=r"--map 'context=my age,action=item,.*', or"):
+            LogFile(tmp_path / "log.csv")
+        (tmp_path / "log.csv").write_text("a+b,item,p,click\n1,x,0.5,0\n")
+        with pytest.raises(FileFormatError, match=r'columns=\{"action": ...\} of LogFile'):
+            LogFile(tmp_path / "log.csv")
+
+    def test_names_of_columns_may_begin_with_a_space_if_the_map_says_so(self, tmp_path):
+        (tmp_path / "log.csv").write_text("age, age,item,p,r\n1,2,x,0.5,0\n")
+        log = LogFile(tmp_path / "log.csv", columns={**self.COLUMNS, "context": [" age", "age"]})
+        assert Log.load(log).contexts.tolist() == [{" age": 2, "age": 1}]

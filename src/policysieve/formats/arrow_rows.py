@@ -11,6 +11,7 @@ from policysieve.errors import FileFormatError, InvalidArgumentError
 from policysieve.formats.arrow_values import as_kind, in_one_piece, kind_of_type, numbers_of
 from policysieve.formats.cells import seconds
 from policysieve.formats.rules import Fault
+from policysieve.formats.table import keeps_missing
 from policysieve.frames import ContextFrame
 from policysieve.log import ColumnMap, Layout, Rounds
 from policysieve.log.mapping import ITEMS
@@ -184,8 +185,9 @@ class ArrowRows:
             _note_times(rows, table[columns.time], columns.time)
         known += [("the slate", name) for name in (columns.slate,) if name]
         for what, name in known:
+            hint = keeps_missing(name) if what == "the context" else ""
             rows[np.asarray(in_one_piece(table[name]).is_null())] = (
-                f"column {name}, {what}, is null"
+                f"column {name}, {what}, is null{hint}"
             )
         return rows
 
@@ -334,7 +336,7 @@ def _note_large(why: npt.NDArray[np.object_], column: Any, name: str) -> None:
     for row in np.flatnonzero(numbers > np.iinfo(np.int64).max).tolist():
         why[row] = (
             f"column {name}, the context, must be below 2**63, got {numbers[row]}; if it is an id, "
-            f"write it as text; a table of contexts holds it, too: context = [{name!r}]"
+            f'write it as text; a table of contexts holds it, too: context = ["{name}"]'
         )
 
 

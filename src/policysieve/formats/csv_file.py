@@ -4,7 +4,7 @@ import csv
 import io
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -85,15 +85,20 @@ def _long_row(lines: Lines, longest: int, separator: str) -> Any:
             csv.field_size_limit(before)
 
 
-def read_header(path: Path, longest: int) -> tuple[list[str], Iterator[RawRow]]:
-    """Names of the columns, all different, and the rows after them."""
+def read_header(
+    path: Path, longest: int, exact: Sequence[str] = ()
+) -> tuple[list[str], Iterator[RawRow]]:
+    """Names of the columns, all different, and the rows after them.
+
+    Names have no spaces around them, but for those that are `exact`.
+    """
     rows = _table_rows(path, longest)
     first = next(rows, None)
     if first is None:
         raise FileFormatError(f"{path} is empty; its first line must name the columns")
     if isinstance(first.parts, csv.Error):
         raise FileFormatError(f"{path} must start with names of columns ({first.parts})")
-    names = [cell.strip() for cell in first.parts]
+    names = [cell if cell in exact else cell.strip() for cell in first.parts]
     check_different(path, names, sorted(set(names)))
     return names, rows
 
@@ -160,7 +165,7 @@ class _MappedReader(CsvReader):
 
     def raw_rows(self, path: Path) -> Iterator[RawRow]:
         """Rows after the header, or slates of them; each file may have other columns besides."""
-        names, rows = read_header(path, self._longest)
+        names, rows = read_header(path, self._longest, self._mapped.names)
         self._understand(path, names)
         self._columns = {name: index for index, name in enumerate(names)}
         slate = self._mapped.columns.slate

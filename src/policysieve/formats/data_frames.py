@@ -7,7 +7,7 @@ import numpy as np
 from policysieve.errors import FileFormatError, InvalidArgumentError
 from policysieve.formats.arrow_rows import ArrowRows, row_of
 from policysieve.formats.arrow_values import in_one_piece
-from policysieve.formats.rules import Rules, check_rounds
+from policysieve.formats.rules import MISSING, Fault, Rules, check_rounds
 from policysieve.formats.table import ITEMS, item_names
 from policysieve.frames import ContextFrame
 from policysieve.frames.arrow import described
@@ -47,10 +47,20 @@ def log_of(frame: Any, columns: ColumnMap, actions: Names) -> Log:
         ) from error
     checked, faults = check_rounds(found.rounds, Rules(actions=names, allow_missing=False))
     bad = [(found.wrong[i], found.why[i]) for i in np.flatnonzero(found.why)]
-    bad += [(row_of(found.items, i, fault), fault.reason) for i, fault in faults.items()]
+    bad += [(row_of(found.items, i, fault), _of_frame(fault)) for i, fault in faults.items()]
     for row, reason in sorted(bad)[:1]:
         raise InvalidArgumentError(f"frame, row {row}: {reason}")
     return checked.to_log()
+
+
+def _of_frame(fault: Fault) -> str:
+    """A fault in the words of data frames."""
+    if fault.reason != MISSING:
+        return fault.reason
+    return (
+        "the reward is missing; if its deadline has passed, count it as 0: frame[name].fillna(0), "
+        "or fill_null(0) in polars"
+    )
 
 
 def _table(frame: Any, names: list[str]) -> "pa.Table":

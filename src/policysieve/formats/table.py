@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ __all__ = [
     "check_different",
     "check_mapped",
     "item_names",
+    "keeps_missing",
     "understand",
 ]
 
@@ -98,11 +100,12 @@ def advice(names: Sequence[str]) -> str:
     """How to say what the columns of others hold."""
     if any(sign in name for name in names for sign in ",+="):
         return (
-            '; say what yours hold, in a TOML file: --map columns.toml, or columns={"action": ...'
+            '; say what yours hold, in a TOML file: --map columns.toml, or columns={"action": ...} '
+            "of LogFile"
         )
     return (
-        f"; if it is a table of your own, say what its columns hold: --map {guessed(names)}, or "
-        "columns= of LogFile"
+        "; if it is a table of your own, say what its columns hold: --map "
+        f"{quote(guessed(names))}, or columns= of LogFile"
     )
 
 
@@ -127,13 +130,24 @@ def check_different(path: object, names: Sequence[str], needed: Sequence[str]) -
         raise FileFormatError(f"{path} must have different columns, {twice[0]!r} is there twice")
 
 
+def keeps_missing(name: str) -> str:
+    """What to do if values of a column that a map has as the context may be missing."""
+    return f'; a table of contexts keeps missing values: write context = ["{name}"] in the map'
+
+
 class ScalarCells:
-    """One cell a round: whole numbers if all are, else numbers if all are, else strings."""
+    """One cell a round: whole numbers if all are, else numbers if all are, else strings.
+
+    Parameters
+    ----------
+    mapped : str, optional
+        The column that a map has as the context; by default it is one of our own.
+    """
 
     shape: tuple[int, ...] = ()
 
-    def __init__(self, name: str = "context") -> None:
-        self._name = name
+    def __init__(self, mapped: str | None = None) -> None:
+        self._name, self._mapped = mapped or "context", mapped
         self._all_whole = self._all_numbers = True
         self._any = False
 
@@ -155,6 +169,8 @@ class ScalarCells:
         """The number or the string."""
         if self.dtype == _TEXT:
             return context
+        if not context and self._mapped is not None:
+            raise FileFormatError(f"{self._name}, the context, is empty{keeps_missing(self._name)}")
         if self.dtype == _WHOLE:
             return whole(self._name, context)
         return finite(self._name, context)
