@@ -437,6 +437,10 @@ class TestSlatesInRows:
         where = {"csv": "in line 5, ", "jsonl": "in line 4, ", "parquet": "row 4: "}[suffix]
         with pytest.raises(FileFormatError, match=f"{where}a propensity must lie in"):
             Log.load(LogFile(tmp_path / f"log.{suffix}", columns=SLATES))
+        rows[3] |= {"item": None, "p": 0.5}
+        write_rows(tmp_path / f"log.{suffix}", rows)
+        with pytest.raises(FileFormatError, match=f"{where}(an action|item|column item)"):
+            Log.load(LogFile(tmp_path / f"log.{suffix}", columns=SLATES))
 
 
 class TestNumbersThatDoNotFit:
@@ -462,6 +466,25 @@ class TestNumbersThatDoNotFit:
         if "t" not in change:
             with pytest.raises(InvalidArgumentError, match=message.replace("row 2", "row 1")):
                 Log.from_frame(table, **self.COLUMNS)
+
+    @pytest.mark.parametrize(
+        ("change", "message"),
+        [
+            ({"action": [1.0, np.nan]}, "row 2: column action must be a whole number, got nan"),
+            ({"action": pa.array([0, 2**64 - 1], pa.uint64())}, "row 2: column action must be"),
+            ({"context": pa.array([1, 2**63 + 5], pa.uint64())}, "row 2: column context, the"),
+        ],
+    )
+    def test_also_in_columns_of_our_own(self, tmp_path, change, message):
+        plain = {"context": [1, 2], "action": [0, 1], "propensity": [0.5, 0.5], "reward": [0, 1]}
+        pq.write_table(pa.table({**plain, **change}), tmp_path / "log.parquet")
+        with pytest.raises(FileFormatError, match=message):
+            Log.load(tmp_path / "log.parquet")
+
+    def test_a_number_beyond_all_bits_is_refused(self):
+        frame = pd.DataFrame({"u": [2**70], "item": ["x"], "p": [0.5], "r": [0]})
+        with pytest.raises(InvalidArgumentError, match="values of one kind"):
+            Log.from_frame(frame, **self.COLUMNS)
 
     def test_the_first_wrong_row_of_a_frame_is_named(self):
         frame = pd.DataFrame({"u": 1, "item": ["x"] * 12, "p": 0.5, "r": 0})

@@ -21,7 +21,7 @@ from policysieve.naming import number_of
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["ArrowRows", "Slates", "row_of", "unknown"]
+__all__ = ["ArrowRows", "Slates", "note_large", "note_no_numbers", "row_of", "unknown"]
 
 _ALLOWED = {
     "context": ("numbers", "whole numbers", "text"),
@@ -178,9 +178,9 @@ class ArrowRows:
                     _note_unknown(rows, table[name], name, names or ())
             else:
                 for name in columns.action:
-                    _note_no_numbers(rows, table[name], name)
+                    note_no_numbers(rows, table[name], name)
         if isinstance(columns.context, str):
-            _note_large(rows, table[columns.context], columns.context)
+            note_large(rows, table[columns.context], columns.context)
         if columns.time is not None:
             _note_times(rows, table[columns.time], columns.time)
         known += [("the slate", name) for name in (columns.slate,) if name]
@@ -320,13 +320,14 @@ def _as_actions(column: Any) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool
     return np.where(large, 0, numbers).astype(np.int64), large
 
 
-def _note_no_numbers(why: npt.NDArray[np.object_], column: Any, name: str) -> None:
+def note_no_numbers(why: npt.NDArray[np.object_], column: Any, name: str) -> None:
+    """Note where a column of actions has something that is no whole number."""
     for row in np.flatnonzero(_as_actions(column)[1]).tolist():
         why[row] = f"column {name} must be a whole number, got {column[row].as_py()}"
 
 
-def _note_large(why: npt.NDArray[np.object_], column: Any, name: str) -> None:
-    """Whole numbers of 64 bits without a sign do not all fit into those with one."""
+def note_large(why: npt.NDArray[np.object_], column: Any, name: str) -> None:
+    """Note where a context of 64 bits without a sign does not fit into those with one."""
     import pyarrow as pa
 
     values = in_one_piece(column)
@@ -336,7 +337,8 @@ def _note_large(why: npt.NDArray[np.object_], column: Any, name: str) -> None:
     for row in np.flatnonzero(numbers > np.iinfo(np.int64).max).tolist():
         why[row] = (
             f"column {name}, the context, must be below 2**63, got {numbers[row]}; if it is an id, "
-            f'write it as text; a table of contexts holds it, too: context = ["{name}"]'
+            "write it as text, or read it as a table of contexts, which holds it: a map with "
+            f'context = ["{name}"]'
         )
 
 

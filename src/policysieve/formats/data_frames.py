@@ -83,7 +83,7 @@ def _table(frame: Any, names: list[str]) -> "pa.Table":
         )
     try:
         table = nw.maybe_reset_index(known.select(names)).to_arrow()
-    except (pa.ArrowException, TypeError, ValueError) as error:
+    except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
         raise InvalidArgumentError(
             f"frame must have values of one kind in each column ({error}); convert the column, "
             "such as frame[name].astype(str)"

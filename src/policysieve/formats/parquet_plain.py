@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from policysieve.errors import FileFormatError
+from policysieve.formats.arrow_rows import note_large, note_no_numbers
 from policysieve.formats.arrow_values import as_kind, kind_of_type, numbers_of
 from policysieve.formats.parquet_columns import (
     DISTRIBUTION,
@@ -91,6 +92,18 @@ class PlainColumns(RowColumns):
         if features:
             return np.stack([as_kind(batch[name], self._context) for name in features], axis=1)
         return as_kind(batch["context"], self._context)
+
+    def faults(self, batch: "pa.RecordBatch") -> npt.NDArray[np.object_]:
+        """Why prepared rows cannot be rounds, or "" where they can."""
+        why = super().faults(batch)
+        more = np.full(batch.num_rows, "", dtype=object)
+        if self.layout.action_names is None:
+            for name in self._table.items["action"]:
+                note_no_numbers(more, batch[name], name)
+        if self._context == "whole numbers":
+            for name in self._table.features or ["context"]:
+                note_large(more, batch[name], name)
+        return np.where(why == "", more, why)
 
     def rounds(self, batch: "pa.RecordBatch") -> Rounds:
         """Prepared rows without faults."""

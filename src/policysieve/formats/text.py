@@ -352,11 +352,20 @@ class _TextSource:
         pairs = row.distribution or ()
         listed = numbers((action for action, _ in pairs), "an action of the distribution")
         return row._replace(
-            actions=numbers(row.actions),
+            actions=self._numbered(row),
             distribution=[(a, w) for a, (_, w) in zip(listed, pairs, strict=True)]
             if has_distribution
             else None,
         )
+
+    def _numbered(self, row: TextRow) -> list[int]:
+        """Numbers of a row's actions; an error says in which of several lines one is wrong."""
+        if len(row.lines) <= 1:
+            return self._actions.numbered(row.actions)
+        return [
+            self._actions.numbered([action], f"in line {line}, an action")[0]
+            for line, action in zip(row.lines, row.actions, strict=True)
+        ]
 
     def _about_slates(self) -> str:
         columns = self._rules.columns
