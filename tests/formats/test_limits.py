@@ -16,6 +16,7 @@ from click.testing import CliRunner
 
 import policysieve as ps
 from policysieve.cli import main
+from policysieve.errors import FileFormatError
 from policysieve.formats import FORMATS, convert, open_contexts
 
 LIMIT = 1 << 22
@@ -233,3 +234,31 @@ class TestLongTexts:
             ps.LogFile(tmp_path / "a.csv")
         convert(tmp_path / "a.csv", tmp_path / "b.jsonl", skip_bad=True)
         assert ps.Log.load(tmp_path / "b.jsonl").contexts[1] == "c"
+
+
+@pytest.mark.parametrize("key", ["action", "slate"])
+def test_long_texts_of_actions_and_slates_are_refused_before_they_are_written_out(tmp_path, key):
+    n, size = 3000, 200_000
+    codes = pa.array(np.zeros(n, dtype=np.int32))
+    long = pa.DictionaryArray.from_arrays(codes, pa.array(["x" * size]))
+    plain = {"u": np.arange(n), "action": ["x", "y"] * (n // 2), "p": np.full(n, 0.5)}
+    table = pa.table({**plain, "r": np.zeros(n), "slate": np.arange(n), key: long})
+    path = tmp_path / "log.parquet"
+    pq.write_table(
+        table.replace_schema_metadata(), path, compression="zstd", dictionary_pagesize_limit=1 << 30
+    )
+    columns = {"context": "u", "action": "action", "propensity": "p", "reward": "r"}
+    if key == "slate":
+        columns["slate"] = "slate"
+    usual = pa.default_memory_pool()
+    counted = pa.proxy_memory_pool(usual)
+    pa.set_memory_pool(counted)
+    tracemalloc.start()
+    try:
+        with pytest.raises(FileFormatError, match="raise the limit"):
+            ps.Log.load(ps.LogFile(path, columns=columns, max_bytes=5_000_000))
+        _, python = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+        pa.set_memory_pool(usual)
+    assert counted.max_memory() + python < 50_000_000

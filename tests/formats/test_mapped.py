@@ -2,6 +2,7 @@
 
 import json
 from datetime import UTC, date, datetime
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
@@ -206,7 +207,7 @@ class TestContexts:
             (["2024-05-01 12:30:00+00:00", ""], [MOMENT.replace(tzinfo=UTC), None]),
             (["2024-05-01", "2024-13-01"], ["2024-05-01", "2024-13-01"]),
             (["nan", "two"], ["nan", "two"]),
-            (["inf", "1"], ["inf", "1"]),
+            (["inf", "1"], [np.inf, 1.0]),
             (["", ""], [None, None]),
         ],
     )
@@ -330,14 +331,14 @@ class TestSlates:
         [
             ([(2, 1, "x", 1)], "actions must be 2 .* got 1; rows of one slate .* sort them by s"),
             ([(2, 1, "x", 1), (2, 1, "x", 2)], r"must be different, got \['x', 'x'\]"),
-            ([(2, 1, "x", 1), (2, 3, "y", 2)], "one context, c is '?1'? in .* '?3'? "),
+            ([(2, 1, "x", 1), (2, 3, "y", 2)], "one context, c is '?1'? in .* '?3'? in "),
             ([(2, 1, "x", 1), (2, 1, "y", 1)], "k must be different in a slate"),
             ([(None, 1, "x", 1), (3, 1, "x", 1), (3, 1, "y", 2)], "slate|actions must be 2"),
         ],
     )
     def test_what_is_refused(self, log_path, rows, reason):
         write_rows(log_path, items((1, 1, "x", 1), (1, 1, "y", 2), *rows))
-        where = {".csv": "line 4", ".jsonl": "line 3", ".parquet": "row 3"}[log_path.suffix]
+        where = {".csv": "line 4", ".jsonl": "line 3", ".parquet": "row [34]"}[log_path.suffix]
         columns = {**SLATE, "position": "k"}
         with pytest.raises(FileFormatError, match=f"{where}: .*({reason})"):
             list(LogFile(log_path, columns=columns).rounds())
@@ -405,3 +406,230 @@ def test_a_slate_that_comes_again_is_not_taken_for_another(tmp_path, order):
             Log.load(LogFile(tmp_path / name, columns=columns))
     with pytest.raises(InvalidArgumentError, match="rows of one slate must follow each other"):
         Log.from_frame(frame, **columns)
+
+
+SLATES = {"context": "u", "action": "item", "propensity": "p", "reward": "c", "slate": "r"}
+
+
+def slate_rows(*rows):
+    return [dict(zip(("r", "u", "item", "p", "c"), row, strict=True)) for row in rows]
+
+
+@pytest.mark.parametrize("suffix", ["csv", "jsonl", "parquet"])
+class TestSlatesInRows:
+    def test_one_that_comes_again_in_another_file_is_noticed_and_can_be_skipped(
+        self, tmp_path, suffix
+    ):
+        paths = [tmp_path / f"{name}.{suffix}" for name in ("one", "two")]
+        write_rows(paths[0], slate_rows(("a", 1, "x", 0.5, 0), ("b", 1, "x", 0.5, 0)))
+        write_rows(paths[1], slate_rows(("a", 1, "y", 0.5, 0), ("c", 1, "y", 0.5, 0)))
+        message = rf"two.{suffix}, (line|row) \d: rows of one slate .* 'a' was there in .*one"
+        with pytest.raises(FileFormatError, match=message):
+            Log.load(LogFile(paths, columns=SLATES))
+        done = convert(paths, tmp_path / "out.parquet", columns=SLATES, skip_bad=True)
+        assert (done.rounds, done.skipped) == (3, 1)
+
+    def test_the_line_of_the_wrong_item_is_named(self, tmp_path, suffix):
+        rows = slate_rows(
+            ("a", 1, "x", 0.5, 0), ("a", 1, "y", 0.5, 0), ("b", 1, "x", 0.5, 0), ("b", 1, "y", 7, 0)
+        )
+        write_rows(tmp_path / f"log.{suffix}", rows)
+        where = {"csv": "in line 5, ", "jsonl": "in line 4, ", "parquet": "row 4: "}[suffix]
+        with pytest.raises(FileFormatError, match=f"{where}a propensity must lie in"):
+            Log.load(LogFile(tmp_path / f"log.{suffix}", columns=SLATES))
+        rows[3] |= {"item": None, "p": 0.5}
+        write_rows(tmp_path / f"log.{suffix}", rows)
+        with pytest.raises(FileFormatError, match=f"{where}(an action|item|column item)"):
+            Log.load(LogFile(tmp_path / f"log.{suffix}", columns=SLATES))
+
+
+class TestNumbersThatDoNotFit:
+    COLUMNS: ClassVar = {"context": "u", "action": "item", "propensity": "p", "reward": "r"}
+    ROWS: ClassVar = {"u": [1, 2], "item": [0, 1], "p": [0.5, 0.5], "r": [0, 1], "t": [1, 2]}
+
+    @pytest.mark.parametrize(
+        ("change", "message"),
+        [
+            ({"item": [1.0, np.nan]}, "row 2: column item must be a whole .* got nan"),
+            ({"item": [1.0, np.inf]}, "row 2: column item must be a whole .* got inf"),
+            ({"item": [1, 2**60 + 1]}, "row 2: an action .* 1152921504606846977; if .* as text"),
+            ({"item": pa.array([1, 2**64 - 1], pa.uint64())}, "row 2: column item.* 18446744073"),
+            ({"u": pa.array([1, 2**63 + 5], pa.uint64())}, r"row 2: column u.* below 2\*\*63"),
+            ({"t": [1, 1714564800000000001]}, "row 2: a time must be .* nanoseconds, divide it"),
+        ],
+    )
+    def test_they_are_named_with_what_to_do(self, tmp_path, change, message):
+        table = pa.table({**self.ROWS, **change})
+        pq.write_table(table, tmp_path / "log.parquet")
+        with pytest.raises(FileFormatError, match=message):
+            Log.load(LogFile(tmp_path / "log.parquet", columns={**self.COLUMNS, "time": "t"}))
+        if "t" not in change:
+            with pytest.raises(InvalidArgumentError, match=message.replace("row 2", "row 1")):
+                Log.from_frame(table, **self.COLUMNS)
+
+    @pytest.mark.parametrize(
+        ("change", "message"),
+        [
+            ({"action": [1.0, np.nan]}, "row 2: column action must be a whole number, got nan"),
+            ({"action": pa.array([0, 2**64 - 1], pa.uint64())}, "row 2: column action must be"),
+            ({"context": pa.array([1, 2**63 + 5], pa.uint64())}, "row 2: column context, the"),
+        ],
+    )
+    def test_also_in_columns_of_our_own(self, tmp_path, change, message):
+        plain = {"context": [1, 2], "action": [0, 1], "propensity": [0.5, 0.5], "reward": [0, 1]}
+        pq.write_table(pa.table({**plain, **change}), tmp_path / "log.parquet")
+        with pytest.raises(FileFormatError, match=message):
+            Log.load(tmp_path / "log.parquet")
+
+    def test_a_number_beyond_all_bits_is_refused(self):
+        frame = pd.DataFrame({"u": [2**70], "item": ["x"], "p": [0.5], "r": [0]})
+        with pytest.raises(InvalidArgumentError, match="values of one kind"):
+            Log.from_frame(frame, **self.COLUMNS)
+
+    def test_the_first_wrong_row_of_a_frame_is_named(self):
+        frame = pd.DataFrame({"u": 1, "item": ["x"] * 12, "p": 0.5, "r": 0})
+        frame.loc[4, "p"] = 7
+        frame.loc[10, "item"] = None
+        with pytest.raises(InvalidArgumentError, match="row 4: a propensity must lie"):
+            Log.from_frame(frame, **self.COLUMNS)
+
+    def test_and_of_slates_the_row_of_the_item(self):
+        rows = slate_rows(("a", 1, "x", 0.5, 0), ("a", 1, "y", 7, 0))
+        with pytest.raises(InvalidArgumentError, match="row 1: a propensity must lie"):
+            Log.from_frame(pd.DataFrame(rows), **SLATES)
+
+
+class TestKeysOfJson:
+    @pytest.mark.parametrize("key", ["context", "action", "propensity", "reward", "id", "time"])
+    def test_one_that_no_line_has_is_an_error(self, tmp_path, key):
+        path = write_rows(tmp_path / "log.jsonl", ROWS)
+        name = COLUMNS[key]
+        wrong = ["countr", "age"] if key == "context" else f"{name}s"
+        meant = "country" if key == "context" else name
+        with pytest.raises(FileFormatError, match=rf"has no key .*; did you mean '{meant}'\?"):
+            LogFile(path, columns={**COLUMNS, key: wrong})
+
+    def test_one_that_some_lines_have_is_missing_in_others(self, tmp_path):
+        rows = [{**ROWS[0], "fresh": 1}, ROWS[1]]
+        write_rows(tmp_path / "log.jsonl", rows)
+        log = LogFile(tmp_path / "log.jsonl", columns={**COLUMNS, "context": ["fresh"]})
+        assert Log.load(log).contexts.tolist() == [{"fresh": 1}, {"fresh": None}]
+
+
+class TestCellsOfTables:
+    COLUMNS: ClassVar = {"context": ["a"], "action": "item", "propensity": "p", "reward": "r"}
+
+    def read(self, path, cells):
+        path.write_text("a,item,p,r\n" + "".join(f"{cell},x,0.5,1\n" for cell in cells))
+        log = Log.load(LogFile(path, columns=self.COLUMNS))
+        return [row["a"] for row in log.contexts.tolist()], str(log.contexts.dtype.schema[0].type)
+
+    @pytest.mark.parametrize(
+        ("cells", "type"),
+        [
+            (["nan", "true", "false"], "string"),
+            (["nan", "2024-01-01"], "string"),
+            (["nan", "some"], "string"),
+            (["nan", "1"], "int64"),
+            (["inf", "1.5"], "double"),
+            (["inf", "true"], "string"),
+            (["1", str(-(2**63))], "int64"),
+            (["0001-01-01T00:00:00+05:00", "2024-05-01T00:00:00+05:00"], "string"),
+        ],
+    )
+    def test_the_order_of_rows_does_not_decide_the_type(self, tmp_path, cells, type):
+        values, kind = self.read(tmp_path / "a.csv", cells)
+        back, same = self.read(tmp_path / "a.csv", cells[::-1])
+        assert (kind, same) == (type, type)
+        assert values == back[::-1]
+        assert type != "string" or values == cells
+
+    def test_an_offset_beyond_the_years_is_text_in_json(self, tmp_path):
+        rows = [{"a": "0001-01-01T00:00:00+05:00", "item": "x", "p": 1.0, "r": 0}]
+        write_rows(tmp_path / "a.jsonl", rows)
+        log = Log.load(LogFile(tmp_path / "a.jsonl", columns=self.COLUMNS))
+        assert log.contexts.tolist() == [{"a": rows[0]["a"]}]
+
+
+class TestWhatTextHolds:
+    def a_log(self, column):
+        return Log(
+            contexts=pa.table({"a": column}), actions=[0, 1], propensities=[1, 1], rewards=[0, 1]
+        )
+
+    @pytest.mark.parametrize(
+        ("values", "suffix", "message"),
+        [
+            (pa.array([1.5, np.inf]), "jsonl", "column a .* an infinite number, which JSON"),
+            (pa.array([1, 2**64 - 1], pa.uint64()), "jsonl", "column a .* 18446744073709551615"),
+            (pa.array([1, 2**64 - 1], pa.uint64()), "csv", "column a .* 18446744073709551615"),
+        ],
+    )
+    def test_what_could_not_be_read_again_is_not_written(self, tmp_path, values, suffix, message):
+        with pytest.raises(InvalidArgumentError, match=message):
+            convert(self.a_log(values), tmp_path / f"a.{suffix}")
+        assert not list(tmp_path.iterdir())
+
+    @pytest.mark.parametrize(
+        ("values", "suffix"), [([1.5, np.inf], "csv"), ([1, -(2**63)], "jsonl")]
+    )
+    def test_what_is_written_is_read_again(self, tmp_path, values, suffix):
+        done = convert(self.a_log(pa.array(values)), tmp_path / f"a.{suffix}")
+        assert done.not_held == ()
+        assert [row["a"] for row in Log.load(tmp_path / f"a.{suffix}").contexts.tolist()] == values
+
+    @pytest.mark.parametrize("suffix", ["csv", "jsonl"])
+    def test_that_text_may_come_back_as_something_else_is_said(self, tmp_path, suffix):
+        texts = pa.array(["007", "008"], pa.large_string())
+        (note,) = convert(self.a_log(texts), tmp_path / f"a.{suffix}").not_held
+        assert note.startswith("that a is text: types are told from what is written")
+
+
+def test_a_needed_column_that_is_there_twice_is_named(tmp_path):
+    columns = {"context": "u", "action": "item", "propensity": "p", "reward": "r"}
+    arrays = [pa.array([1, 2]), pa.array([0, 1]), pa.array([0.5, 0.5]), pa.array([0, 1])]
+    names = ["u", "item", "p", "r"]
+    for extra in ("u", "other", "other"):
+        names.append(extra)
+        arrays.append(arrays[0])
+        pq.write_table(pa.Table.from_arrays(arrays, names), tmp_path / "log.parquet")
+        if extra == "u":
+            with pytest.raises(FileFormatError, match="different columns, 'u' is there twice"):
+                LogFile(tmp_path / "log.parquet", columns=columns)
+            del names[-1], arrays[-1]
+        else:
+            assert len(Log.load(LogFile(tmp_path / "log.parquet", columns=columns))) == 2
+
+
+class TestWords:
+    COLUMNS: ClassVar = {"context": "age", "action": "item", "propensity": "p", "reward": "r"}
+
+    @pytest.mark.parametrize("suffix", ["csv", "parquet"])
+    def test_a_context_that_is_missing_could_be_in_a_table(self, tmp_path, suffix):
+        rows = [
+            {"age": 31, "item": "x", "p": 0.5, "r": 1},
+            {"age": None, "item": "x", "p": 0.5, "r": 1},
+        ]
+        path = write_rows(tmp_path / f"log.{suffix}", rows)
+        with pytest.raises(FileFormatError, match=r'keeps missing values: .* context = \["age"\]'):
+            Log.load(LogFile(path, columns=self.COLUMNS))
+        log = Log.load(LogFile(path, columns={**self.COLUMNS, "context": ["age"]}))
+        assert log.contexts.tolist() == [{"age": 31}, {"age": None}]
+
+    def test_a_missing_reward_of_a_frame_can_be_filled(self):
+        frame = pd.DataFrame({"age": [1], "item": ["x"], "p": [0.5], "r": [np.nan]})
+        with pytest.raises(InvalidArgumentError, match=r"row 0: .* frame\[name\].fillna\(0\)"):
+            Log.from_frame(frame, **self.COLUMNS)
+
+    def test_a_map_is_proposed_as_a_shell_takes_it(self, tmp_path):
+        (tmp_path / "log.csv").write_text("my age,item,p,click\n1,x,0.5,0\n")
+        with pytest.raises(FileFormatError, match=r"--map 'context=my age,action=item,.*', or"):
+            LogFile(tmp_path / "log.csv")
+        (tmp_path / "log.csv").write_text("a+b,item,p,click\n1,x,0.5,0\n")
+        with pytest.raises(FileFormatError, match=r'columns=\{"action": ...\} of LogFile'):
+            LogFile(tmp_path / "log.csv")
+
+    def test_names_of_columns_may_begin_with_a_space_if_the_map_says_so(self, tmp_path):
+        (tmp_path / "log.csv").write_text("age, age,item,p,r\n1,2,x,0.5,0\n")
+        log = LogFile(tmp_path / "log.csv", columns={**self.COLUMNS, "context": [" age", "age"]})
+        assert Log.load(log).contexts.tolist() == [{" age": 2, "age": 1}]

@@ -180,7 +180,7 @@ class TestPlainColumns:
             ),
             ({"action": pa.array([[0], [1], [2]])}, "column action must hold numbers or whole"),
             ({"time": pa.array(["noon", "one", "two"])}, "column time must hold .*, got string"),
-            ({"action": pa.array([0.5, 1, 2])}, "not a readable log .*0.5"),
+            ({"action": pa.array([0.5, 1, 2])}, "row 1: column action must be a whole .* 0.5"),
             ({"propensity": pa.array([0.5, 0.5, 2])}, r"row 3: a propensity must lie in \(0, 1\]"),
         ],
     )

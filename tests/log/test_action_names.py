@@ -1,5 +1,7 @@
 """Names of a log's actions: numbers stand for them, in memory, in files, and for policies."""
 
+from typing import ClassVar
+
 import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
@@ -322,3 +324,83 @@ class TestForPolicies:
         assert "of action 'bags'" in sentences
         with pytest.raises(InvalidArgumentError, match=r"n_actions must be the 3 that have names"):
             ps.check_log(named, n_actions=4)
+
+
+class TestNamesThatLookLikeNumbers:
+    """Cells of text without a type are numbers or names as is declared; never silently another."""
+
+    COLUMNS: ClassVar = {"context": "u", "action": "item", "propensity": "p", "reward": "r"}
+    NAMES = ("2", "1", "0")
+
+    def write(self, path, items):
+        lines = [f"{i},{items[i % len(items)]},0.3333,{int(i % 3 == 0)}" for i in range(30)]
+        path.write_text("\n".join(["u,item,p,r", *lines]) + "\n")
+        return path
+
+    def select(self, log, names):
+        policies = ps.FunctionPolicies(
+            {f"always {name}": lambda x, name=name: [name] * len(x) for name in names},
+            actions=names,
+        )
+        problem = ps.Problem(actions=names, epsilon=0.3, delta=0.1)
+        return ps.select(log, policies, problem, floor=0.33).policy_name
+
+    def test_a_log_that_may_be_read_either_way_is_refused(self, tmp_path):
+        path = self.write(tmp_path / "log.csv", [0, 1, 2])
+        message = r"log.csv: the action 0 may be the name '0', .* action 2, or the number 0, .*'2'"
+        with pytest.raises(FileFormatError, match=message):
+            self.select(ps.LogFile(path, columns=self.COLUMNS), self.NAMES)
+
+    def test_names_that_are_declared_settle_it(self, tmp_path):
+        path = self.write(tmp_path / "log.csv", [0, 1, 2])
+        log = ps.LogFile(path, columns=self.COLUMNS, actions=self.NAMES)
+        assert self.select(log, self.NAMES) == "always 0"
+
+    def test_and_so_does_reading_numbers(self, tmp_path):
+        path = self.write(tmp_path / "log.csv", [0, 1, 2])
+        log = ps.Log.load(ps.LogFile(path, columns=self.COLUMNS))
+        assert self.select(log, self.NAMES) == "always 2"
+        ps.Log.save(log, tmp_path / "log.parquet")
+        assert self.select(tmp_path / "log.parquet", self.NAMES) == "always 2"
+
+    def test_cells_that_can_only_be_names_are_names(self, tmp_path):
+        path = self.write(tmp_path / "log.csv", [1, 2, 3])
+        log = ps.LogFile(path, columns=self.COLUMNS)
+        assert self.select(log, ("3", "2", "1")) == "always 1"
+
+    def test_cells_that_mean_the_same_either_way_are_read(self, tmp_path):
+        path = self.write(tmp_path / "log.csv", [0, 1, 2])
+        assert self.select(ps.LogFile(path, columns=self.COLUMNS), ("0", "1", "2")) == "always 0"
+
+    def test_declared_names_and_other_numbers_do_not_mix(self, tmp_path):
+        path = self.write(tmp_path / "log.csv", [0, 1])
+        with pytest.raises(FileFormatError, match=r"line 3: .* got the name '1'"):
+            ps.LogFile(path, columns=self.COLUMNS, actions=("1", "hats"))
+
+    def test_a_conversion_to_csv_says_that_they_must_be_named(self, tmp_path):
+        log = a_log(self.NAMES, action_names=self.NAMES)
+        done = convert(log, tmp_path / "log.csv")
+        assert any("name them when the file is read" in note for note in done.not_held)
+        again = ps.Log.load(ps.LogFile(tmp_path / "log.csv", actions=self.NAMES))
+        assert (again.action_names, again.actions.tolist()) == (self.NAMES, [[0], [1], [2]])
+        assert not convert(a_log(), tmp_path / "other.csv").not_held
+
+
+class TestFilesInAnotherOrder:
+    @pytest.mark.parametrize("suffix", ["csv", "jsonl", "parquet"])
+    def test_a_log_file_in_another_order_is_converted_as_it_is(self, tmp_path, suffix):
+        convert(a_log([0, 1, 1]), tmp_path / f"log.{suffix}")
+        file = ps.LogFile(tmp_path / f"log.{suffix}", actions=("a", "b"))
+        other = file.with_action_names(("b", "a"))
+        convert(other, tmp_path / "out.parquet")
+        out = ps.Log.load(tmp_path / "out.parquet")
+        assert out.action_names == ("b", "a")
+        assert out.actions.tolist() == ps.Log.load(other).actions.tolist() == [[1], [0], [0]]
+
+    @pytest.mark.parametrize("suffix", ["csv", "parquet"])
+    def test_numbers_keep_the_names_that_they_were_given(self, tmp_path, suffix):
+        convert(a_log([0, 1, 1]), tmp_path / f"log.{suffix}")
+        file = ps.LogFile(tmp_path / f"log.{suffix}", actions=("apples", "b", "unused"))
+        with pytest.raises(FileFormatError, match=r"round 0: an action .* got 'apples'.*'apple'"):
+            ps.Log.load(file.with_action_names(("b", "apple")))
+        assert ps.Log.load(file.with_action_names(("b", "apples"))).actions[0, 0] == 1

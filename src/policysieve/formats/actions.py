@@ -7,7 +7,7 @@ from policysieve.formats.cells import as_number, whole
 from policysieve.log.named import Names
 from policysieve.naming import number_of
 
-__all__ = ["MANY_NAMES", "ActionCell", "Actions"]
+__all__ = ["MANY_NAMES", "ActionCell", "Actions", "seem_numbers"]
 
 MANY_NAMES = 1 << 20  # different names that a log may have, more are ids
 _GIVE = (
@@ -25,6 +25,9 @@ class ActionCell(str):
 class Actions:
     """What actions of one log are: numbers or names, as the first one is.
 
+    A cell of text that is one of the declared names is that name, also if it looks like a number.
+    Where there are such cells, those that are no names are refused, whichever came first.
+
     Parameters
     ----------
     declared : tuple of str, optional
@@ -36,6 +39,17 @@ class Actions:
         self._declared = declared
         self._numbers = {name: number for number, name in enumerate(declared or ())}
         self._named: bool | None = None
+        self._cells: set[str] = set()
+
+    @property
+    def are_numbers(self) -> bool:
+        """Whether those that were met are numbers."""
+        return self._named is False
+
+    @property
+    def cells(self) -> frozenset[str]:
+        """Texts that were taken for numbers, and would be names if anybody had named them."""
+        return frozenset(self._cells if self._declared is None else ())
 
     @property
     def names(self) -> Names:
@@ -57,7 +71,7 @@ class Actions:
             self._named = self._is_name(entry)
         if not self._named:
             if isinstance(entry, ActionCell):
-                return _whole(entry, what)
+                return self._whole(entry, what)
             if isinstance(entry, str):
                 raise FileFormatError(
                     f"{what} must be a whole number as in the rounds before, got {entry!r}"
@@ -73,6 +87,18 @@ class Actions:
         if isinstance(entry, ActionCell) and entry not in self._numbers:
             return _is_text(entry)
         return isinstance(entry, str)
+
+    def _whole(self, cell: ActionCell, what: str) -> int:
+        """The number that a cell is; names that look like numbers are not taken for them."""
+        if cell in self._numbers:
+            raise FileFormatError(
+                f"{what} must be a whole number as in the rounds before, which are no names of "
+                f"actions, got the name {str(cell)!r}; write names in all rounds, or in none"
+            )
+        number = _whole(cell, what)
+        if self._declared is None and len(self._cells) < MANY_NAMES:
+            self._cells.add(str(cell))
+        return number
 
     def _number_of_name(self, name: str, what: str) -> int:
         number = self._numbers.get(name)
@@ -92,6 +118,11 @@ class Actions:
             )
         self._numbers[name] = len(self._numbers)
         return self._numbers[name]
+
+
+def seem_numbers(names: Names) -> list[str]:
+    """The names that a file of text cannot tell from numbers."""
+    return [name for name in names or () if not _is_text(name)]
 
 
 def _is_text(cell: str) -> bool:

@@ -10,6 +10,8 @@ import numpy.typing as npt
 from policysieve.errors import FileFormatError, InvalidArgumentError
 from policysieve.formats.arrow_values import as_kind, in_one_piece, kind_of_type, numbers_of
 from policysieve.formats.cells import seconds
+from policysieve.formats.rules import Fault
+from policysieve.formats.table import keeps_missing
 from policysieve.frames import ContextFrame
 from policysieve.log import ColumnMap, Layout, Rounds
 from policysieve.log.mapping import ITEMS
@@ -19,7 +21,7 @@ from policysieve.naming import number_of
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["ArrowRows", "Slates", "unknown"]
+__all__ = ["ArrowRows", "Slates", "note_large", "note_no_numbers", "row_of", "unknown"]
 
 _ALLOWED = {
     "context": ("numbers", "whole numbers", "text"),
@@ -35,11 +37,32 @@ _ALLOWED = {
 
 @dataclass(frozen=True)
 class Slates:
-    """Rows of a table as rounds: where each begins, why it cannot be one or "", and the others."""
+    """Rows of a table as rounds.
+
+    Attributes
+    ----------
+    starts : int array of shape (n,)
+        The row with which each begins.
+    wrong : int array of shape (n,)
+        The row that keeps it from being one, or `starts`.
+    why : object array of shape (n,)
+        Why it cannot be one, or "".
+    items : int array of shape (k, m)
+        For each of the other rounds, the rows of its items.
+    rounds : Rounds
+        Those others.
+    """
 
     starts: npt.NDArray[np.intp]
+    wrong: npt.NDArray[np.intp]
     why: npt.NDArray[np.object_]
+    items: npt.NDArray[np.intp]
     rounds: Rounds
+
+
+def row_of(items: npt.NDArray[np.intp], i: int, fault: Fault) -> int:
+    """The row of an item of a round; a row may have all items."""
+    return int(items[i, fault.item if items.shape[1] > 1 else 0])
 
 
 class ArrowRows:
@@ -122,15 +145,15 @@ class ArrowRows:
         used = int(ends[-1]) if len(ends) else 0
         m = slate_size if self.columns.slate is not None and not self._contexts_only else 1
         whole = table.slice(0, used)
-        why = self._faults(whole, names)
+        why, wrong = self._faults(whole, names), starts
         if self.columns.slate is not None:
-            why = self._slate_faults(whole, why, starts, ends, m)
+            why, wrong = self._slate_faults(whole, why, starts, ends, m)
         good = starts[why == ""]
         rows = good[:, None] + np.arange(m)
         if self.columns.position is not None and not self._contexts_only:
             places = as_kind(in_one_piece(table[self.columns.position]), "numbers")[rows]
             rows = np.take_along_axis(rows, np.argsort(places, axis=1, kind="stable"), axis=1)
-        return Slates(starts, why, self._rounds(table, good, rows, names)), used
+        return Slates(starts, wrong, why, rows, self._rounds(table, good, rows, names)), used
 
     def _starts(self, table: "pa.Table") -> npt.NDArray[np.intp]:
         """Rows with which rounds begin."""
@@ -155,13 +178,16 @@ class ArrowRows:
                     _note_unknown(rows, table[name], name, names or ())
             else:
                 for name in columns.action:
-                    _note_fractions(rows, table[name], name)
+                    note_no_numbers(rows, table[name], name)
+        if isinstance(columns.context, str):
+            note_large(rows, table[columns.context], columns.context)
         if columns.time is not None:
             _note_times(rows, table[columns.time], columns.time)
         known += [("the slate", name) for name in (columns.slate,) if name]
         for what, name in known:
+            hint = keeps_missing(name) if what == "the context" else ""
             rows[np.asarray(in_one_piece(table[name]).is_null())] = (
-                f"column {name}, {what}, is null"
+                f"column {name}, {what}, is null{hint}"
             )
         return rows
 
@@ -172,20 +198,24 @@ class ArrowRows:
         starts: npt.NDArray[np.intp],
         ends: npt.NDArray[np.intp],
         m: int,
-    ) -> npt.NDArray[np.object_]:
-        """Why slates that begin and end so cannot be rounds of m items, or ""; rows have faults."""
+    ) -> tuple[npt.NDArray[np.object_], npt.NDArray[np.intp]]:
+        """Why slates that begin and end so cannot be rounds of m items, or "", and in which row.
+
+        The `rows` have faults of their own.
+        """
         columns = self.columns
-        why = rows[starts].copy()
+        why, wrong = rows[starts].copy(), starts.copy()
         of_round = np.repeat(np.arange(len(starts)), ends - starts)
         for row in np.flatnonzero(rows)[::-1]:
-            why[of_round[row]] = f"{_place(row, starts[of_round[row]])}{rows[row]}"
+            why[of_round[row]], wrong[of_round[row]] = rows[row], row
         for name in columns.table:
             codes = _codes(table[name])
             for row in np.flatnonzero(codes != codes[starts][of_round])[::-1]:
                 values = [table[name][int(at)].as_py() for at in (starts[of_round[row]], row)]
+                wrong[of_round[row]] = row
                 why[of_round[row]] = (
-                    f"the rows of one slate must have one context, {name} is {values[0]!r} in the "
-                    f"first and {values[1]!r} {int(row - starts[of_round[row]])} rows later"
+                    f"the rows of one slate must have one context, {name} is {values[0]!r} in its "
+                    f"first row and {values[1]!r} in this one"
                 )
         if columns.position is not None and not self._contexts_only:
             places = _codes(table[columns.position])
@@ -193,6 +223,7 @@ class ArrowRows:
             _, first = np.unique(pairs, return_index=True)
             twice = np.setdiff1d(np.arange(len(rows)), first)
             why[of_round[twice]] = f"column {columns.position} must be different in a slate"
+            wrong[of_round[twice]] = twice
         _, first = np.unique(_codes(table[str(columns.slate)])[starts], return_index=True)
         for i in np.setdiff1d(np.flatnonzero(why == ""), first):
             why[i] = (
@@ -200,11 +231,12 @@ class ArrowRows:
                 f"{columns.slate}"
             )
         for i in () if self._contexts_only else np.flatnonzero(ends - starts != m):
+            wrong[i] = starts[i]
             why[i] = (
                 f"actions must be {m} as in the rounds before, got {ends[i] - starts[i]}; rows of "
                 f"one slate must follow each other: sort them by {columns.slate}"
             )
-        return why
+        return why, wrong
 
     def _contexts(self, table: "pa.Table") -> Any:
         """Contexts of all rows."""
@@ -249,8 +281,7 @@ class ArrowRows:
             return as_kind(in_one_piece(column), "numbers")
         if self.named:
             return np.maximum(numbers_of(column, names or ()), 0)
-        values = as_kind(in_one_piece(column), "numbers")
-        return np.asarray(np.nan_to_num(values).astype(np.int64))
+        return _as_actions(column)[0]
 
 
 def _codes(column: Any) -> npt.NDArray[np.int64]:
@@ -274,10 +305,41 @@ def _note_unknown(
         why[row] = unknown(f"column {name}", column[row].as_py() or "", names)
 
 
-def _note_fractions(why: npt.NDArray[np.object_], column: Any, name: str) -> None:
-    values = as_kind(in_one_piece(column), "numbers")
-    for row in np.flatnonzero(~np.isnan(values) & (values != np.round(values))).tolist():
-        why[row] = f"column {name} must be a whole number, got {values[row]:g}"
+def _as_actions(column: Any) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
+    """The whole numbers in a column, and where there are none: 0 stands for those."""
+    import pyarrow as pa
+
+    whole = in_one_piece(column)
+    if kind_of_type(whole.type) == "whole numbers":
+        wide = pa.uint64() if pa.types.is_uint64(whole.type) else pa.int64()
+        numbers = np.asarray(whole.cast(wide).fill_null(0).to_numpy(zero_copy_only=False))
+        large = numbers > np.iinfo(np.int64).max
+    else:
+        numbers = as_kind(whole, "numbers")
+        large = ~(np.abs(numbers) < 2**53) | (numbers != np.round(numbers))  # or NaN
+    return np.where(large, 0, numbers).astype(np.int64), large
+
+
+def note_no_numbers(why: npt.NDArray[np.object_], column: Any, name: str) -> None:
+    """Note where a column of actions has something that is no whole number."""
+    for row in np.flatnonzero(_as_actions(column)[1]).tolist():
+        why[row] = f"column {name} must be a whole number, got {column[row].as_py()}"
+
+
+def note_large(why: npt.NDArray[np.object_], column: Any, name: str) -> None:
+    """Note where a context of 64 bits without a sign does not fit into those with one."""
+    import pyarrow as pa
+
+    values = in_one_piece(column)
+    if not pa.types.is_uint64(values.type):
+        return
+    numbers = np.asarray(values.fill_null(0).to_numpy(zero_copy_only=False))
+    for row in np.flatnonzero(numbers > np.iinfo(np.int64).max).tolist():
+        why[row] = (
+            f"column {name}, the context, must be below 2**63, got {numbers[row]}; if it is an id, "
+            "write it as text, or read it as a table of contexts, which holds it: a map with "
+            f'context = ["{name}"]'
+        )
 
 
 def _note_times(why: npt.NDArray[np.object_], column: Any, name: str) -> None:
@@ -297,7 +359,3 @@ def _times(column: Any) -> npt.NDArray[np.float64]:
         return as_kind(in_one_piece(column), "times")
     texts = in_one_piece(column).to_pylist()
     return np.array([seconds("time", text) if text else np.nan for text in texts], dtype=float)
-
-
-def _place(row: int, start: int) -> str:
-    return f"{row - start} rows later, " if row > start else ""

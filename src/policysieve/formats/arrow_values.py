@@ -39,7 +39,10 @@ def kind_of_type(type: "pa.DataType") -> str:
 
 
 def as_kind(column: "pa.Array", kind: str) -> npt.NDArray[Any]:
-    """A column as an array of a kind; a null is NaN or the empty string."""
+    """A column as an array of a kind; a null is NaN or the empty string.
+
+    Whole numbers beyond 2**53 are rounded where they are numbers of the kind that has fractions.
+    """
     import pyarrow as pa
 
     if kind == "text":
@@ -50,7 +53,7 @@ def as_kind(column: "pa.Array", kind: str) -> npt.NDArray[Any]:
         microseconds = column.cast(pa.timestamp("us"), safe=False).cast(pa.int64())
         return np.asarray(microseconds.cast(pa.float64()).to_numpy(zero_copy_only=False)) / 1e6
     else:
-        column = column.cast(pa.float64())
+        column = column.cast(pa.float64(), safe=False)
     return np.asarray(column.to_numpy(zero_copy_only=False))
 
 

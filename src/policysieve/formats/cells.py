@@ -28,7 +28,7 @@ def as_whole(text: str) -> int | None:
         value = int(text)
     except ValueError:
         return None
-    return value if "_" not in text and -_LARGEST <= value <= _LARGEST else None
+    return value if "_" not in text and -_LARGEST - 1 <= value <= _LARGEST else None
 
 
 def as_number(text: str) -> float | None:

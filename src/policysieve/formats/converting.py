@@ -224,6 +224,7 @@ class _LogSource:
         self._log = log
         self.layout = next(log.rounds()).layout
         self.n_rounds = len(log)
+        self.numbered, self.cells = log.action_names is None, frozenset[str]()
         if n_actions is not None:
             integer("n_actions", n_actions, low=self.n_actions(), hint="the log's actions need it")
 

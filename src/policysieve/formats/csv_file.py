@@ -4,7 +4,7 @@ import csv
 import io
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -13,10 +13,10 @@ from urllib.parse import quote, unquote
 import numpy as np
 
 from policysieve.errors import FileFormatError
-from policysieve.formats.actions import ActionCell
+from policysieve.formats.actions import ActionCell, seem_numbers
 from policysieve.formats.cells import earned, finite, seconds
 from policysieve.formats.format import refuse_sparse, refuse_text_rows
-from policysieve.formats.frame_cells import FrameCells, held_of_frames, written
+from policysieve.formats.frame_cells import FrameCells, check_held, held_of_frames, written
 from policysieve.formats.mapped import TEXT_CELLS, MappedRows, slates
 from policysieve.formats.rules import Rules
 from policysieve.formats.table import (
@@ -25,11 +25,13 @@ from policysieve.formats.table import (
     FeatureCells,
     ScalarCells,
     TableColumns,
+    check_different,
     check_mapped,
     item_names,
     understand,
 )
 from policysieve.formats.text import ContextReader, Lines, RawRow, TextRow, text_format
+from policysieve.frames import ContextFrame
 from policysieve.log import Layout, Rounds
 
 __all__ = ["FORMAT", "CsvReader", "csv_text", "read_header"]
@@ -83,18 +85,21 @@ def _long_row(lines: Lines, longest: int, separator: str) -> Any:
             csv.field_size_limit(before)
 
 
-def read_header(path: Path, longest: int) -> tuple[list[str], Iterator[RawRow]]:
-    """Names of the columns, all different, and the rows after them."""
+def read_header(
+    path: Path, longest: int, exact: Sequence[str] = ()
+) -> tuple[list[str], Iterator[RawRow]]:
+    """Names of the columns, all different, and the rows after them.
+
+    Names have no spaces around them, but for those that are `exact`.
+    """
     rows = _table_rows(path, longest)
     first = next(rows, None)
     if first is None:
         raise FileFormatError(f"{path} is empty; its first line must name the columns")
     if isinstance(first.parts, csv.Error):
         raise FileFormatError(f"{path} must start with names of columns ({first.parts})")
-    names = [cell.strip() for cell in first.parts]
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        raise FileFormatError(f"{path} must have different columns, {twice[0]!r} is there twice")
+    names = [cell if cell in exact else cell.strip() for cell in first.parts]
+    check_different(path, names, sorted(set(names)))
     return names, rows
 
 
@@ -160,13 +165,13 @@ class _MappedReader(CsvReader):
 
     def raw_rows(self, path: Path) -> Iterator[RawRow]:
         """Rows after the header, or slates of them; each file may have other columns besides."""
-        names, rows = read_header(path, self._longest)
+        names, rows = read_header(path, self._longest, self._mapped.names)
         self._understand(path, names)
         self._columns = {name: index for index, name in enumerate(names)}
         slate = self._mapped.columns.slate
         if slate is None:
             return rows
-        return slates(rows, lambda raw: self._named(raw)[slate], self._longest)
+        return slates(path, rows, lambda raw: self._named(raw)[slate], self._longest)
 
     def _understand(self, path: Path, names: list[str]) -> None:
         check_mapped(path, names, self._mapped.names)
@@ -284,6 +289,8 @@ def _context_names(layout: Layout) -> list[str]:
 
 
 def _context_cells(rounds: Rounds) -> list[list[Any]]:
+    if isinstance(rounds.contexts, ContextFrame):
+        check_held(rounds.contexts, typed=False)
     contexts = rounds.plain_contexts(flat=True)
     if rounds.layout.has_frames:
         return [[written(value) for value in row.values()] for row in contexts]
@@ -293,11 +300,18 @@ def _context_cells(rounds: Rounds) -> list[list[Any]]:
 def _not_held(layout: Layout) -> tuple[str, ...]:
     refuse_text_rows(layout, "csv")
     refuse_sparse(layout, "csv")
+    notes = []
+    unsure = seem_numbers(layout.action_names)
+    if unsure:
+        notes.append(
+            f"that names of actions such as {unsure[0]!r} are no numbers: name them when the file "
+            "is read (--actions, or actions=[...] of LogFile)"
+        )
     if layout.has_frames:
-        return held_of_frames(layout)
-    if len(layout.context_shape) > 1:
-        return (f"the shape of the contexts: they are rows of {layout.width} features",)
-    return ()
+        notes += held_of_frames(layout, typed=False)
+    elif len(layout.context_shape) > 1:
+        notes.append(f"the shape of the contexts: they are rows of {layout.width} features")
+    return tuple(notes)
 
 
 FORMAT = text_format(

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from policysieve.errors import FileFormatError, InvalidArgumentError
-from policysieve.formats.arrow_rows import ArrowRows
+from policysieve.formats.arrow_rows import ArrowRows, row_of
 from policysieve.formats.arrow_values import in_one_piece
-from policysieve.formats.rules import Rules, check_rounds
+from policysieve.formats.rules import MISSING, Fault, Rules, check_rounds
 from policysieve.formats.table import ITEMS, item_names
 from policysieve.frames import ContextFrame
 from policysieve.frames.arrow import described
@@ -45,12 +45,22 @@ def log_of(frame: Any, columns: ColumnMap, actions: Names) -> Log:
         raise InvalidArgumentError(
             f"frame must have numbers of at most 64 bits, texts and truth values ({error})"
         ) from error
-    for i in np.flatnonzero(found.why)[:1]:
-        raise InvalidArgumentError(f"frame, row {found.starts[i]}: {found.why[i]}")
-    checked, reasons = check_rounds(found.rounds, Rules(actions=names, allow_missing=False))
-    for i, reason in reasons.items():
-        raise InvalidArgumentError(f"frame, row {found.starts[i]}: {reason}")
+    checked, faults = check_rounds(found.rounds, Rules(actions=names, allow_missing=False))
+    bad = [(found.wrong[i], found.why[i]) for i in np.flatnonzero(found.why)]
+    bad += [(row_of(found.items, i, fault), _of_frame(fault)) for i, fault in faults.items()]
+    for row, reason in sorted(bad)[:1]:
+        raise InvalidArgumentError(f"frame, row {row}: {reason}")
     return checked.to_log()
+
+
+def _of_frame(fault: Fault) -> str:
+    """A fault in the words of data frames."""
+    if fault.reason != MISSING:
+        return fault.reason
+    return (
+        "the reward is missing; if its deadline has passed, count it as 0: frame[name].fillna(0), "
+        "or fill_null(0) in polars"
+    )
 
 
 def _table(frame: Any, names: list[str]) -> "pa.Table":
@@ -73,7 +83,7 @@ def _table(frame: Any, names: list[str]) -> "pa.Table":
         )
     try:
         table = nw.maybe_reset_index(known.select(names)).to_arrow()
-    except (pa.ArrowException, TypeError, ValueError) as error:
+    except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
         raise InvalidArgumentError(
             f"frame must have values of one kind in each column ({error}); convert the column, "
             "such as frame[name].astype(str)"

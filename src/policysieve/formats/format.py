@@ -27,10 +27,23 @@ DISTRIBUTIONS = "full distributions: only the propensities of what was shown are
 
 
 class Source(Protocol):
-    """Files that were opened and looked through: their layout is known, rounds can be read."""
+    """Files that were opened and looked through: their layout is known, rounds can be read.
+
+    Attributes
+    ----------
+    layout : Layout
+    n_rounds : int
+    numbered : bool
+        Whether the files themselves have numbers of actions, not names.
+    cells : frozenset of str
+        Texts that were taken for numbers of actions, and may be names: files of text without
+        types do not tell, and nobody has named them.
+    """
 
     layout: Layout
     n_rounds: int
+    numbered: bool
+    cells: frozenset[str]
 
     def batches(self) -> Iterator[Rounds]:
         """The rounds in order; rows that break a rule are reported and left out."""

@@ -7,16 +7,27 @@ from datetime import UTC, date, datetime
 from typing import Any
 
 from policysieve.errors import FileFormatError, InvalidArgumentError
+from policysieve.formats.arrow_values import kind_of_type
 from policysieve.formats.cells import as_number, as_whole
 from policysieve.formats.json_values import is_text, short
 from policysieve.frames import ContextFrame, FrameType
 from policysieve.log import Layout
 
-__all__ = ["FrameCells", "ObjectCells", "as_frame", "held_of_frames", "in_json", "written"]
+__all__ = [
+    "FrameCells",
+    "ObjectCells",
+    "as_frame",
+    "check_held",
+    "held_of_frames",
+    "in_json",
+    "written",
+]
 
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d\S*)?")
 _TRUTH = {"true": True, "false": False}
 _WIDER = {frozenset({"whole", "number"}): "number", frozenset({"date", "moment"}): "moment"}
+_NUMBERS = (None, "whole", "number")  # among which nan is a missing value
+_INFINITE = re.compile(r"\s*[+-]?inf(?:inity)?\s*", re.IGNORECASE)
 _TEXTS = ("date", "moment", "offset", "text")  # what a string of JSON may be
 
 
@@ -24,7 +35,7 @@ class FrameCells:
     """Rows of cells as rows of a table, with types that fit all cells of a column.
 
     That is whole numbers, else numbers; true and false; dates, else dates with times; else text. An
-    empty cell is a missing value, and so is ``nan`` among numbers.
+    empty cell is a missing value, and so is ``nan`` among numbers. The order of rows is no matter.
 
     Parameters
     ----------
@@ -127,22 +138,29 @@ def written(value: Any) -> Any:
     return "" if plain is None else plain
 
 
-def held_of_frames(layout: Layout) -> tuple[str, ...]:
-    """What text does not hold of tables of contexts; raises if a column is of no kind it holds."""
+def held_of_frames(layout: Layout, *, typed: bool) -> tuple[str, ...]:
+    """What text does not hold of tables of contexts; raises if a column is of no kind it holds.
+
+    If it is `typed` it tells strings from numbers, as JSON does.
+    """
     from pyarrow import types
 
-    told = {"int64", "double", "bool", "string", "date32[day]", "timestamp[us]"}
+    told = {
+        *("int64", "double", "bool", "string", "large_string", "string_view"),
+        *("date32[day]", "timestamp[us]"),
+    }
     held = (
         types.is_integer,
         types.is_floating,
         types.is_boolean,
         types.is_string,
         types.is_large_string,
+        types.is_string_view,
         types.is_date,
         types.is_timestamp,
         types.is_null,
     )
-    notes = []
+    notes, texts = [], []
     for field in layout.context_dtype.schema:
         type = field.type.value_type if types.is_dictionary(field.type) else field.type
         if not any(is_held(type) for is_held in held):
@@ -152,7 +170,37 @@ def held_of_frames(layout: Layout) -> tuple[str, ...]:
             )
         if str(field.type) not in told:
             notes.append(f"the type of column {field.name}, {field.type}")
+        if kind_of_type(type) == "text":
+            texts.append(field.name)
+    if texts:
+        others = "dates" if typed else "numbers, true, dates or nothing, such as 007,"
+        notes.append(
+            f"that {texts[0]} is text: types are told from what is written, and a column of texts "
+            f"that all look like {others} is read as that"
+        )
     return tuple(notes)
+
+
+def check_held(contexts: ContextFrame, *, typed: bool) -> None:
+    """Raise if a column has a number that could not be read again.
+
+    If text is `typed` it is JSON, which has no infinity.
+    """
+    import pyarrow.compute as pc
+    from pyarrow import types
+
+    for name in contexts.dtype.names:
+        column, value = contexts.table[name], None
+        if types.is_uint64(column.type):
+            value = pc.max(column).as_py()
+            value = value if value is not None and value >= 2**63 else None
+        elif types.is_floating(column.type) and typed:
+            value = pc.any(pc.is_inf(column)).as_py() and "an infinite number"
+        if value:
+            raise InvalidArgumentError(
+                f"column {name} of the contexts has {value}, which {'JSON' if typed else 'text'} "
+                "does not hold; write parquet"
+            )
 
 
 class _Column:
@@ -160,28 +208,38 @@ class _Column:
 
     def __init__(self, name: str, *, typed: bool) -> None:
         self.name = name
-        self.kind: str | None = None
         self._typed = typed
+        self._kind: str | None = None  # of what is not nan
+        self._has_nan = False
+
+    @property
+    def kind(self) -> str | None:
+        """What fits all cells seen; None if all are missing."""
+        return "text" if self._has_nan and self._kind not in _NUMBERS else self._kind
 
     def see(self, cell: Any) -> None:
-        if self.kind == "text" or self._is_missing(cell):
+        if self._kind == "text" or self._is_empty(cell):
+            return
+        if self._is_nan(cell):
+            self._has_nan = True
             return
         kind = self._narrowest(cell)
-        self.kind = kind if self.kind is None else self._joined(self.kind, kind) or self.kind
+        self._kind = kind if self._kind is None else self._joined(self._kind, kind) or self._kind
 
     def value(self, cell: Any) -> Any:
-        if self._is_missing(cell):
+        kind = self.kind
+        if self._is_empty(cell) or (kind in _NUMBERS and self._is_nan(cell)):
             return None
         if self._typed:
             self._check(cell)
-        assert self.kind is not None  # this cell was seen
-        return _VALUES[self.kind](cell)
+        assert kind is not None  # this cell was seen
+        return _VALUES[kind](cell)
 
-    def _is_missing(self, cell: Any) -> bool:
-        if cell is None or (cell == "" and not self._typed):
-            return True
-        among_numbers = self.kind in (None, "whole", "number") and not self._typed
-        return among_numbers and cell.strip().lower() == "nan"
+    def _is_empty(self, cell: Any) -> bool:
+        return cell is None or (cell == "" and not self._typed)
+
+    def _is_nan(self, cell: Any) -> bool:
+        return not self._typed and cell.strip().lower() == "nan"
 
     def _narrowest(self, cell: Any) -> str:
         if isinstance(cell, bool):
@@ -209,8 +267,9 @@ class _Column:
             )
         if isinstance(cell, str) and not is_text(cell):
             raise FileFormatError(f"{self.name} has half of a surrogate pair, which is not text")
-        if isinstance(cell, int | float) and not abs(cell) < (
-            2**63 if isinstance(cell, int) else math.inf
+        whole = isinstance(cell, int)
+        if not isinstance(cell, str) and not (
+            -(2**63) <= cell < 2**63 if whole else math.isfinite(cell)
         ):
             raise FileFormatError(f"{self.name} must be finite and below 2**63, got {short(cell)}")
         kind = str(self.kind)
@@ -225,7 +284,7 @@ def _text_kind(cell: str) -> str:
     if as_whole(cell) is not None:
         return "whole"
     number = as_number(cell)
-    if number is not None and math.isfinite(number):
+    if number is not None and (math.isfinite(number) or _INFINITE.fullmatch(cell)):
         return "number"
     return "truth" if cell.strip().lower() in _TRUTH else _moment_kind(cell)
 
@@ -235,7 +294,9 @@ def _moment_kind(cell: str) -> str:
         return "text"
     try:
         moment = datetime.fromisoformat(cell)
-    except ValueError:
+        if moment.tzinfo is not None:
+            moment.astimezone(UTC)
+    except (ValueError, OverflowError):  # the second at the ends of the years that there are
         return "text"
     if len(cell) == len("2024-05-01"):
         return "date"

@@ -1,7 +1,7 @@
 """Newline-delimited JSON with keys of our own."""
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ from policysieve.formats.format import refuse_sparse
 from policysieve.formats.frame_cells import (
     FrameCells,
     ObjectCells,
+    check_held,
     held_of_frames,
     in_json,
 )
@@ -27,14 +28,16 @@ from policysieve.formats.json_values import (
 )
 from policysieve.formats.mapped import JSON_CELLS, MappedRows, slates
 from policysieve.formats.rules import Rules
-from policysieve.formats.table import advice
+from policysieve.formats.table import advice, check_mapped
 from policysieve.formats.text import ContextReader, RawRow, TextRow, plain_lines, text_format
+from policysieve.frames import ContextFrame
 from policysieve.log import Layout, Rounds
 
 __all__ = ["FORMAT"]
 
 _NEEDED = ("context", "actions", "propensities", "rewards")
 _OPTIONAL = ("id", "time", "distribution")
+_FEW_KEYS = 1000  # that are remembered for an error
 
 
 class _Contexts:
@@ -72,18 +75,22 @@ class _MappedReader:
 
     def __init__(self, rules: Rules) -> None:
         self._mapped = MappedRows(rules, JSON_CELLS)
-        context = self._mapped.columns.context
+        columns = self._mapped.columns
+        context = columns.context
+        self._needed = () if rules.contexts_only else (*columns.action, *columns.propensity)
         self.contexts: ContextReader = (
             _Contexts() if isinstance(context, str) else FrameCells(context, typed=True)
         )
         self._longest = rules.longest_row
+        self._unseen = dict.fromkeys(self._mapped.names)  # keys that no line has had
+        self._others: dict[str, None] = {}  # keys that the map does not name, some of them
 
     def raw_rows(self, path: Path) -> Iterator[RawRow]:
         """Lines that are not blank, or slates of them."""
         lines, slate = plain_lines(path, self._longest), self._mapped.columns.slate
         if slate is None:
             return lines
-        return slates(lines, lambda raw: object_in(raw.text).get(slate), self._longest)
+        return slates(path, lines, lambda raw: object_in(raw.text).get(slate), self._longest)
 
     def row(self, raw: RawRow) -> TextRow:
         """Understand one line, or all lines of a slate."""
@@ -94,6 +101,12 @@ class _MappedReader:
             raise FileFormatError(f"{slate} must say of which slate the row is, got nothing")
         return self._mapped.round([part.line for part in raws], rows)
 
+    def check_keys(self, paths: Sequence[Path]) -> None:
+        """Raise if no line has a key that the map names."""
+        if self._unseen:
+            where = ", ".join(map(str, paths))
+            check_mapped(where, list(self._others), list(self._unseen), what="key")
+
     def _named(self, raw: RawRow) -> dict[str, Any]:
         """Values by key; a key that is not there is a missing value."""
         data = object_in(raw.text)
@@ -102,7 +115,19 @@ class _MappedReader:
                 f"no key {self._mapped.names[0]!r}, which the map of columns names, among "
                 f"{', '.join(data)}"
             )
+        self._note(data)
+        for name in self._needed:
+            if name in self._unseen:
+                check_mapped("the line", list(data), [name], what="key")
         return {name: data.get(name) for name in self._mapped.names}
+
+    def _note(self, data: dict[str, Any]) -> None:
+        """Take the keys of a line into account."""
+        if self._unseen:
+            for name in data:
+                self._unseen.pop(name, None)
+            if len(self._others) < _FEW_KEYS:
+                self._others.update(dict.fromkeys(data))
 
 
 class _OwnReader:
@@ -191,14 +216,15 @@ def _text(batches: Iterable[Rounds], _layout: Layout, _n_actions: int) -> Iterat
 
 def _plain(rounds: Rounds) -> list[Any]:
     contexts = rounds.plain_contexts(flat=False)
-    if not rounds.layout.has_frames:
+    if not isinstance(rounds.contexts, ContextFrame):
         return contexts
+    check_held(rounds.contexts, typed=True)
     return [{name: in_json(value) for name, value in row.items()} for row in contexts]
 
 
 def _not_held(layout: Layout) -> tuple[str, ...]:
     refuse_sparse(layout, "jsonl")
-    return held_of_frames(layout) if layout.has_frames else ()
+    return held_of_frames(layout, typed=True) if layout.has_frames else ()
 
 
 FORMAT = text_format(
@@ -207,6 +233,9 @@ FORMAT = text_format(
     suffixes=(".jsonl", ".ndjson"),
     reader=lambda rules: (_OwnReader if rules.columns is None else _MappedReader)(rules),
     text=_text,
+    check=lambda reader, paths: (
+        reader.check_keys(paths) if isinstance(reader, _MappedReader) else None
+    ),
     tabular=True,
     not_held=_not_held,
 )

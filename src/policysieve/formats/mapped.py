@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,10 +22,9 @@ from policysieve.formats.rules import Rules
 from policysieve.formats.text import RawRow, TextRow
 from policysieve.log.mapping import ColumnMap
 
-__all__ = ["JSON_CELLS", "MOST_ITEMS", "REMEMBERED", "TEXT_CELLS", "Cells", "MappedRows", "slates"]
+__all__ = ["JSON_CELLS", "MOST_ITEMS", "TEXT_CELLS", "Cells", "MappedRows", "slates"]
 
 MOST_ITEMS = 10_000  # rows of one slate
-REMEMBERED = 100_000  # slates: rows that are mixed up are near each other
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,7 +90,8 @@ class MappedRows:
         if self._contexts_only:
             return row
         found: dict[str, list[Any]] = {"action": [], "propensity": [], "reward": []}
-        for line, item in self._in_position(lines, rows):
+        placed = self._in_position(lines, rows)
+        for line, item in placed:
             for key, values in found.items():
                 read = getattr(cells, key)
                 try:
@@ -98,7 +99,10 @@ class MappedRows:
                 except FileFormatError as error:
                     raise FileFormatError(f"{_where(lines, line)}{error}") from error
         return row._replace(
-            actions=found["action"], propensities=found["propensity"], rewards=found["reward"]
+            actions=found["action"],
+            propensities=found["propensity"],
+            rewards=found["reward"],
+            lines=[line for line, _ in placed],
         )
 
     def _in_position(
@@ -136,15 +140,13 @@ def _where(lines: Sequence[int], line: int) -> str:
 
 
 def slates(
-    rows: Iterable[RawRow], slate_of: Callable[[RawRow], Any], longest: int
+    path: Path, rows: Iterable[RawRow], slate_of: Callable[[RawRow], Any], longest: int
 ) -> Iterator[RawRow]:
-    """Rows that follow each other and are of one slate, as the parts of one row.
+    """Rows of a file that follow each other and are of one slate, as the parts of one row.
 
-    A row whose slate cannot be read is one by itself, and so is one without a slate. A slate that
-    comes again after others is an error: its rows would be taken for several rounds.
+    A row whose slate cannot be read is one by itself, and so is one without a slate.
     """
     held: list[RawRow] = []
-    ended: dict[str, int] = {}  # slates of late, and their last lines
     current: Any = None
     size = 0
     for raw in rows:
@@ -153,27 +155,20 @@ def slates(
         except FileFormatError:
             slate = None
         if held and (slate is None or slate != current):
-            ended[repr(current)] = held[-1].line
-            if len(ended) > REMEMBERED:
-                del ended[next(iter(ended))]
-            yield _joined(held)
+            yield _joined(held, current)
             held, size = [], 0
-        if slate is not None and not held and repr(slate) in ended:
-            raise FileFormatError(
-                f"rows of one slate must follow each other, {short(slate)} in line {raw.line} was "
-                f"there in line {ended[repr(slate)]} already; sort the rows by their slate"
-            )
         current = slate
         held.append(raw)
         size += len(raw.text)
         if len(held) > MOST_ITEMS or size > longest:
             raise FileFormatError(
-                f"a slate must have at most {MOST_ITEMS:,} rows, more than these have the same "
-                f"slate {short(current)} from line {held[0].line} on; is 'slate' another column?"
+                f"{path}: a slate must have at most {MOST_ITEMS:,} rows, more than these have the "
+                f"same slate {short(current)} from line {held[0].line} on; is 'slate' another "
+                "column?"
             )
     if held:
-        yield _joined(held)
+        yield _joined(held, current)
 
 
-def _joined(rows: list[RawRow]) -> RawRow:
-    return RawRow(rows[0].line, "\n".join(raw.text for raw in rows), rows)
+def _joined(rows: list[RawRow], slate: Any) -> RawRow:
+    return RawRow(rows[0].line, "\n".join(raw.text for raw in rows), rows, slate)

@@ -74,9 +74,9 @@ def from_bandit_feedback(
     if n_actions is not None:
         n_actions = integer("feedback['n_actions']", n_actions, low=1, high=MOST_ACTIONS)
     rules = Rules(reward_range=reward_range, n_actions=n_actions, allow_missing=False)
-    checked, reasons = check_rounds(rounds, rules)
-    for row, reason in reasons.items():
-        raise InvalidArgumentError(f"feedback, row {row}: {reason}")
+    checked, faults = check_rounds(rounds, rules)
+    for row, fault in faults.items():
+        raise InvalidArgumentError(f"feedback, row {row}: {fault.reason}")
     return checked.to_log()
 
 

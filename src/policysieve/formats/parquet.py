@@ -10,7 +10,8 @@ import numpy as np
 
 from policysieve.archives import DENSEST
 from policysieve.errors import FileFormatError
-from policysieve.formats.arrow_rows import unknown
+from policysieve.formats.arrow_rows import row_of, unknown
+from policysieve.formats.ended_slates import EndedSlates
 from policysieve.formats.format import BATCH, Format
 from policysieve.formats.parquet_columns import (
     FrameColumns,
@@ -35,7 +36,7 @@ from policysieve.formats.rules import (
     raising,
     too_large,
 )
-from policysieve.formats.table import FRAME_PREFIX
+from policysieve.formats.table import FRAME_PREFIX, check_different
 from policysieve.frames import ContextFrame, Contexts, common_type, kind_of
 from policysieve.log import Layout, Rounds
 from policysieve.log.named import Names, renumbering
@@ -77,6 +78,7 @@ class _ParquetFile:
             raise nothing_read([path])
         self._columns = _columns_of(path, schema, rules)
         self.layout = self._columns.layout
+        self.numbered = self._columns.numbered
         self.n_rounds //= self._columns.rows_per_round
         self._batch = BATCH
         self._packed: set[str] = set()  # columns whose texts are read as they are packed
@@ -139,12 +141,13 @@ def _columns_of(path: Path, schema: "pa.Schema", rules: Rules) -> ParquetColumns
     """The columns of a file that is not empty, by a map, by its header, or by their names."""
     if rules.columns is not None:
         return MappedColumns(path, schema, rules)
+    check_different(path, schema.names, sorted(set(schema.names)))
     if is_log(schema):
         frame = any(name.startswith(FRAME_PREFIX) for name in schema.names)
-        return (FrameColumns if frame else OwnColumns)(path, schema, rules.contexts_only)
+        return (FrameColumns if frame else OwnColumns)(path, schema, rules)
     if has_lists(schema):
-        return ListColumns(path, schema, rules.contexts_only)
-    return PlainColumns(path, schema, rules.contexts_only)
+        return ListColumns(path, schema, rules)
+    return PlainColumns(path, schema, rules)
 
 
 class _ParquetSource:
@@ -153,6 +156,8 @@ class _ParquetSource:
         self._files = [_ParquetFile(path, rules) for path in paths]
         self.n_rounds = sum(file.n_rounds for file in self._files)
         self.layout = _common_layout(self._files, rules.actions)
+        self.numbered = all(file.numbered for file in self._files)
+        self.cells: frozenset[str] = frozenset()  # columns have types
 
     def n_actions(self) -> int:
         """Largest action number, shown or in a distribution, plus one."""
@@ -170,25 +175,35 @@ class _ParquetSource:
 
     def _checked(self) -> Iterator[tuple[Rounds, list[BadRow]]]:
         """Rounds that keep to the rules, and the rows that do not, in order."""
+        ended = EndedSlates()
         for file in self._files:
             name, first = str(file.path), 1
-            for part in file.parts():
-                faults, starts = part.why, part.starts.tolist()
-                why = {i: faults[i] for i in np.flatnonzero(faults).tolist()}
-                kept = np.flatnonzero(faults == "")
+            for whole in file.parts():
+                part = whole.without(_again(whole, ended, name, first))
+                bad = [(part.wrong[i], part.why[i]) for i in np.flatnonzero(part.why)]
                 raw, unnamed = _numbered(part.rounds, self.layout.action_names)
-                why.update({int(kept[i]): reason for i, reason in unnamed.items()})
-                kept = kept[[i not in unnamed for i in range(len(kept))]]
-                rounds, reasons = check_rounds(raw, self._rules)
-                why.update({int(kept[i]): reason for i, reason in reasons.items()})
+                bad += [(part.items[i, 0], reason) for i, reason in unnamed.items()]
+                named = part.items[[i not in unnamed for i in range(len(part.items))]]
+                rounds, faults = check_rounds(raw, self._rules)
+                bad += [(row_of(named, i, fault), fault.reason) for i, fault in faults.items()]
                 yield (
                     rounds,
                     [
-                        BadRow(name, first + starts[i], why[i], _as_text(part.rows, starts[i]))
-                        for i in sorted(why)
+                        BadRow(name, first + int(row), why, _as_text(part.rows, int(row)))
+                        for row, why in sorted(bad)
                     ],
                 )
                 first += part.rows.num_rows
+
+
+def _again(part: Part, ended: EndedSlates, file: str, first: int) -> dict[int, str]:
+    """Why rounds have slates that were there before; the part begins with a row of the file."""
+    found: dict[int, str] = {}
+    for i, slate in enumerate(part.slates):
+        fault = "" if slate is None else ended.fault(slate, f"{file}, row {first + part.wrong[i]}")
+        if fault and part.why[i] == "":
+            found[i] = fault
+    return found
 
 
 def _numbered(rounds: Rounds, names: Names) -> tuple[Rounds, dict[int, str]]:

@@ -5,13 +5,14 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from policysieve.archives import DENSEST
 from policysieve.arrays import shown
 from policysieve.errors import FileFormatError
 from policysieve.formats.actions import MANY_NAMES
@@ -21,6 +22,7 @@ from policysieve.formats.arrow_values import (
     kind_of_type,
     numbers_of,
 )
+from policysieve.formats.rules import Rules, too_large
 from policysieve.formats.table import FRAME_PREFIX
 from policysieve.frames import ContextFrame, Contexts, FrameType
 from policysieve.log import Distributions, Layout, Rounds
@@ -46,6 +48,7 @@ __all__ = [
     "is_log",
     "names_in",
     "opened",
+    "packed_batches",
 ]
 
 _KEY = b"policysieve.log"
@@ -133,6 +136,26 @@ def opened(path: Path, texts: list[str] | None = None) -> "Iterator[pa.parquet.P
         ) from error
 
 
+def packed_batches(
+    path: Path, columns: Sequence[str], limit: int, *, rows: int = 1 << 16
+) -> "Iterator[pa.RecordBatch]":
+    """Columns of a Parquet file, or raise if they unpack to too much; each text is there once."""
+    import pyarrow.parquet as pq
+
+    texts: dict[str, None] = {}
+    metadata = pq.read_metadata(path)
+    for group in map(metadata.row_group, range(metadata.num_row_groups)):
+        for chunk in map(group.column, range(group.num_columns)):
+            if chunk.path_in_schema.partition(".")[0] in columns or chunk.path_in_schema in columns:
+                size = int(chunk.total_uncompressed_size)
+                if size > max(limit, DENSEST * int(chunk.total_compressed_size)):
+                    raise too_large(path, "a row group is too large", size, limit)
+                if chunk.physical_type == "BYTE_ARRAY":
+                    texts[chunk.path_in_schema] = None
+    with opened(path, list(texts)) as file:
+        yield from file.iter_batches(batch_size=rows, columns=list(columns))
+
+
 def unpacked_size(rows: "pa.RecordBatch") -> int:
     """Bytes that rows take when each text is written out."""
     import pyarrow as pa
@@ -165,12 +188,38 @@ def is_log(schema: "pa.Schema") -> bool:
 
 @dataclass(frozen=True)
 class Part:
-    """Some rows of a file: where rounds begin, why each cannot be one or "", and the others."""
+    """Some rows of a file as rounds.
+
+    Attributes
+    ----------
+    rows : pyarrow.RecordBatch or pyarrow.Table
+    wrong : int array of shape (n,)
+        The row that keeps each round from being one, or with which it begins.
+    why : object array of shape (n,)
+        Why it cannot be one, or "".
+    items : int array of shape (k, m) or (k, 1)
+        For each of the other rounds, the rows of its items, or the one row that has them all.
+    rounds : Rounds
+        Those others.
+    slates : list, optional
+        What says of which slate the rows of each of the n rounds are, where rows are items.
+    """
 
     rows: "pa.RecordBatch | pa.Table"
-    starts: npt.NDArray[np.intp]
+    wrong: npt.NDArray[np.intp]
     why: npt.NDArray[np.object_]
+    items: npt.NDArray[np.intp]
     rounds: Rounds
+    slates: Sequence[Any] = ()
+
+    def without(self, refused: Mapping[int, str]) -> "Part":
+        """The same, but for some rounds that cannot be any for other reasons."""
+        if not refused:
+            return self
+        good = np.array([i not in refused for i in np.flatnonzero(self.why == "")], dtype=bool)
+        why = self.why.copy()
+        why[list(refused)] = list(refused.values())
+        return replace(self, why=why, items=self.items[good], rounds=self.rounds.where(good))
 
 
 class ParquetColumns(ABC):
@@ -192,6 +241,11 @@ class ParquetColumns(ABC):
     layout: Layout
     any_length: bool
     rows_per_round: int = 1
+
+    @property
+    def numbered(self) -> bool:
+        """Whether the file has numbers of actions, not names."""
+        return self.layout.action_names is None
 
     @abstractmethod
     def parts(self, batches: "Iterable[pa.RecordBatch]") -> Iterator[Part]:
@@ -217,7 +271,8 @@ class RowColumns(ParquetColumns):
             rows = self.prepared(unpacked(batch))
             why = self.faults(rows)
             whole = rows.filter(why == "") if why.any() else rows
-            yield Part(rows, np.arange(rows.num_rows), why, self.rounds(whole))
+            every = np.arange(rows.num_rows)
+            yield Part(rows, every, why, every[why == "", None], self.rounds(whole))
 
     def prepared(self, batch: "pa.RecordBatch") -> "pa.RecordBatch":
         """Rows with lists of a fixed size, but for those of distributions, which vary."""
@@ -254,8 +309,9 @@ class RowColumns(ParquetColumns):
 class OwnColumns(RowColumns):
     """Columns of a file with our header; lists have a fixed size."""
 
-    def __init__(self, path: Path, schema: "pa.Schema", contexts_only: bool) -> None:
+    def __init__(self, path: Path, schema: "pa.Schema", rules: Rules) -> None:
         _check_kinds(path, schema)
+        contexts_only, self._limit = rules.contexts_only, rules.max_bytes
         self._file = self._described(path, schema)
         listed = distribution_columns(path, schema, contexts_only)
         self.needed = [*self._contexts(schema, needed=True), *_NEEDED, *listed]
@@ -425,7 +481,7 @@ class ListColumns(OwnColumns):
         else:
             shape, dtype = (), self._frame(schema.empty_table()).dtype
         named = _kind_of_actions(schema) == "text"
-        names = names_in(path, schema, ["actions"]) if named else None
+        names = names_in(path, schema, ["actions"], self._limit) if named else None
         return Layout(shape, dtype, len(row["actions"]), action_names=names)
 
     def _contexts(self, schema: "pa.Schema", *, needed: bool) -> list[str]:
@@ -567,23 +623,28 @@ def _fixed(column: Any, size: int, values: str | None) -> Any:
     return column.cast(pa.list_(inner, size))
 
 
-def names_in(path: Path, schema: "pa.Schema", actions: Sequence[str]) -> tuple[str, ...]:
+def names_in(
+    path: Path, schema: "pa.Schema", actions: Sequence[str], limit: int
+) -> tuple[str, ...]:
     """The different names in columns of actions, and in distributions, in alphabetical order."""
     columns = list(actions)
     for field in schema:
         listed = field.name == "distribution_actions" and is_list(field.type)
         if listed and kind_of_type(field.type.value_type) == "text":
             columns.append(field.name)
-    found: set[str] = set()
-    with opened(path) as file:
-        for batch in file.iter_batches(columns=columns):
-            for name in columns:
-                values = in_one_piece(batch[name])
-                values = values.flatten() if is_list(values.type) else values
-                found.update(values.unique().to_pylist())
-                if len(found) > MANY_NAMES:
-                    raise FileFormatError(
-                        f"{path}: actions must have at most {MANY_NAMES:,} different names, column "
-                        f"{name} has more; is it a column of ids?"
-                    )
+    found: set[str | None] = set()
+    size = 0
+    for batch in packed_batches(path, columns, limit):
+        for name in columns:
+            values = batch[name].flatten() if is_list(batch[name].type) else batch[name]
+            new = set(in_one_piece(values.unique()).to_pylist()) - found
+            size += sum(map(len, filter(None, new)))
+            found |= new
+            if size > limit:
+                raise too_large(path, f"the names in column {name} are too long", size, limit)
+            if len(found) > MANY_NAMES:
+                raise FileFormatError(
+                    f"{path}: actions must have at most {MANY_NAMES:,} different names, column "
+                    f"{name} has more; is it a column of ids?"
+                )
     return tuple(sorted(name for name in found if name))

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from policysieve.errors import FileFormatError
+from policysieve.formats.arrow_rows import note_large, note_no_numbers
 from policysieve.formats.arrow_values import as_kind, kind_of_type, numbers_of
 from policysieve.formats.parquet_columns import (
     DISTRIBUTION,
@@ -17,6 +18,7 @@ from policysieve.formats.parquet_columns import (
     frame_of,
     names_in,
 )
+from policysieve.formats.rules import Rules
 from policysieve.formats.table import FRAME_PREFIX, understand
 from policysieve.log import Layout, Rounds
 
@@ -31,7 +33,8 @@ _INDEX = "__index_level_"  # what pandas calls an index without a name
 class PlainColumns(RowColumns):
     """Columns of numbers and strings with the names that CSV has, as data frames write them."""
 
-    def __init__(self, path: Path, schema: "pa.Schema", contexts_only: bool) -> None:
+    def __init__(self, path: Path, schema: "pa.Schema", rules: Rules) -> None:
+        contexts_only = rules.contexts_only
         names = [name for name in schema.names if not name.startswith(_INDEX)]
         self._table = table = understand(
             path, names, optional=list(DISTRIBUTION), contexts_only=contexts_only
@@ -60,7 +63,7 @@ class PlainColumns(RowColumns):
             "id" in kinds,
             "time" in kinds,
             bool(listed),
-            names_in(path, schema, actions) if named else None,
+            names_in(path, schema, actions, rules.max_bytes) if named else None,
         )
         self._note_types(schema)
 
@@ -89,6 +92,18 @@ class PlainColumns(RowColumns):
         if features:
             return np.stack([as_kind(batch[name], self._context) for name in features], axis=1)
         return as_kind(batch["context"], self._context)
+
+    def faults(self, batch: "pa.RecordBatch") -> npt.NDArray[np.object_]:
+        """Why prepared rows cannot be rounds, or "" where they can."""
+        why = super().faults(batch)
+        more = np.full(batch.num_rows, "", dtype=object)
+        if self.layout.action_names is None:
+            for name in self._table.items["action"]:
+                note_no_numbers(more, batch[name], name)
+        if self._context == "whole numbers":
+            for name in self._table.features or ["context"]:
+                note_large(more, batch[name], name)
+        return np.where(why == "", more, why)
 
     def rounds(self, batch: "pa.RecordBatch") -> Rounds:
         """Prepared rows without faults."""

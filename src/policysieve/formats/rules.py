@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +23,7 @@ __all__ = [
     "MAX_BYTES",
     "MISSING",
     "BadRow",
+    "Fault",
     "Report",
     "Rules",
     "check_rounds",
@@ -152,11 +153,18 @@ def too_large(source: object, what: str, size: int, limit: int, share: str = "")
     )
 
 
-def check_rounds(rounds: Rounds, rules: Rules) -> tuple[Rounds, dict[int, str]]:
-    """Rounds with rewards in [0, 1], and a reason for each row that breaks a rule.
+class Fault(NamedTuple):
+    """Why a round breaks a rule, and with which item of its slate."""
 
-    A reward r of the range [low, high] becomes (r - low) / (high - low). Rows that break a rule
-    are left out of the rounds.
+    reason: str
+    item: int = 0
+
+
+def check_rounds(rounds: Rounds, rules: Rules) -> tuple[Rounds, dict[int, Fault]]:
+    """Rounds with rewards in [0, 1], and a fault for each that breaks a rule, in order.
+
+    A reward r of the range [low, high] becomes (r - low) / (high - low). Rounds that break a rule
+    are left out.
     """
     low, high = rules.reward_range or (0.0, 1.0)
     n, raw = len(rounds), rounds.rewards
@@ -170,11 +178,8 @@ def check_rounds(rounds: Rounds, rules: Rules) -> tuple[Rounds, dict[int, str]]:
     found: list[tuple[Any, Callable[[int], str]]] = [
         (_infinite(rounds.contexts), lambda _: "the context must be finite, got NaN or infinity"),
         (
-            misnumbered.any(axis=1),
-            lambda i: (
-                f"an action must be a number from 0 to {limit}, got "
-                f"{rounds.actions[i][misnumbered[i]][0]}"
-            ),
+            misnumbered,
+            lambda i: _out_of_numbers(int(rounds.actions[i][misnumbered[i]][0]), limit),
         ),
         (
             repeated_items(rounds.actions),
@@ -184,10 +189,10 @@ def check_rounds(rounds: Rounds, rules: Rules) -> tuple[Rounds, dict[int, str]]:
             ),
         ),
         (
-            improbable.any(axis=1),
+            improbable,
             lambda i: _out_of_unit(rounds.propensities[i][improbable[i]][0]),
         ),
-        (outside.any(axis=1), lambda i: _out_of_range(raw[i][outside[i]][0], rules)),
+        (outside, lambda i: _out_of_range(raw[i][outside[i]][0], rules)),
     ]
     lists = rounds.distributions
     if lists is not None:
@@ -195,7 +200,7 @@ def check_rounds(rounds: Rounds, rules: Rules) -> tuple[Rounds, dict[int, str]]:
         found += faults(lists, limit)
         found += disagreements(lists, rounds.actions, rounds.propensities)
     if not rules.allow_missing:
-        found.append((np.isnan(raw).any(axis=1), lambda _: MISSING))
+        found.append((np.isnan(raw), lambda _: MISSING))
     times = rounds.times
     if times is not None:
         times = np.where(
@@ -203,10 +208,12 @@ def check_rounds(rounds: Rounds, rules: Rules) -> tuple[Rounds, dict[int, str]]:
         )
         in_time = (times >= _FIRST_SECOND) & (times <= _LAST_SECOND)
         found.append((~in_time & ~np.isnan(times), lambda i: _out_of_time(rounds, i)))
-    reasons: dict[int, str] = {}
+    reasons: dict[int, Fault] = {}
     for mask, reason in found:
-        for i in np.flatnonzero(mask).tolist():
-            reasons.setdefault(i, reason(i))
+        of_items = mask[:, None] if mask.ndim == 1 else mask
+        for i in np.flatnonzero(of_items.any(axis=1)).tolist():
+            if i not in reasons:
+                reasons[i] = Fault(reason(i), int(np.argmax(of_items[i])))
     good = np.ones(n, dtype=np.bool_)
     good[list(reasons)] = False
     kept = replace(
@@ -228,6 +235,11 @@ def _infinite(contexts: Contexts) -> npt.NDArray[np.bool_]:
         return np.zeros(len(contexts), dtype=np.bool_)
     finite = np.isfinite(contexts).all(axis=tuple(range(1, contexts.ndim)))
     return np.asarray(~finite)
+
+
+def _out_of_numbers(action: int, limit: int) -> str:
+    hint = "; if it is an id, write it as text, which is a name" if action >= MOST_ACTIONS else ""
+    return f"an action must be a number from 0 to {limit}, got {action}{hint}"
 
 
 def _out_of_unit(propensity: float) -> str:

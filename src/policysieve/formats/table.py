@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 import numpy as np
@@ -20,8 +21,10 @@ __all__ = [
     "ScalarCells",
     "TableColumns",
     "advice",
+    "check_different",
     "check_mapped",
     "item_names",
+    "keeps_missing",
     "understand",
 ]
 
@@ -97,33 +100,54 @@ def advice(names: Sequence[str]) -> str:
     """How to say what the columns of others hold."""
     if any(sign in name for name in names for sign in ",+="):
         return (
-            '; say what yours hold, in a TOML file: --map columns.toml, or columns={"action": ...'
+            '; say what yours hold, in a TOML file: --map columns.toml, or columns={"action": ...} '
+            "of LogFile"
         )
     return (
-        f"; if it is a table of your own, say what its columns hold: --map {guessed(names)}, or "
-        "columns= of LogFile"
+        "; if it is a table of your own, say what its columns hold: --map "
+        f"{quote(guessed(names))}, or columns= of LogFile"
     )
 
 
-def check_mapped(path: Path, names: Sequence[str], wanted: Sequence[str]) -> None:
+def check_mapped(
+    path: object, names: Sequence[str], wanted: Sequence[str], *, what: str = "column"
+) -> None:
     """Raise unless all columns that a map names are there."""
     missing = [name for name in wanted if name not in names]
     if missing:
         close = get_close_matches(missing[0], names, n=1)
         meant = f"; did you mean {close[0]!r}?" if close else ""
         raise FileFormatError(
-            f"{path} has no column {missing[0]!r}, which the map of columns names, among "
+            f"{path} has no {what} {missing[0]!r}, which the map of columns names, among "
             f"{', '.join(names)}{meant}"
         )
 
 
+def check_different(path: object, names: Sequence[str], needed: Sequence[str]) -> None:
+    """Raise if a column that is needed is there twice."""
+    twice = [name for name in needed if names.count(name) > 1]
+    if twice:
+        raise FileFormatError(f"{path} must have different columns, {twice[0]!r} is there twice")
+
+
+def keeps_missing(name: str) -> str:
+    """What to do if values of a column that a map has as the context may be missing."""
+    return f'; a table of contexts keeps missing values: write context = ["{name}"] in the map'
+
+
 class ScalarCells:
-    """One cell a round: whole numbers if all are, else numbers if all are, else strings."""
+    """One cell a round: whole numbers if all are, else numbers if all are, else strings.
+
+    Parameters
+    ----------
+    mapped : str, optional
+        The column that a map has as the context; by default it is one of our own.
+    """
 
     shape: tuple[int, ...] = ()
 
-    def __init__(self, name: str = "context") -> None:
-        self._name = name
+    def __init__(self, mapped: str | None = None) -> None:
+        self._name, self._mapped = mapped or "context", mapped
         self._all_whole = self._all_numbers = True
         self._any = False
 
@@ -145,6 +169,8 @@ class ScalarCells:
         """The number or the string."""
         if self.dtype == _TEXT:
             return context
+        if not context and self._mapped is not None:
+            raise FileFormatError(f"{self._name}, the context, is empty{keeps_missing(self._name)}")
         if self.dtype == _WHOLE:
             return whole(self._name, context)
         return finite(self._name, context)

@@ -13,10 +13,12 @@ import numpy as np
 
 from policysieve.errors import FileFormatError
 from policysieve.formats.actions import Actions
+from policysieve.formats.ended_slates import EndedSlates
 from policysieve.formats.format import BATCH, Format
 from policysieve.formats.frame_cells import as_frame
 from policysieve.formats.rules import (
     BadRow,
+    Fault,
     Report,
     Rules,
     check_rounds,
@@ -126,11 +128,15 @@ def _write_text(path: Path, pieces: Iterable[str], *, compressed: bool) -> None:
 
 
 class RawRow(NamedTuple):
-    """A row before it is understood: its first line counted from 1, its text, its parts."""
+    """A row before it is understood: its first line counted from 1, its text, its parts.
+
+    Where several lines are one slate, they say of which; else that is None.
+    """
 
     line: int
     text: str
     parts: Any
+    slate: Any = None
 
 
 def plain_lines(path: Path, longest: int) -> Iterator[RawRow]:
@@ -147,7 +153,7 @@ class TextRow(NamedTuple):
     """A row as it was understood, but for its context.
 
     A missing reward is NaN; without a full distribution there is None. Actions are numbers, names,
-    or `ActionCell`s, which may be either.
+    or `ActionCell`s, which may be either. Items of a slate may have lines of their own.
     """
 
     context: Any
@@ -157,6 +163,7 @@ class TextRow(NamedTuple):
     id: str = ""
     time: float = math.nan
     distribution: Sequence[tuple[int | str, float]] | None = None
+    lines: Sequence[int] = ()
 
 
 class ContextReader(Protocol):
@@ -205,15 +212,21 @@ def text_format(
     *,
     reader: Callable[[Rules], RowReader],
     text: Callable[[Iterable[Rounds], Layout, int], Iterable[str]],
+    check: Callable[[RowReader, Sequence[Path]], None] | None = None,
     **others: Any,
 ) -> Format:
     """A format of text files: what reads their rows, and the text of batches of rounds.
 
+    A `check` is called when all rows were read once, and raises if together they lack something.
     The other attributes are those of `Format`.
     """
 
     def open_files(paths: Sequence[Path], rules: Rules, report: Report | None) -> _TextSource:
-        return _TextSource(paths, reader(rules), rules, report)
+        rows = reader(rules)
+        source = _TextSource(paths, rows, rules, report)
+        if check is not None:
+            check(rows, paths)
+        return source
 
     def write(
         path: Path, batches: Iterable[Rounds], layout: Layout, n_actions: int, compressed: bool
@@ -266,6 +279,7 @@ class _TextSource:
         if not self.n_rounds:
             raise nothing_read(paths, first_bad)
         self._actions.settle(used)
+        self.numbered, self.cells = self._actions.are_numbers, self._actions.cells
         names = self._actions.names
         self._n_actions = len(names) if names else self._n_actions
         self.layout = Layout(
@@ -291,13 +305,22 @@ class _TextSource:
     def _pieces(self, report: Report, *, surveying: bool) -> Iterator[tuple[list[TextRow], Rounds]]:
         """Rows that keep to the rules, and the same as rounds; while surveying without contexts."""
         limit = BATCH if surveying else max(1, min(BATCH, _LONG // max(1, self.layout.width)))
+        ended = EndedSlates()
         for path in self._paths:
             piece = _Piece(str(path))
             for raw in self._reader.raw_rows(path):
+                again = ""
+                if raw.slate not in (None, ""):  # else that is what is wrong
+                    again = ended.fault(raw.slate, f"{path}, line {raw.line}")
                 try:
-                    piece.kept.append((raw, self._row(raw)))
+                    row = self._row(raw)
                 except FileFormatError as error:
-                    piece.refuse(raw, str(error))
+                    piece.refuse(raw, again or str(error))
+                else:
+                    if again:
+                        piece.refuse(raw, again)
+                    else:
+                        piece.kept.append((raw, row))
                 piece.size += len(raw.text)
                 if len(piece.kept) + len(piece.bad) >= limit or piece.size >= _LONG:
                     yield self._checked(piece, report, surveying)
@@ -329,11 +352,20 @@ class _TextSource:
         pairs = row.distribution or ()
         listed = numbers((action for action, _ in pairs), "an action of the distribution")
         return row._replace(
-            actions=numbers(row.actions),
+            actions=self._numbered(row),
             distribution=[(a, w) for a, (_, w) in zip(listed, pairs, strict=True)]
             if has_distribution
             else None,
         )
+
+    def _numbered(self, row: TextRow) -> list[int]:
+        """Numbers of a row's actions; an error says in which of several lines one is wrong."""
+        if len(row.lines) <= 1:
+            return self._actions.numbered(row.actions)
+        return [
+            self._actions.numbered([action], f"in line {line}, an action")[0]
+            for line, action in zip(row.lines, row.actions, strict=True)
+        ]
 
     def _about_slates(self) -> str:
         columns = self._rules.columns
@@ -362,24 +394,27 @@ class _TextSource:
         if not surveying:
             checked, more = self._with_contexts(checked, rows, reasons)
             reasons = {**reasons, **more}
-        for i, why in reasons.items():
-            piece.refuse(piece.kept[i][0], why)
+        for i, (why, item) in reasons.items():
+            lines = rows[i].lines
+            piece.refuse(
+                piece.kept[i][0], f"in line {lines[item]}, {why}" if len(lines) > 1 else why
+            )
         for row in sorted(piece.bad, key=lambda row: row.line):
             report(row)
         return [row for i, row in enumerate(rows) if i not in reasons], checked
 
     def _with_contexts(
-        self, checked: Rounds, rows: list[TextRow], reasons: dict[int, str]
-    ) -> tuple[Rounds, dict[int, str]]:
+        self, checked: Rounds, rows: list[TextRow], reasons: dict[int, Fault]
+    ) -> tuple[Rounds, dict[int, Fault]]:
         """Add the contexts of the rows that keep to the rules, which alone were surveyed."""
         values: list[Any] = []
-        more: dict[int, str] = {}
+        more: dict[int, Fault] = {}
         good = np.ones(len(checked), dtype=np.bool_)
         for place, i in enumerate(i for i in range(len(rows)) if i not in reasons):
             try:
                 values.append(self._reader.contexts.value(rows[i].context))
             except FileFormatError as error:
-                more[i] = str(error)
+                more[i] = Fault(str(error))
                 good[place] = False
         if self.layout.has_frames:
             contexts: Any = as_frame(values, self.layout.context_dtype)

@@ -3,18 +3,20 @@
 from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
+from itertools import repeat
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
 from policysieve.archives import most_bytes
+from policysieve.checks import integer
 from policysieve.errors import FileFormatError, InvalidArgumentError
 from policysieve.files import Paths, are_paths, as_paths
 from policysieve.log.log import Log
 from policysieve.log.mapping import ColumnMap
 from policysieve.log.named import Names
 from policysieve.log.rounds import Layout, Rounds
-from policysieve.naming import as_names
+from policysieve.naming import as_names, number_of
 from policysieve.reported import Carded
 
 if TYPE_CHECKING:
@@ -87,6 +89,7 @@ class LogFile(Carded):
         from policysieve.formats.rules import MAX_BYTES, Rules
 
         self._paths, self._format, self._limit = paths, format, max_bytes
+        self._order: Names = None  # of actions, if not that of the files or of the rules
         self._rules = Rules(
             reward_range=reward_range,
             missing_reward=missing_reward,
@@ -163,10 +166,10 @@ class LogFile(Carded):
             If an action has no name among them; the file, the line and the closest name are said.
         """
         wanted = as_names("names", names)
-        if set(self.action_names or (None,)) <= set(wanted):  # nothing needs to be read again
-            same = copy(self)
-            same._rules = replace(self._rules, actions=wanted)
-            same._source = _Renumbered(self._source, wanted)
+        known = self.action_names
+        if known is not None and (self._source.numbered or set(known) <= set(wanted)):
+            same = copy(self)  # numbers of a file keep the names that they were given
+            same._order, same._source = wanted, _Renumbered(self._source, wanted, self._paths)
             return same
         return LogFile(
             self._paths,
@@ -178,11 +181,43 @@ class LogFile(Carded):
             max_bytes=self._limit,
         )
 
+    def meaning(self, names: Sequence[str]) -> "LogFile":
+        """The same files for policies with `names` of actions, where they have no names yet.
+
+        Numbers are numbers, but cells of text without a type may be names that look like numbers:
+        they are if all of them are names, and not all of them can be numbers.
+
+        Raises
+        ------
+        FileFormatError
+            If cells may be either, and mean other actions then.
+        """
+        cells = self._source.cells
+        places = {name: number for number, name in enumerate(names)}
+        other = sorted((c for c in cells if places.get(c, int(c)) != int(c)), key=int)
+        if not other:
+            return self
+        if any(int(cell) >= len(names) for cell in cells):
+            return self.with_action_names(names)
+        raise FileFormatError(
+            f"{', '.join(map(str, as_paths(self._paths)))}: the action {other[0]} may be the name "
+            f"{other[0]!r}, which is action {places[other[0]]}, or the number {other[0]}, which is "
+            f"the action named {names[int(other[0])]!r}; if it is a name, say so with "
+            "LogFile(..., actions=[...]) or --actions; if it is a number, read the log without "
+            "names, Log.load(path), or convert it to Parquet first"
+        )
+
     def reopened(self, report: "Report | None" = None, **rules: Any) -> "Source":
         """The same files, read under other `Rules` where these are given."""
         from policysieve.formats.registry import open_source
 
-        return open_source(self._paths, self._format, replace(self._rules, **rules), report)
+        if self._order is None:
+            return open_source(self._paths, self._format, replace(self._rules, **rules), report)
+        n_actions = rules.pop("n_actions", None)
+        if n_actions is not None:
+            integer("n_actions", n_actions, low=len(self._order), hint="the log's actions need it")
+        source = open_source(self._paths, self._format, replace(self._rules, **rules), report)
+        return _Renumbered(source, self._order, self._paths)
 
     def _refuse_missing_rewards(self) -> NoReturn:
         """Raise an error that names the first row without a reward, found in one more reading."""
@@ -194,15 +229,34 @@ class LogFile(Carded):
 class _Renumbered:
     """Files that are open, with actions in another order of names."""
 
-    def __init__(self, source: "Source", names: tuple[str, ...]) -> None:
-        self._source, self._names = source, names
+    def __init__(self, source: "Source", names: tuple[str, ...], paths: Paths) -> None:
+        self._source, self._names, self._paths = source, names, paths
         self.layout = replace(source.layout, action_names=names)
-        self.n_rounds = source.n_rounds
+        self.n_rounds, self.numbered = source.n_rounds, source.numbered
+        self.cells: frozenset[str] = frozenset()  # named by now
 
     def batches(self) -> Iterator[Rounds]:
         """The rounds in order."""
+        known = frozenset(self._source.layout.action_names or ()) <= frozenset(self._names)
+        first = 0
         for rounds in self._source.batches():
+            if not known:
+                self._check_known(rounds, first)
+            first += len(rounds)
             yield rounds.with_action_names(self._names)
+
+    def _check_known(self, rounds: Rounds, first: int) -> None:
+        """Raise if a round has an action without its name among the new ones."""
+        lacking = set(rounds.action_names or ()) - set(self._names)
+        lists = repeat(()) if rounds.distributions is None else rounds.plain_distributions()
+        for i, (shown, pairs) in enumerate(zip(rounds.plain_actions(), lists, strict=False)):
+            for name in [*shown, *(action for action, _ in pairs or ())]:
+                if name in lacking:
+                    what = f"{', '.join(map(str, as_paths(self._paths)))}, round {first + i}: "
+                    try:
+                        number_of(f"{what}an action", name, self._names)
+                    except InvalidArgumentError as error:
+                        raise FileFormatError(str(error)) from None
 
     def n_actions(self) -> int:
         """How many names there are."""
@@ -234,6 +288,8 @@ def open_for(log: AnyLog, names: Sequence[str] | None) -> Log | LogFile:
     """
     opened = open_log(log)
     mine = opened.action_names
+    if mine is None and names is not None and isinstance(opened, LogFile):
+        return opened.meaning(names)
     if mine is None or (names is not None and mine == tuple(names)):
         return opened
     if names is None:
