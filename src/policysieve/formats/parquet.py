@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from policysieve.archives import DENSEST
-from policysieve.errors import FileFormatError
+from policysieve.errors import FileFormatError, InvalidArgumentError
 from policysieve.formats.arrow_rows import unknown
 from policysieve.formats.format import BATCH, Format
 from policysieve.formats.parquet_columns import (
@@ -245,9 +245,13 @@ def _common_layout(files: Sequence[_ParquetFile], declared: Names) -> Layout:
                 f"contexts of {file.path} are {mine}, but those of {first.path} are {common}; the "
                 "files of one log must have contexts of one kind"
             )
+        try:
+            dtype = common_type(common.context_dtype, mine.context_dtype)
+        except InvalidArgumentError as error:
+            raise FileFormatError(f"{file.path} does not fit to {first.path}: {error}") from error
         common = replace(
             common,
-            context_dtype=common_type(common.context_dtype, mine.context_dtype),
+            context_dtype=dtype,
             has_ids=common.has_ids or mine.has_ids,
             has_times=common.has_times or mine.has_times,
         )
@@ -273,7 +277,10 @@ def _common_names(files: Sequence[_ParquetFile], declared: Names) -> Names:
 
 def _of_type(contexts: Contexts, dtype: Any) -> Any:
     if isinstance(contexts, ContextFrame):
-        return contexts.as_type(dtype)
+        try:
+            return contexts.as_type(dtype)
+        except InvalidArgumentError as error:
+            raise FileFormatError(f"the files are not one log: {error}") from error
     return contexts.astype(dtype, copy=False)
 
 
