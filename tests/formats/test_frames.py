@@ -74,6 +74,38 @@ def test_categories_of_several_files_are_those_of_all(tmp_path):
         assert found.categories.tolist() == ["z", "x", "y"]
 
 
+@pytest.mark.parametrize("mapped", [True, False])
+def test_categories_of_files_of_others_are_kept_in_every_piece(tmp_path, mapped):
+    sizes = pd.Series(["mid", "large", None, "small", "mid"], dtype=SIZES)
+    kinds = pd.Categorical(list("yxyxy"), ["y", "z", "x"])
+    names = ("size", "kind") if mapped else ("context:size", "context:kind")
+    table = pd.DataFrame(
+        {names[0]: sizes, names[1]: kinds, "action": 0, "propensity": 0.5, "reward": 1.0}
+    )
+    pq.write_table(pa.Table.from_pandas(table), tmp_path / "log.parquet", row_group_size=2)
+    items = {"action": "action", "propensity": "propensity", "reward": "reward"}
+    columns = {"context": ["size", "kind"], **items} if mapped else None
+    file = ps.LogFile(tmp_path / "log.parquet", columns=columns)
+    pieces = [ps.Log.load(file).contexts, *(rounds.contexts for rounds in file.rounds())]
+    for piece in pieces:
+        found = piece.native()
+        assert found["size"].dtype == SIZES
+        assert found["kind"].cat.categories.tolist() == ["y", "z", "x"]
+    assert pieces[0].native()["size"].equals(sizes)
+
+
+def test_an_index_in_a_file_takes_no_column_away(tmp_path):
+    table = pd.DataFrame(
+        {"user": ["u", "v"], "age": [1, 2], "action": 0, "propensity": 0.5, "reward": 1.0}
+    )
+    table.set_index("user").to_parquet(tmp_path / "log.parquet")
+    items = {"action": "action", "propensity": "propensity", "reward": "reward"}
+    columns = {"context": ["user", "age"], **items}
+    log = ps.Log.load(ps.LogFile(tmp_path / "log.parquet", columns=columns))
+    assert list(log.contexts.native().columns) == ["user", "age"]
+    assert log.contexts.native().index.tolist() == [0, 1]
+
+
 def test_numbers_that_do_not_fit_together_are_named(tmp_path):
     paths = [tmp_path / "a.parquet", tmp_path / "b.parquet"]
     for path, value in zip(paths, (1.5, 2**60 + 1), strict=True):

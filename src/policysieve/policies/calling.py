@@ -12,6 +12,7 @@ import numpy.typing as npt
 from policysieve.arrays import shown
 from policysieve.checks import integer, number
 from policysieve.errors import InvalidArgumentError
+from policysieve.frames import own_copy
 from policysieve.policies.base import Policies, Reply
 from policysieve.progress import late_bar
 
@@ -105,7 +106,7 @@ def called(
     """
     from policysieve.policies.looping import Job, outcomes  # brings asyncio, which loads on use
 
-    jobs = [Job(functions[policy], context) for context in contexts for policy in which]
+    jobs = [Job(functions[policy], own_copy(row)) for row in contexts for policy in which]
     if not jobs:
         return
     with late_bar("Asking the candidates", len(jobs)) as move, closing(outcomes(jobs, calls)) as o:
