@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from policysieve.columns import Columns
+from policysieve.frames import ContextFrame
 
 
 def test_longer_columns_leave_shorter_ones_alone():
@@ -81,3 +82,14 @@ def test_continuations_in_two_threads_do_not_meet():
                 assert all((array[41:] == value).all() for array in columns.arrays)
     finally:
         sys.setswitchinterval(before)
+
+
+def test_memory_is_shared_next_to_rows_of_a_table():
+    rows = ContextFrame.of([{"a": 1}])
+    columns, rooms = Columns(rows, np.zeros(1)), set()
+    for k in range(200):
+        columns = columns.plus(rows, np.full(1, k))
+        rooms.add(id(columns._room))
+    assert len(rooms) < 8
+    assert columns.arrays[1][1:].tolist() == list(range(200))
+    assert len(columns.arrays[0]) == 201

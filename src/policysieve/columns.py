@@ -19,10 +19,11 @@ class _Room:
     behind: one step, so no two threads can, and no lock that an interrupt might leave locked.
     """
 
-    __slots__ = ("arrays", "free")
+    __slots__ = ("arrays", "free", "size")
 
-    def __init__(self, arrays: list[Any]) -> None:
-        self.arrays = arrays
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self.arrays: list[Any] = []
         self.free: dict[int, bool] = {}
 
 
@@ -60,7 +61,7 @@ class Columns:
         start, end = len(old[0]), len(old[0]) + len(rows[0])
         if start == end:
             return self
-        fits, dtypes = room is not None and end <= len(room.arrays[0]), []
+        fits, dtypes = room is not None and end <= room.size, []
         for mine, new in zip(old, rows, strict=True):
             dtype = mine.dtype
             if type(mine) is not ContextFrame and new.dtype is not dtype:
@@ -68,12 +69,12 @@ class Columns:
                 fits = fits and dtype == mine.dtype
             dtypes.append(dtype)
         if room is None or not (fits and room.free.pop(start, False)):
-            room, size = _Room([]), max(end, 2 * start, _LEAST_ROOM)
+            room = _Room(max(end, 2 * start, _LEAST_ROOM))
             for mine, new, dtype in zip(old, rows, dtypes, strict=True):
                 if type(mine) is ContextFrame:
                     room.arrays.append(mine)  # in its place, and not looked at
                     continue
-                larger = np.empty((size, *new.shape[1:]), dtype=dtype)
+                larger = np.empty((room.size, *new.shape[1:]), dtype=dtype)
                 if start:  # without rows, the shape of a row is not known yet
                     larger[:start] = mine
                 room.arrays.append(larger)

@@ -3,6 +3,7 @@
 import json
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -36,6 +37,127 @@ def test_a_log_comes_back_with_its_rows_as_they_were(tmp_path, dress):
     assert rounds.to_log() == log
     assert again[1:3] == log[1:3]
     assert log_of(dress(ROWS)).plus(log) == ps.Log.concatenate([log, log])
+
+
+SIZES = pd.CategoricalDtype(["small", "mid", "large", "huge"], ordered=True)
+ODD = pd.DataFrame(
+    {
+        "size": pd.Series(["mid", "large", None, "small"], dtype=SIZES),
+        "level": pd.Categorical([3, 1, 2, 1], [3, 2, 1]),
+        "day": pd.Categorical(pd.to_datetime(["2024-01-02", "2024-01-01"] * 2)),
+        "text": pd.Series(["a", None, "b", "c"], dtype=object),
+        "number": pd.Series([1, None, 2, 3], dtype=object),
+    }
+)
+
+
+def test_categories_and_objects_come_back(tmp_path):
+    log = log_of(ODD)
+    log.save(tmp_path / "log.parquet")
+    again = ps.Log.load(tmp_path / "log.parquet")
+    pd.testing.assert_frame_equal(again.contexts.native(), ODD)
+    assert again.contexts.native()["text"].tolist() == ["a", None, "b", "c"]
+    assert again == log
+    pd.testing.assert_frame_equal(again[:1].contexts.native(), ODD[:1])
+    other = ODD.assign(size=ODD["size"].cat.reorder_categories(SIZES.categories[::-1]))
+    assert log_of(other) != log
+
+
+def test_categories_of_several_files_are_those_of_all(tmp_path):
+    for name, levels in {"a": ["z", "x"], "b": ["y", "x"]}.items():
+        rows = pd.DataFrame({"a": pd.Categorical(["x"] * 4, levels)})
+        log_of(rows).save(tmp_path / f"{name}.parquet")
+    paths = [tmp_path / "a.parquet", tmp_path / "b.parquet"]
+    for rounds in ps.LogFile(paths).rounds():
+        found = rounds.contexts.native()["a"].dtype
+        assert found == pd.CategoricalDtype(["z", "x", "y"])
+        assert found.categories.tolist() == ["z", "x", "y"]
+
+
+@pytest.mark.parametrize("mapped", [True, False])
+def test_categories_of_files_of_others_are_kept_in_every_piece(tmp_path, mapped):
+    sizes = pd.Series(["mid", "large", None, "small", "mid"], dtype=SIZES)
+    kinds = pd.Categorical(list("yxyxy"), ["y", "z", "x"])
+    names = ("size", "kind") if mapped else ("context:size", "context:kind")
+    table = pd.DataFrame(
+        {names[0]: sizes, names[1]: kinds, "action": 0, "propensity": 0.5, "reward": 1.0}
+    )
+    pq.write_table(pa.Table.from_pandas(table), tmp_path / "log.parquet", row_group_size=2)
+    items = {"action": "action", "propensity": "propensity", "reward": "reward"}
+    columns = {"context": ["size", "kind"], **items} if mapped else None
+    file = ps.LogFile(tmp_path / "log.parquet", columns=columns)
+    pieces = [ps.Log.load(file).contexts, *(rounds.contexts for rounds in file.rounds())]
+    for piece in pieces:
+        found = piece.native()
+        assert found["size"].dtype == SIZES
+        assert found["kind"].cat.categories.tolist() == ["y", "z", "x"]
+    assert pieces[0].native()["size"].equals(sizes)
+
+
+def test_an_index_in_a_file_takes_no_column_away(tmp_path):
+    table = pd.DataFrame(
+        {"user": ["u", "v"], "age": [1, 2], "action": 0, "propensity": 0.5, "reward": 1.0}
+    )
+    table.set_index("user").to_parquet(tmp_path / "log.parquet")
+    items = {"action": "action", "propensity": "propensity", "reward": "reward"}
+    columns = {"context": ["user", "age"], **items}
+    log = ps.Log.load(ps.LogFile(tmp_path / "log.parquet", columns=columns))
+    assert list(log.contexts.native().columns) == ["user", "age"]
+    assert log.contexts.native().index.tolist() == [0, 1]
+
+
+def test_numbers_that_do_not_fit_together_are_named(tmp_path):
+    paths = [tmp_path / "a.parquet", tmp_path / "b.parquet"]
+    for path, value in zip(paths, (1.5, 2**60 + 1), strict=True):
+        log_of(pd.DataFrame({"age": [value] * 4})).save(path)
+    with pytest.raises(ps.FileFormatError, match="1152921504606846977 in column 'age'"):
+        ps.Log.load(paths)
+
+
+def test_logs_of_tables_and_of_arrays_are_not_joined():
+    logs = [log_of(ROWS), log_of([1, 2, 3, 4])]
+    for both in (logs, logs[::-1]):
+        with pytest.raises(ps.InvalidArgumentError, match="of one kind in all logs"):
+            ps.Log.concatenate(both)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda header: header["categories"].update(size=3),
+        lambda header: header["categories"]["size"].update(levels=["small"] * 3),
+        lambda header: header["categories"]["size"].update(levels=["small", "mid"]),
+        lambda header: header["categories"]["level"].update(levels=["x"]),
+        lambda header: header["categories"]["size"].update(ordered="yes"),
+        lambda header: header["categories"].update(age={"levels": [], "ordered": False}),
+        lambda header: header["frame"].update({"policysieve.objects": '{"text": "zero"}'}),
+        lambda header: header["frame"].update({"policysieve.objects": '{"age": ""}'}),
+        lambda header: header["frame"].update(pandas=swapped(header["frame"]["pandas"])),
+        lambda header: header["frame"].update(pandas='{"columns": 3}'),
+        lambda header: header["frame"].update(
+            pandas=header["frame"]["pandas"].replace(
+                '"index_columns": []', '"index_columns": ["text"]'
+            )
+        ),
+    ],
+)
+def test_headers_that_were_tampered_with_are_refused(tmp_path, change):
+    path = tmp_path / "log.parquet"
+    log_of(ODD).save(path)
+    table = pq.read_table(path)
+    header = json.loads(table.schema.metadata[b"policysieve.log"])
+    change(header)
+    pq.write_table(table.replace_schema_metadata({"policysieve.log": json.dumps(header)}), path)
+    with pytest.raises(ps.FileFormatError):
+        ps.Log.load(path)
+
+
+def swapped(described):
+    """Metadata of pandas in which two columns have each other's names."""
+    whole = json.loads(described)
+    one, two = whole["columns"][:2]
+    one["name"], two["name"] = two["name"], one["name"]
+    return json.dumps(whole)
 
 
 def test_columns_may_have_odd_names_and_all_be_missing(tmp_path):

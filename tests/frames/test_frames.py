@@ -1,5 +1,7 @@
 """Rows of tables are kept as they are, whatever they come in."""
 
+import datetime
+import decimal
 import pickle
 from copy import deepcopy
 
@@ -173,3 +175,193 @@ def test_sparse_rows_stay_sparse(kind):
         frame.plus(ContextFrame.of(kind(np.eye(3))))
     with pytest.raises(ps.InvalidArgumentError, match="sparse rows of 9 numbers"):
         frame.plus(ContextFrame.of(ROWS))
+    wide = sp.csr_matrix(([1.0], [2**32 + 5], [0, 1]), shape=(1, 2**33))
+    with pytest.raises(ps.InvalidArgumentError, match="at most 2,147,483,647 columns, got 8,589"):
+        ContextFrame.of(wide)
+    with pytest.raises(ps.InvalidArgumentError, match="at most 64 bits"):
+        ContextFrame.of(sp.csr_matrix(np.eye(2, dtype=np.longdouble)))
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        ["a", None, "b"],
+        ["a", np.nan, "b"],
+        ["a", "b", "c"],
+        [1, None, 3],
+        [True, None, False],
+        [1.5, None, 2.5],
+        [datetime.date(2024, 1, 1), None, datetime.date(2024, 1, 2)],
+    ],
+)
+def test_columns_of_objects_stay_what_they_are(values):
+    table = pd.DataFrame({"a": pd.Series(values, dtype=object), "b": 1})
+    found = ContextFrame.of(table).native()
+    pd.testing.assert_frame_equal(found, table)
+    assert list(map(repr, found["a"])) == list(map(repr, values))
+
+
+AT_NOON = datetime.datetime(2024, 1, 1, 12)
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ([datetime.date(2024, 1, 1), AT_NOON], r"datetime\(2024, 1, 1, 12, 0\) in row 1"),
+        ([AT_NOON.replace(tzinfo=datetime.UTC), AT_NOON], "in row 1 of column 'a'"),
+        (["x", b"y"], "b'y' in row 1 of column 'a'"),
+        ([1, 2**70], "1180591620717411303424 in row 1 of column 'a'"),
+    ],
+)
+@pytest.mark.parametrize(
+    "dress",
+    [
+        lambda values: [{"a": value} for value in values],
+        lambda values: pd.DataFrame({"a": pd.Series(values, dtype=object)}),
+    ],
+    ids=["dicts", "pandas"],
+)
+def test_values_of_several_kinds_are_refused_and_not_changed(dress, values, message):
+    with pytest.raises(ps.InvalidArgumentError, match=message):
+        ContextFrame.of(dress(values))
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        (pl.DataFrame({"c": pl.Series([1, "a"], dtype=pl.Object)}), "Python objects .* column 'c'"),
+        (pd.DataFrame({"c": pd.arrays.SparseArray([0, 1])}), "in column 'c' .*Sparse"),
+        (
+            pd.DataFrame({"c": pd.Series([[1]], dtype=pd.ArrowDtype(pa.list_(pa.int64())))}),
+            "list<item: int64> in column 'c'",
+        ),
+        (pd.DataFrame({"c": pd.cut([1, 2], 2)}), "categories that are text, .* in column 'c'"),
+        (
+            pa.table({"c": pa.DictionaryArray.from_arrays([0, 1], pa.array(["x", "x"]))}),
+            "different categories",
+        ),
+    ],
+)
+def test_columns_that_could_not_be_handed_out_are_refused(table, message):
+    with pytest.raises(ps.InvalidArgumentError, match=message):
+        ContextFrame.of(table)
+
+
+def test_an_index_takes_no_column_away():
+    table = pd.DataFrame({"user": ["u", "v"], "age": [1, 2]})
+    given = pa.Table.from_pandas(table.set_index("user"))
+    assert list(ContextFrame.of(given).frame().columns) == ["age", "user"]
+    assert list(ContextFrame.from_arrow(given).native().columns) == ["age", "user"]
+
+
+SIZES = pd.CategoricalDtype(["small", "mid", "large", "huge"], ordered=True)
+
+
+def categories(values, levels, *, ordered=False):
+    return pd.DataFrame({"a": pd.Categorical(values, levels, ordered=ordered)})
+
+
+def test_pieces_have_the_categories_of_the_whole():
+    table = pd.DataFrame({"a": pd.Series(["mid", "small", None], dtype=SIZES), "b": [1, 2, 3]})
+    frame = ContextFrame.of(table)
+    for piece in (frame, frame[:0], frame[1:2], frame[[2, 0]], frame.plus(frame)[4:]):
+        assert piece.native()["a"].dtype == SIZES
+
+
+def test_rows_equal_others_if_their_categories_have_the_same_order():
+    one = ContextFrame.of(categories(["x", "y"], ["x", "y"]))
+    assert one.same_as(ContextFrame.of(categories(["x", "y"], ["z", "y", "x"])))
+    one = ContextFrame.of(categories(["x", "y"], ["x", "y"], ordered=True))
+    assert one.same_as(ContextFrame.of(categories(["x", "y"], ["x", "y"], ordered=True)))
+    assert not one.same_as(ContextFrame.of(categories(["x", "y"], ["y", "x"], ordered=True)))
+
+
+class TestLaterRows:
+    """What candidates get of later rows: as earlier ones came, with the values that were given."""
+
+    def like(self, earlier, later):
+        return ContextFrame.of(later).like(ContextFrame.of(earlier).dtype).native()
+
+    @pytest.mark.parametrize(
+        ("earlier", "later"),
+        [
+            (pd.DataFrame({"a": pd.Series([None], dtype=object)}), categories(["x"], ["x", "y"])),
+            (pd.DataFrame({"a": [{"x": 1}]}), pd.DataFrame({"a": [{"y": 2}]})),
+            (
+                pd.DataFrame({"a": np.array([0.5], np.float32)}),
+                pd.DataFrame({"a": np.array([0.1])}),
+            ),
+            (
+                pd.DataFrame({"a": [decimal.Decimal("1.1")]}),
+                pd.DataFrame({"a": [decimal.Decimal("123.12345")]}),
+            ),
+            (pd.DataFrame({"a": [1]}), pd.DataFrame({"a": [1.5]})),
+        ],
+        ids=["nothing", "structs", "float32", "decimals", "whole numbers"],
+    )
+    def test_what_does_not_fit_comes_as_it_was_given(self, earlier, later):
+        pd.testing.assert_frame_equal(self.like(earlier, later), later)
+
+    def test_what_fits_comes_as_earlier_rows(self):
+        float32 = pd.DataFrame({"a": np.array([0.5], np.float32)})
+        assert self.like(float32, pd.DataFrame({"a": [0.25]}))["a"].dtype == np.float32
+        assert self.like(float32, [{"a": None}])["a"].dtype == np.float32
+
+    def test_text_gets_the_codes_of_earlier_categories(self):
+        earlier = categories(["z", "x"], ["z", "y", "x"])
+        found = self.like(earlier, pd.DataFrame({"a": ["x", "new", "y"]}))["a"]
+        assert found.cat.categories.tolist() == ["z", "y", "x", "new"]
+        assert found.cat.codes.tolist() == [2, 3, 1]
+        found = self.like(earlier, categories(["x", "w"], ["w", "x"]))["a"]
+        assert found.cat.categories.tolist() == ["z", "y", "x", "w"]
+        assert self.like(earlier, pd.DataFrame({"a": [None]}))["a"].dtype == earlier["a"].dtype
+
+    def test_categories_with_an_order_take_no_others(self):
+        earlier = pd.DataFrame({"a": pd.Series(["mid"], dtype=SIZES)})
+        assert self.like(earlier, [{"a": "huge"}])["a"].dtype == SIZES
+        fewer = categories(["mid"], ["small", "mid"], ordered=True)
+        assert self.like(earlier, fewer)["a"].dtype == SIZES
+        with pytest.raises(ps.InvalidArgumentError, match=r"column 'a', .* order, got 'tiny'"):
+            self.like(earlier, [{"a": "tiny"}])
+        with pytest.raises(ps.InvalidArgumentError, match=r"one order .*'mid' < 'small' in"):
+            self.like(earlier, categories(["mid"], ["mid", "small"], ordered=True))
+
+    def test_keys_that_no_dict_has_are_missing_but_columns_of_frames_are_not(self):
+        earlier = pd.DataFrame({"a": [1], "b": ["x"]})
+        assert self.like(earlier, [{"a": 2}])["b"].isna().all()
+        for wrong in ([{"a": 2, "c": 3}], pd.DataFrame({"a": [2]})):
+            with pytest.raises(ps.InvalidArgumentError, match="must have the columns a, b"):
+                self.like(earlier, wrong)
+
+
+@pytest.mark.parametrize(
+    ("one", "two", "message"),
+    [
+        ([2**60 + 1], [1.5], "1152921504606846977 in column 'a'"),
+        ([1.5], [2**60 + 1], "1152921504606846977 in column 'a'"),
+        (np.array([2**63 + 1], np.uint64), [-1], "9223372036854775809 in column 'a'"),
+        (["x"], [b"y"], "binary in column 'a'"),
+    ],
+)
+def test_rows_that_no_type_holds_together_are_refused(one, two, message):
+    first, second = (pd.DataFrame({"a": values}) for values in (one, two))
+    frame = ContextFrame.of(first)
+    with pytest.raises(ps.InvalidArgumentError, match=message):
+        frame.plus(ContextFrame.of(second))
+    policies = ps.FunctionPolicies([lambda x: np.zeros(len(x), int)] * 2, n_actions=2)
+    for tell in (False, True):
+        learner = ps.Sieve(policies, ps.Problem(n_actions=2, epsilon=0.1, delta=0.1), rng=0)
+        decisions = learner.ask(first)
+        if tell:
+            learner.tell(decisions, [0])
+        with pytest.raises(ps.InvalidArgumentError, match=message):
+            learner.ask(second)
+        assert learner.pending == 1 - tell
+        learner.ask(first)
+
+
+def test_categories_take_missing_values():
+    frame = ContextFrame.of(categories(["x"], ["y", "x"]))
+    longer = frame.plus(ContextFrame.of(pd.DataFrame({"a": pd.Series([None], dtype=object)})))
+    assert longer.native()["a"].dtype == pd.CategoricalDtype(["y", "x"])
+    assert longer.tolist() == [{"a": "x"}, {"a": None}]

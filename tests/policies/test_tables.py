@@ -1,9 +1,12 @@
 """Candidates over data frames: models get the columns that they know, by name."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+import scipy.sparse as sp
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.feature_extraction import DictVectorizer
@@ -144,6 +147,83 @@ def test_functions_get_the_frame_or_a_dict_for_each_row():
     assert missing.actions(table)[:, 0, 0].tolist() == table["age"].isna().astype(int).tolist()
 
 
+@pytest.mark.parametrize(
+    "dress",
+    [
+        lambda table: table,
+        pl.from_pandas,
+        lambda table: table.to_dict("records"),
+        lambda table: sp.csr_matrix(table.to_numpy()),
+    ],
+    ids=["pandas", "polars", "dicts", "sparse"],
+)
+def test_what_one_candidate_does_to_its_rows_the_others_do_not_see(dress):
+    seen = []
+
+    def spoil(rows):
+        if isinstance(rows, list):
+            seen.append([row["a"] for row in rows])
+            for row in rows:
+                row["a"] = 7.0
+        elif sp.issparse(rows):
+            seen.append(rows.toarray()[:, 0].tolist())
+            rows.data[:] = 7.0
+        elif isinstance(rows, pl.DataFrame):
+            seen.append(rows["a"].to_list())
+            rows[0, "a"] = 7.0
+        else:
+            seen.append(rows["a"].tolist())
+            rows.loc[0, "a"] = 7.0
+            rows["b"] = 7.0
+            rows.pop("b")
+        return np.zeros(2, int)
+
+    rows = dress(pd.DataFrame({"a": [1.0, 2.0], "b": [3.0, 4.0]}))
+    ps.FunctionPolicies([spoil, spoil], n_actions=2).actions(rows)
+    models = [SimpleNamespace(predict=spoil)] * 2
+    ps.EstimatorPolicies(models, n_actions=2).actions(rows)
+    assert seen == [[1.0, 2.0]] * 4
+
+
+def test_calls_get_a_dict_each():
+    seen = []
+
+    def spoil(row):
+        seen.append(row.pop("a"))
+        return 0
+
+    policies = ps.FunctionPolicies([spoil] * 3, 2, vectorized=False, calls=ps.Calls())
+    policies.actions([{"a": 1, "b": 2}])
+    assert seen == [1, 1, 1]
+
+
+def test_an_encoder_gets_none_where_it_was_fitted_on_none(tmp_path):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"a": pd.Series(rng.choice(["x", "y", None], 200), dtype=object)})
+    best = table["a"].isna().astype(int).to_numpy()
+    model = make_pipeline(OneHotEncoder(handle_unknown="ignore"), LogisticRegression())
+    policies = ps.EstimatorPolicies([model.fit(table, best)], n_actions=2)
+    assert (policies.actions(table)[:, 0, 0] == best).all()
+    log = ps.Log(contexts=table, actions=best, propensities=np.ones(200), rewards=np.ones(200))
+    log.save(tmp_path / "log.parquet")
+    saved = ps.Log.load(tmp_path / "log.parquet").contexts
+    assert (policies.actions(saved)[:, 0, 0] == best).all()
+
+
+def test_lightgbm_knows_columns_whose_names_have_spaces():
+    lightgbm = pytest.importorskip("lightgbm")
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"my age": rng.normal(size=200), "b": rng.normal(size=200)})
+    model = lightgbm.LGBMClassifier(n_estimators=3, verbose=-1, n_jobs=1)
+    model.fit(table, (table["my age"] > 0).astype(int))
+    policies = ps.EstimatorPolicies([model], n_actions=2)
+    expected = model.predict(table).tolist()
+    assert policies.actions(table)[:, 0, 0].tolist() == expected
+    assert policies.actions(table[["b", "my age"]])[:, 0, 0].tolist() == expected
+    with pytest.raises(ps.InvalidArgumentError, match="no 'my_age'"):
+        policies.actions(table[["b"]])
+
+
 class TestLearners:
     def play(self, contexts, *, batch=7, learner=None):
         """Rounds of a learner over pipelines."""
@@ -198,6 +278,13 @@ class TestLearners:
         )
         assert (kept.values == loaded.values).all()
         assert learner.exploration.ask(log.contexts, rng=0).contexts.same_as(log.contexts)
+
+    def test_a_key_that_no_dict_of_a_batch_has_is_missing(self):
+        learner = self.play(lambda part: part)
+        row = {"spend": 1.0, "country": "DE", "device": "desk"}
+        assert np.isnan(learner.ask([row]).contexts.native()["age"]).all()
+        with pytest.raises(ps.InvalidArgumentError, match="also 'user'"):
+            learner.ask([{**row, "user": 1}])
 
     def test_worlds_of_tables(self):
         table, best = made_up(60)

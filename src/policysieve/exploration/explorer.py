@@ -17,7 +17,7 @@ from policysieve.exploration.asking import Asking, alone, changing, living
 from policysieve.exploration.decisions import Decisions, Recommendation
 from policysieve.exploration.designs.base import Exploration
 from policysieve.exploration.ledger import Part
-from policysieve.frames import ContextFrame, Contexts, kind_of
+from policysieve.frames import ContextFrame, Contexts, is_tabular, kind_of
 from policysieve.log import AnyLog, Log, load_for
 from policysieve.policies import Answers, AnyPolicies, check_class
 from policysieve.policies.base import names_of_actions
@@ -99,7 +99,7 @@ class Explorer(Asking):
         BusyError
             Within another call of the same thread, as in a signal handler; nothing is changed.
         """
-        x = self._arranged(self.policies.check_contexts(contexts))
+        x = self.policies.check_contexts(self._arranged(contexts))
         if not len(x) and self.pending and self.ask_limit == 0:
             raise InvalidArgumentError(
                 f"there is nothing left to ask for: {self.pending:,} decisions wait to be told, or "
@@ -216,7 +216,7 @@ class Explorer(Asking):
         check_floor(rounds, exploration.floor)
         q = self.problem
         self._check_told(as_rewards(rounds.rewards, len(rounds), q.slate_size, q.sparsity))
-        x = self._arranged(self.policies.check_contexts(rounds.contexts))
+        x = self.policies.check_contexts(self._arranged(rounds.contexts))
         self._check_kind(x)
         if answers is None:
             answers = self.policies.answers_at(x, self._consults(exploration))
@@ -366,11 +366,11 @@ class Explorer(Asking):
         return earlier
 
     def _arranged(self, contexts: Any) -> Any:
-        """Rows of a table as earlier ones came; arrays as they are."""
-        if isinstance(contexts, ContextFrame):
-            earlier = self._earlier()
-            if isinstance(earlier, ContextFrame):
-                return contexts.like(earlier.dtype)
+        """Rows of a table as earlier ones came, or raise if no log holds both; others as given."""
+        for earlier in (self._earlier(), None if self._log is None else self._log.contexts):
+            if isinstance(earlier, ContextFrame) and is_tabular(contexts):
+                contexts = ContextFrame.of(contexts).like(earlier.dtype)
+                earlier.check_takes(contexts)
         return contexts
 
     def _check_kind(self, contexts: Any) -> bool:

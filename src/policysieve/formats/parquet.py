@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from policysieve.archives import DENSEST
-from policysieve.errors import FileFormatError
+from policysieve.errors import FileFormatError, InvalidArgumentError
 from policysieve.formats.arrow_rows import row_of, unknown
 from policysieve.formats.ended_slates import EndedSlates
 from policysieve.formats.format import BATCH, Format
@@ -37,7 +37,15 @@ from policysieve.formats.rules import (
     too_large,
 )
 from policysieve.formats.table import FRAME_PREFIX, check_different
-from policysieve.frames import ContextFrame, Contexts, common_type, kind_of
+from policysieve.frames import (
+    ContextFrame,
+    Contexts,
+    FrameType,
+    common_type,
+    kind_of,
+    levels_of,
+    united,
+)
 from policysieve.log import Layout, Rounds
 from policysieve.log.named import Names, renumbering
 
@@ -87,15 +95,33 @@ class _ParquetFile:
                 self._measure(group)
         except UnicodeDecodeError as error:
             raise FileFormatError(f"{path} has a column without a name ({error})") from error
+        if self.layout.has_frames and not is_log(schema):  # a header says what categories there are
+            dtype = self._with_levels(self.layout.context_dtype, schema.names)
+            self.layout = replace(self.layout, context_dtype=dtype)
+
+    def _with_levels(self, dtype: FrameType, names: Sequence[str]) -> FrameType:
+        """A type of rows with the categories that are in the file, in their order."""
+        import pyarrow as pa
+
+        found = dict(dtype.levels)
+        columns = {name: name if name in names else f"{FRAME_PREFIX}{name}" for name in found}
+        if not columns:
+            return dtype
+        with opened(self.path, sorted(self._packed)) as file:
+            for rows in self._batches(file, list(columns.values())):
+                for name, column in columns.items():
+                    new = levels_of(pa.chunked_array([rows[column]])).cast(found[name].type)
+                    found[name] = united(name, found[name], new, ordered=False)
+        return FrameType(dtype.schema, found)
 
     def parts(self) -> Iterator[Part]:
         """What the rows hold, in order."""
         with opened(self.path, sorted(self._packed)) as file:
-            yield from self._columns.parts(self._batches(file))
+            yield from self._columns.parts(self._batches(file, self._columns.names))
 
-    def _batches(self, file: "pq.ParquetFile") -> "Iterator[pa.RecordBatch]":
+    def _batches(self, file: "pq.ParquetFile", columns: list[str]) -> "Iterator[pa.RecordBatch]":
         """Rows that are not too long."""
-        for rows in file.iter_batches(batch_size=self._batch, columns=self._columns.names):
+        for rows in file.iter_batches(batch_size=self._batch, columns=columns):
             self._allow("rounds read at once are too long", unpacked_size(rows))
             yield rows
 
@@ -260,9 +286,13 @@ def _common_layout(files: Sequence[_ParquetFile], declared: Names) -> Layout:
                 f"contexts of {file.path} are {mine}, but those of {first.path} are {common}; the "
                 "files of one log must have contexts of one kind"
             )
+        try:
+            dtype = common_type(common.context_dtype, mine.context_dtype)
+        except InvalidArgumentError as error:
+            raise FileFormatError(f"{file.path} does not fit to {first.path}: {error}") from error
         common = replace(
             common,
-            context_dtype=common_type(common.context_dtype, mine.context_dtype),
+            context_dtype=dtype,
             has_ids=common.has_ids or mine.has_ids,
             has_times=common.has_times or mine.has_times,
         )
@@ -288,7 +318,10 @@ def _common_names(files: Sequence[_ParquetFile], declared: Names) -> Names:
 
 def _of_type(contexts: Contexts, dtype: Any) -> Any:
     if isinstance(contexts, ContextFrame):
-        return contexts.as_type(dtype)
+        try:
+            return contexts.as_type(dtype)
+        except InvalidArgumentError as error:
+            raise FileFormatError(f"the files are not one log: {error}") from error
     return contexts.astype(dtype, copy=False)
 
 

@@ -97,9 +97,26 @@ def as_table(rounds: Rounds) -> "pa.Table":
     if isinstance(contexts, ContextFrame):
         kept = contexts.dtype.schema.metadata.items()
         header |= {"version": _WITH_NAMES, "frame": {k.decode(): v.decode() for k, v in kept}}
+        header |= {"categories": _categories(contexts.dtype)}
     else:
         header |= {"context_shape": contexts.shape[1:], "context_dtype": contexts.dtype.str}
     return pa.table(table).replace_schema_metadata({_KEY: json.dumps(header)})
+
+
+def _categories(dtype: FrameType) -> dict[str, Any]:
+    """Of each column of categories these as text, in the order of their codes.
+
+    Parquet keeps the categories of a row group that are text, and of others the values alone.
+    """
+    import pyarrow as pa
+
+    return {
+        name: {
+            "levels": levels.cast(pa.string()).to_pylist(),
+            "ordered": dtype.schema.field(name).type.ordered,
+        }
+        for name, levels in dtype.levels.items()
+    }
 
 
 def _context_columns(contexts: Contexts) -> dict[str, Any]:
@@ -417,12 +434,34 @@ class FrameColumns(OwnColumns):
 
         kept = {str(key): str(value) for key, value in header["frame"].items()}
         names = self._contexts(schema, needed=False)
-        fields = [schema.field(name).with_name(name.removeprefix(FRAME_PREFIX)) for name in names]
-        return (), FrameType.checked(pa.schema(fields, metadata=kept))
+        categories, levels, fields = dict(header.get("categories", {})), {}, []
+        for name in names:
+            field = schema.field(name).with_name(name.removeprefix(FRAME_PREFIX))
+            type = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
+            if field.name in categories:
+                said = categories.pop(field.name)
+                levels[field.name] = _levels(said["levels"], type)
+                if not isinstance(said["ordered"], bool):
+                    raise ValueError(f"{shown(said['ordered'])} for whether there is an order")
+                type = pa.dictionary(pa.int32(), type, said["ordered"])
+            fields.append(field.with_type(type))
+        if categories:
+            raise ValueError(f"categories of {shown(next(iter(categories)))}, which is no column")
+        return (), FrameType.checked(pa.schema(fields, metadata=kept), levels)
 
     def _read_contexts(self, batch: "pa.RecordBatch") -> Any:
         columns = [batch[f"{FRAME_PREFIX}{name}"] for name in self._file.context_dtype.schema.names]
         return ContextFrame.restored(columns, self._file.context_dtype)
+
+
+def _levels(texts: Any, type: "pa.DataType") -> "pa.Array":
+    """Categories of a type, out of a header, or ValueError."""
+    import pyarrow as pa
+
+    levels = pa.array(texts, pa.string()).cast(type)
+    if levels.null_count or len(levels.unique()) < len(levels):
+        raise ValueError("categories that are not different")
+    return levels
 
 
 _KINDS = {

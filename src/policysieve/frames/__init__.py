@@ -1,5 +1,7 @@
 """Contexts that are rows of a table: columns have names and types, and values may be missing."""
 
+from policysieve.frames.casting import levels_of, united
+from policysieve.frames.copying import own_copy
 from policysieve.frames.frame import (
     ContextFrame,
     Contexts,
@@ -22,6 +24,9 @@ __all__ = [
     "concatenated",
     "is_tabular",
     "kind_of",
+    "levels_of",
+    "own_copy",
     "read_only",
     "same",
+    "united",
 ]

@@ -1,14 +1,16 @@
-"""Tables, dicts and sparse matrices as Arrow, and back."""
+"""Tables and dicts as Arrow, and back."""
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from policysieve.arrays import shown
 from policysieve.errors import InvalidArgumentError
+from policysieve.frames.casting import encoded, levels_of
+from policysieve.frames.dtypes import kept_of_pandas, objects_of, with_objects
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -17,55 +19,76 @@ __all__ = [
     "FRAMES",
     "KINDS",
     "MADE_OF",
-    "MOST_COLUMNS",
-    "PANDAS",
-    "SPARSE",
     "WIDTH",
     "as_frame",
-    "as_sparse",
-    "check_sparse",
     "described",
     "from_dicts",
     "from_frame",
-    "from_sparse",
     "one_row",
-    "restored",
-    "same_column",
 ]
 
 MADE_OF = b"policysieve.made_of"  # key of a schema's metadata: what its rows were given as
 WIDTH = b"policysieve.width"  # of sparse rows: how many columns the matrix has
-PANDAS = b"pandas"  # key under which pyarrow keeps the dtypes of a pandas frame
-MOST_COLUMNS = 2**31 - 1
 FRAMES = ("pandas", "polars", "pyarrow")  # what a file's rows are handed out as: the first at hand
 
 KINDS = (*FRAMES, "modin", "cudf", "dicts", "csr_matrix", "csr_array")  # what rows are made of
-SPARSE = ("columns", "values")  # what is kept of sparse rows: for each, two lists of equal length
 
 
-def described(table: "pa.Table", made_of: str, *, width: int | None = None) -> "pa.Table":
-    """A table that says in its metadata what it was made of."""
+def described(
+    table: "pa.Table",
+    made_of: str,
+    *,
+    width: int | None = None,
+    more: Mapping[bytes, bytes] | None = None,
+) -> "pa.Table":
+    """A table that says in its metadata what it was made of, with categories once a column."""
     import pyarrow as pa
 
-    fields = [field.with_type(_kept_as(field.type)) for field in table.schema]
-    kept = {PANDAS: (table.schema.metadata or {}).get(PANDAS, b"")}
-    metadata = {key: value for key, value in kept.items() if value}
-    metadata |= {MADE_OF: made_of.encode()}
+    fields = [field.with_type(_kept_as(field)).with_nullable(True) for field in table.schema]
+    columns = [_settled(column, field) for column, field in zip(table.columns, fields, strict=True)]
+    metadata = {MADE_OF: made_of.encode(), **kept_of_pandas(table.schema), **(more or {})}
     if width is not None:
         metadata[WIDTH] = str(width).encode()
-    return table.cast(pa.schema(fields)).replace_schema_metadata(metadata)
+    return pa.Table.from_arrays(columns, schema=pa.schema(fields, metadata=metadata))
 
 
-def _kept_as(type: "pa.DataType") -> "pa.DataType":
+def _kept_as(field: "pa.Field") -> "pa.DataType":
     """The type of a column; codes of one batch may be bytes, and those of all no longer."""
     import pyarrow as pa
+    from pyarrow import types
 
-    if not pa.types.is_dictionary(type):
-        return type
+    type = field.type
+    if not types.is_dictionary(type):
+        return pa.string() if types.is_string_view(type) else type
     values = type.value_type
-    if pa.types.is_large_string(values) or pa.types.is_string_view(values):
+    if types.is_large_string(values) or types.is_string_view(values):
         values = pa.string()  # as files have it
+    held = (types.is_string, types.is_integer, types.is_floating, types.is_boolean)
+    if not any(is_held(values) for is_held in (*held, types.is_date, types.is_timestamp)):
+        raise InvalidArgumentError(
+            f"contexts must have categories that are text, numbers or times, got {values} in "
+            f"column {field.name!r}; make them text, such as "
+            f"contexts[{field.name!r}].astype(str).astype('category')"
+        )
     return pa.dictionary(pa.int32(), values, type.ordered)
+
+
+def _settled(column: "pa.ChunkedArray", field: "pa.Field") -> "pa.ChunkedArray":
+    """A column as it is kept: with the same categories in all of its pieces."""
+    import pyarrow as pa
+
+    if not pa.types.is_dictionary(field.type):
+        return column.cast(field.type)
+    whole = column.unify_dictionaries()
+    levels = levels_of(whole)
+    if levels.null_count or len(levels.unique()) < len(levels):
+        raise InvalidArgumentError(
+            "contexts must have different categories in a column, none of them missing, got "
+            f"{shown(levels.to_pylist())} in column {field.name!r}"
+        )
+    empty = [pa.nulls(0, column.type)]  # categories are those of a piece, so there must be one
+    chunks = [encoded(c.indices, c.dictionary, field.type) for c in whole.chunks or empty]
+    return pa.chunked_array(chunks, field.type)
 
 
 def one_row(row: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -100,7 +123,6 @@ def from_dicts(rows: Sequence[Any]) -> "pa.Table":
 def from_frame(frame: Any) -> "pa.Table":
     """A described table of a data frame of any library that narwhals knows, or raise."""
     import narwhals.stable.v2 as nw
-    import pyarrow as pa
 
     try:
         known = nw.from_native(frame, eager_only=True)
@@ -117,13 +139,45 @@ def from_frame(frame: Any) -> "pa.Table":
     _check_names(known.columns)
     if not known.columns:
         raise InvalidArgumentError("contexts must have at least one column, got none")
+    made_of = known.implementation.value
+    objects, mixed = objects_of(frame) if made_of == "pandas" else ({}, [])
+    for name, kind in known.schema.items():
+        if made_of == "polars" and kind == nw.Object:
+            raise InvalidArgumentError(
+                f"contexts must have values of one kind in a column, got Python objects such as "
+                f"{shown(known[name].to_list()[:1])} in column {name!r}; make it text or numbers"
+            )
+        if name in mixed:
+            _column(name, known[name].to_list())
     try:
         table = nw.maybe_reset_index(known).to_arrow()
-    except (pa.ArrowException, TypeError, ValueError):
-        for name in known.columns:
+    except refusals() as error:
+        raise _refused(known) from error
+    table = described(table, made_of, more=objects)
+    if made_of != "pyarrow":
+        _check_handed_out(table.schema.serialize().to_pybytes())
+    return table
+
+
+def refusals() -> tuple[type[Exception], ...]:
+    """What Arrow raises about values that it does not take."""
+    import pyarrow as pa
+
+    return (pa.ArrowException, TypeError, ValueError, OverflowError, NotImplementedError)
+
+
+def _refused(known: Any) -> InvalidArgumentError:
+    """Why a frame does not become an Arrow table: the first column that does not."""
+    for name in known.columns:
+        try:
+            known.select(name).to_arrow()
+        except refusals() as error:
             _column(name, known[name].to_list())
-        raise
-    return described(table, known.implementation.value)
+            return InvalidArgumentError(
+                f"contexts must have columns that Arrow holds, got {known[name].dtype} in column "
+                f"{name!r} ({error}); convert it, such as contexts[{name!r}].astype(float)"
+            )
+    return InvalidArgumentError("contexts must be a table that Arrow holds")
 
 
 def _check_names(names: Sequence[Any]) -> None:
@@ -144,113 +198,56 @@ def _column(name: str, values: Sequence[Any]) -> "pa.Array":
     """Values of one column, or an error that names the first that is of another kind."""
     import pyarrow as pa
 
+    error: Exception | None = None
     try:
-        return pa.array(values, from_pandas=True)
-    except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
-        there = [
-            i
-            for i, value in enumerate(values)
-            if value is not None and not (isinstance(value, float) and np.isnan(value))
-        ]
-        first = values[there[0]] if there else None
-        row = next((i for i in there if type(values[i]) is not type(first)), there[0])
-        raise InvalidArgumentError(
-            f"contexts must have values of one kind in a column, got {shown(values[row])} in row "
-            f"{row} of column {name!r}, which starts with {shown(first)} ({error}); make it text "
-            f"or numbers, such as contexts[{name!r}] = contexts[{name!r}].astype(str)"
-        ) from error
+        column = pa.array(values, from_pandas=True)
+        # Arrow drops the time of a datetime among dates, and makes bytes of text among them
+        kept = zip(values, column.to_pylist(), strict=True)
+        wrong = [i for i, (value, found) in enumerate(kept) if not _same_value(value, found)]
+        if not wrong:
+            return column
+    except refusals() as raised:
+        error = raised
+        wrong = [i for i, value in enumerate(values) if not _is_taken(value)]
+    there = [i for i, value in enumerate(values) if not _is_missing(value)]
+    first = values[there[0]]
+    others = [i for i in there if type(values[i]) is not type(first)]
+    row = [*others, *wrong, *there][0]
+    raise InvalidArgumentError(
+        f"contexts must have values of one kind in a column, got {shown(values[row])} in row "
+        f"{row} of column {name!r}, which starts with {shown(first)}"
+        f"{'' if error is None else f' ({error})'}; make it text or numbers, such as "
+        f"contexts[{name!r}] = contexts[{name!r}].astype(str)"
+    ) from error
 
 
-def from_sparse(matrix: Any) -> "pa.Table":
-    """A described table of a sparse matrix: for each row the columns that are not 0, and values."""
-    import pyarrow as pa
-    from scipy.sparse import issparse
-
-    if not issparse(matrix):
-        raise InvalidArgumentError(
-            f"contexts must be an array or a sparse matrix of scipy, got {shown(matrix)}; pass "
-            "contexts.toarray(), if it has that"
-        )
-    rows = matrix.tocsr(copy=True)
-    rows.sum_duplicates()
-    if rows.ndim != 2 or rows.dtype.kind not in "biuf":
-        raise InvalidArgumentError(
-            f"contexts must be numbers in two dimensions, got shape {rows.shape} of {rows.dtype}"
-        )
-    if not np.isfinite(rows.data).all():
-        wrong = int(np.flatnonzero(~np.isfinite(rows.data))[0])
-        row = int(np.searchsorted(rows.indptr, wrong, side="right")) - 1
-        raise InvalidArgumentError(f"contexts must be finite, got NaN or infinity in row {row}")
-    offsets = pa.array(rows.indptr.astype(np.int64))
-    entries = (rows.indices.astype(np.int32), rows.data)
-    table = pa.table(
-        {
-            name: pa.LargeListArray.from_arrays(offsets, pa.array(values))
-            for name, values in zip(SPARSE, entries, strict=True)
-        }
-    )
-    kind = "csr_matrix" if type(matrix).__name__.endswith("_matrix") else "csr_array"
-    return described(table, kind, width=rows.shape[1])
-
-
-def as_sparse(table: "pa.Table", made_of: str, width: int) -> Any:
-    """The sparse matrix that a table was made of."""
-    import scipy.sparse
-
-    whole = table.combine_chunks()
-    columns, values = (_lists(whole[name].combine_chunks()) for name in SPARSE)
-    parts = (values[1], columns[1], columns[0])
-    return getattr(scipy.sparse, made_of)(parts, shape=(table.num_rows, width))
-
-
-def check_sparse(table: "pa.Table", width: int) -> None:
-    """ValueError unless columns and values of sparse rows fit each other and the matrix."""
-    if any(table[name].null_count for name in SPARSE):
-        raise ValueError("sparse rows must not be null")
-    (starts, columns), (others, values) = (_lists(table[name].combine_chunks()) for name in SPARSE)
-    if not np.array_equal(starts, others) or values.dtype.kind not in "biuf":
-        raise ValueError("sparse rows must have a number for each column that they name")
-    if columns.dtype != np.int32 or ((columns < 0) | (columns >= width)).any():
-        raise ValueError(f"sparse rows must name columns from 0 to {width - 1}")
-    if not np.isfinite(values).all():
-        raise ValueError("sparse rows must be finite")
-
-
-def restored(columns: "Sequence[pa.Array]", schema: "pa.Schema") -> "pa.Table":
-    """Columns of a schema whose categories may have been read as what they stand for."""
+def _is_taken(value: Any) -> bool:
+    """Whether Arrow takes a value."""
     import pyarrow as pa
 
-    made = [
-        column.dictionary_encode()
-        if pa.types.is_dictionary(field.type) and not pa.types.is_dictionary(column.type)
-        else column
-        for column, field in zip(columns, schema, strict=True)
-    ]
-    table = pa.Table.from_arrays(made, names=schema.names)
-    return table.cast(schema)
-
-
-def same_column(one: "pa.ChunkedArray", two: "pa.ChunkedArray") -> bool:
-    """Whether two columns of one type have the same values, whatever codes stand for them."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    if pa.types.is_dictionary(one.type):
-        one, two = (column.cast(column.type.value_type) for column in (one, two))
-    if one.equals(two):
-        return True
-    if not pa.types.is_floating(one.type):
+    try:
+        pa.array([value], from_pandas=True)
+    except refusals():
         return False
-    nan = [pc.is_nan(column) for column in (one, two)]  # which equals nothing, itself included
-    if not nan[0].equals(nan[1]):
-        return False
-    return bool(pc.if_else(nan[0], 0.0, one).equals(pc.if_else(nan[1], 0.0, two)))
+    return True
 
 
-def _lists(lists: "pa.LargeListArray") -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
-    """Where lists begin and end, and what they hold."""
-    offsets = lists.offsets.to_numpy()
-    return offsets - offsets[0], lists.flatten().to_numpy(zero_copy_only=False)
+def _is_missing(value: Any) -> bool:
+    """Whether a value is None, NaN, or what pandas has for them."""
+    if isinstance(value, float | np.floating | np.datetime64 | np.timedelta64):
+        return bool(np.isnan(value))
+    return value is None or type(value).__name__ in ("NAType", "NaTType")
+
+
+def _same_value(given: Any, kept: Any) -> bool:
+    """Whether Arrow gives back what it was given; a dict may have got missing keys."""
+    if _is_missing(given):
+        return _is_missing(kept)
+    if isinstance(given, Mapping):
+        return all(_same_value(given.get(key), value) for key, value in kept.items())
+    if isinstance(given, list | tuple | np.ndarray):
+        return all(map(_same_value, given, kept))
+    return bool(given == kept)
 
 
 def as_frame(table: "pa.Table", library: str | None) -> Any:
@@ -263,4 +260,23 @@ def as_frame(table: "pa.Table", library: str | None) -> Any:
             "models that know columns by name need a data frame, and neither pandas nor polars is "
             "installed: pip install pandas"
         )
-    return nw.from_arrow(table, backend=backend).to_native()
+    frame = nw.from_arrow(table, backend=backend).to_native()
+    return with_objects(frame, table) if backend == "pandas" else frame
+
+
+@lru_cache(maxsize=64)
+def _check_handed_out(serialized: bytes) -> None:
+    """Raise unless rows of a schema can be handed out as what they were made of."""
+    import pyarrow as pa
+
+    schema = pa.ipc.read_schema(pa.py_buffer(serialized))
+    made_of = schema.metadata[MADE_OF].decode()
+    for field in schema:
+        empty = pa.schema([field], metadata=schema.metadata).empty_table()
+        try:
+            as_frame(empty, made_of)
+        except Exception as error:  # what the libraries make of their own dtypes
+            raise InvalidArgumentError(
+                f"contexts must have columns that {made_of} makes of Arrow, got {field.type} in "
+                f"column {field.name!r} ({error}); convert it with astype(...)"
+            ) from error

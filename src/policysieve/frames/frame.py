@@ -13,21 +13,24 @@ from policysieve.frames.arrow import (
     FRAMES,
     KINDS,
     MADE_OF,
-    MOST_COLUMNS,
-    SPARSE,
     WIDTH,
     as_frame,
-    as_sparse,
-    check_sparse,
     described,
     from_dicts,
     from_frame,
-    from_sparse,
     one_row,
-    restored,
-    same_column,
 )
-from policysieve.frames.promoting import merged, promoted, promoted_field, promoted_schema
+from policysieve.frames.casting import (
+    encoded,
+    fitted,
+    joined_field,
+    levels_of,
+    same_column,
+    unfit,
+    united,
+)
+from policysieve.frames.dtypes import check_objects, joined_metadata
+from policysieve.frames.sparse import MOST_COLUMNS, SPARSE, as_sparse, check_sparse, from_sparse
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -63,15 +66,23 @@ def is_tabular(contexts: Any) -> bool:
 
 
 class FrameType:
-    """What the rows of a table have in common: names and types of the columns, in order."""
+    """What the rows of a table have in common: names and types of the columns, in order.
+
+    Parameters
+    ----------
+    schema : pyarrow.Schema
+        Its metadata say what the rows were given as.
+    levels : mapping of str to pyarrow.Array
+        Of each column of categories these, in the order of their codes.
+    """
 
     kind = "frame"  # where a numpy dtype has a letter
 
-    def __init__(self, schema: "pa.Schema") -> None:
-        self.schema = schema
+    def __init__(self, schema: "pa.Schema", levels: "Mapping[str, pa.Array]") -> None:
+        self.schema, self.levels = schema, levels
 
     @classmethod
-    def checked(cls, schema: "pa.Schema") -> "FrameType":
+    def checked(cls, schema: "pa.Schema", levels: "Mapping[str, pa.Array]") -> "FrameType":
         """The type that a file says its rows have, or ValueError if there is no such."""
         import pyarrow as pa
 
@@ -80,7 +91,8 @@ class FrameType:
         )
         if made_of not in KINDS:
             raise ValueError(f"rows made of {shown(made_of)}")
-        type = cls(schema)
+        check_objects(schema)
+        type = cls(schema, levels)
         if type.is_sparse:
             columns, values = (schema.field(name).type for name in SPARSE)
             lists = all(map(pa.types.is_large_list, (columns, values)))
@@ -89,10 +101,24 @@ class FrameType:
             if not 0 <= int(width) < MOST_COLUMNS:
                 raise ValueError(f"sparse rows of {shown(width)} columns")
         try:
-            ContextFrame([schema.empty_table()]).native()
+            found = ContextFrame([type.no_rows()]).native()
         except Exception as error:  # what the libraries make of dtypes that a file names
             raise ValueError(f"rows that cannot be made of {made_of} ({error})") from error
+        if made_of == "pandas" and tuple(map(str, getattr(found, "columns", ()))) != type.names:
+            raise ValueError(f"rows whose columns have other names in {made_of}")
         return type
+
+    def no_rows(self) -> "pa.Table":
+        """A table of this type without rows; it has its categories."""
+        import pyarrow as pa
+
+        columns = [
+            encoded(pa.array([], pa.int32()), self.levels[field.name], field.type)
+            if field.name in self.levels
+            else pa.array([], field.type)
+            for field in self.schema
+        ]
+        return pa.Table.from_arrays(columns, schema=self.schema)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -117,8 +143,21 @@ class FrameType:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, FrameType):
             return NotImplemented
-        return bool(self.schema.equals(other.schema)) and (
-            (self.is_sparse, self.width) == (other.is_sparse, other.width)
+        alike = (self.is_sparse, self.width) == (other.is_sparse, other.width)
+        return (
+            alike
+            and bool(self.schema.equals(other.schema))
+            and all(
+                levels.equals(other.levels[name])
+                for name, levels in self.levels.items()
+                if self.schema.field(name).type.ordered
+            )
+        )
+
+    def is_exactly(self, other: "FrameType") -> bool:
+        """Whether columns of both types can be laid one after the other as they are."""
+        return self.schema.equals(other.schema, check_metadata=True) and all(
+            levels.equals(other.levels[name]) for name, levels in self.levels.items()
         )
 
     __hash__ = None  # type: ignore[assignment]
@@ -132,21 +171,38 @@ class FrameType:
 
     def joined(self, other: "FrameType") -> "FrameType":
         """The type that holds the rows of both, with the columns in this one's order, or raise."""
-        self.check_alike(other)
-        later = [other.schema.field(name) for name in self.schema.names]
-        return FrameType(promoted_schema(self.schema, later))
+        import pyarrow as pa
 
-    def check_alike(self, other: "FrameType") -> None:
-        """Raise unless the other has the same columns, of the same kinds, in whatever order."""
-        if self.schema.equals(other.schema) and self.width == other.width:
-            return
+        if self.is_exactly(other):
+            return self
+        self._check_alike(other)
+        fields = [joined_field(field, other.schema.field(field.name)) for field in self.schema]
+        schema = pa.schema(fields)
+        levels: dict[str, pa.Array] = {}
+        for field in filter(_has_levels, fields):
+            found = [type.levels[field.name] for type in (self, other) if field.name in type.levels]
+            found = [each.cast(field.type.value_type) for each in found]
+            levels[field.name] = (
+                united(field.name, *found, ordered=field.type.ordered)
+                if len(found) == 2
+                else found[0]
+            )
+        metadata = joined_metadata(self.schema, other.schema, schema)
+        return FrameType(schema.with_metadata(metadata), levels)
+
+    def _check_alike(self, other: "FrameType") -> None:
+        """Raise unless the other has the same columns, in whatever order."""
         if (self.is_sparse, other.is_sparse) != (False, False):
             if (self.is_sparse, self.width) != (other.is_sparse, other.width):
                 raise InvalidArgumentError(f"contexts must be {self}, got {other}")
             return
         check_columns("contexts", other.names, needed=self.names, allowed=self.names)
-        for field in self.schema:
-            promoted_field(field, other.schema.field(field.name))
+
+
+def _has_levels(field: "pa.Field") -> bool:
+    import pyarrow as pa
+
+    return bool(pa.types.is_dictionary(field.type))
 
 
 def check_columns(
@@ -178,7 +234,8 @@ class ContextFrame:
     Parameters
     ----------
     parts : sequence of pyarrow.Table
-        Of one schema, whose metadata say what the rows were given as.
+        Of one schema, whose metadata say what the rows were given as. A column has the same
+        categories in all of them.
     """
 
     __slots__ = ("_length", "_parts", "dtype")
@@ -188,7 +245,9 @@ class ContextFrame:
     def __init__(self, parts: "Sequence[pa.Table]") -> None:
         self._parts = tuple(parts)
         self._length: int = sum(part.num_rows for part in self._parts)
-        self.dtype = FrameType(self._parts[0].schema)
+        first = self._parts[0]
+        levels = {f.name: levels_of(first[f.name]) for f in filter(_has_levels, first.schema)}
+        self.dtype = FrameType(first.schema, levels)
 
     @classmethod
     def of(cls, contexts: Any) -> "ContextFrame":
@@ -219,40 +278,87 @@ class ContextFrame:
     @classmethod
     def from_arrow(cls, table: "pa.Table") -> "ContextFrame":
         """Rows out of a file: handed out as its metadata say, or as whatever kind is at hand."""
-        metadata = table.schema.metadata or {}
-        if MADE_OF in metadata:
-            return cls([table])
         return cls([described(table, next(name for name in FRAMES if find_spec(name)))])
 
     @classmethod
     def restored(cls, columns: "Sequence[pa.Array]", dtype: FrameType) -> "ContextFrame":
         """Rows out of a file that says that they are of a type, or ValueError."""
-        frame = cls([restored(columns, dtype.schema)])
+        import pyarrow as pa
+
+        table = pa.Table.from_arrays(list(columns), names=dtype.schema.names)
+        frame = cls([_cast(table, dtype)])
         if dtype.is_sparse:
             check_sparse(frame.table, dtype.width)
         return frame
 
     def as_type(self, dtype: FrameType) -> "ContextFrame":
-        """The same rows as those of a type that holds them, with its order of the columns."""
-        if dtype.schema.equals(self.dtype.schema, check_metadata=True):
+        """The same rows as those of a type that holds them, with its order of the columns.
+
+        Raises
+        ------
+        InvalidArgumentError
+            If it does not hold a value exactly; column and value are named.
+        """
+        if self.dtype.is_exactly(dtype):
             return self
-        arranged = self.select(dtype.names)
-        return ContextFrame([part.cast(dtype.schema) for part in arranged._parts])
+        return ContextFrame([_cast(part, dtype) for part in self.select(dtype.names)._parts])
 
     def like(self, earlier: FrameType) -> "ContextFrame":
         """The same rows as earlier ones came, as far as they can without loss, or raise.
 
         A row whose number is missing has no type of its own, a dict none of categories: candidates
-        get what they got before.
+        get what they got before. Of dicts, a column that is not there is missing.
         """
         import pyarrow as pa
 
-        earlier.check_alike(self.dtype)
-        arranged = self.select(earlier.names)
-        try:
-            return ContextFrame([restored(p.columns, earlier.schema) for p in arranged._parts])
-        except pa.ArrowException:  # as when 1.5 comes after whole numbers
-            return arranged
+        given = self._with_missing(earlier)
+        if earlier.is_exactly(given.dtype):
+            return given
+        earlier.joined(given.dtype)
+        given = given.select(earlier.names)
+        table, columns = given.table, []
+        for field in earlier.schema:
+            column, levels = table[field.name], earlier.levels.get(field.name)
+            if levels is not None and not pa.types.is_null(column.type):
+                levels = self._more_levels(field, levels, column)
+            made = fitted(column, field.type, levels)
+            columns.append(column if made is None else made)
+        fields = zip(earlier.schema, columns, strict=True)
+        schema = pa.schema([field.with_type(column.type) for field, column in fields])
+        metadata = joined_metadata(earlier.schema, table.schema, schema)
+        return ContextFrame([pa.Table.from_arrays(columns, schema=schema.with_metadata(metadata))])
+
+    def _more_levels(
+        self, field: "pa.Field", levels: "pa.Array", column: "pa.ChunkedArray"
+    ) -> "pa.Array":
+        """Categories of earlier rows, and behind them those of a column, or raise."""
+        import pyarrow as pa
+
+        mine = fitted(pa.chunked_array([levels_of(column)]), levels.type)
+        if mine is None:  # as of a float among whole numbers
+            return levels
+        ordered, named = field.type.ordered, pa.types.is_dictionary(column.type)
+        if ordered and not named:
+            wrong = unfit(column, field.type, levels)
+            if wrong is not None:
+                raise InvalidArgumentError(
+                    f"contexts must have one of the categories {shown(levels.to_pylist())} in "
+                    f"column {field.name!r}, which have an order, got {shown(wrong)}"
+                )
+            return levels
+        return united(field.name, levels, mine.combine_chunks(), ordered=ordered)
+
+    def _with_missing(self, dtype: FrameType) -> "ContextFrame":
+        """The same rows; of dicts, with the columns of a type that none of them has."""
+        import pyarrow as pa
+
+        missing = [name for name in dtype.names if name not in self.dtype.names]
+        if self.dtype.made_of != "dicts" or not missing or dtype.is_sparse:
+            return self
+        table = self.table
+        for name in missing:
+            table = table.append_column(name, pa.nulls(len(self)))
+        return ContextFrame([table])
 
     @classmethod
     def concatenate(cls, frames: "Sequence[ContextFrame]") -> "ContextFrame":
@@ -330,16 +436,22 @@ class ContextFrame:
         InvalidArgumentError
             If the other rows have other columns, or values of another kind in one of them.
         """
-        self.dtype.check_alike(later.dtype)
+        dtype = self.dtype.joined(later.dtype)
         if not len(later):
             return self
         if not len(self):
             return later
-        arranged = later.select(self.dtype.names)
-        parts = promoted([*self._parts, *arranged._parts])
+        parts = [*self.as_type(dtype)._parts, *later.as_type(dtype)._parts]
         while len(parts) > 1 and parts[-2].num_rows <= 2 * parts[-1].num_rows:
-            parts[-2:] = [merged(parts[-2:])]
+            parts[-2:] = [_merged(parts[-2:])]
         return ContextFrame(parts)
+
+    def check_takes(self, later: "ContextFrame") -> None:
+        """Raise if `plus` would."""
+        dtype = self.dtype.joined(later.dtype)
+        later.as_type(dtype)
+        if not dtype.schema.equals(self.dtype.schema):
+            self.as_type(dtype)
 
     def native(self) -> Any:
         """The rows as candidates get them: the kind of table that was given."""
@@ -362,10 +474,36 @@ class ContextFrame:
         return f"ContextFrame({self._length:,} {self.dtype})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return ContextFrame, ([merged(list(self._parts))],)
+        return ContextFrame, ([_merged(self._parts)],)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "ContextFrame":
         return self  # a value
+
+
+def _merged(parts: "Sequence[pa.Table]") -> "pa.Table":
+    """Tables of one schema as one, each column in one piece."""
+    import pyarrow as pa
+
+    return pa.concat_tables(parts).combine_chunks()
+
+
+def _cast(table: "pa.Table", dtype: FrameType) -> "pa.Table":
+    """A table of the same columns as one of a type, or raise if it does not hold a value."""
+    import pyarrow as pa
+
+    columns = []
+    for field in dtype.schema:
+        column, levels = table[field.name], dtype.levels.get(field.name)
+        made = fitted(column, field.type, levels)
+        if made is None:
+            raise InvalidArgumentError(
+                f"contexts must have values of one kind in a column, got "
+                f"{shown(unfit(column, field.type, levels))} in column {field.name!r}, which is "
+                f"none of {field.type}, the type for all rows; convert it, such as "
+                f"contexts[{field.name!r}].astype(...)"
+            )
+        columns.append(made)
+    return pa.Table.from_arrays(columns, schema=dtype.schema)
 
 
 Contexts = npt.NDArray[Any] | ContextFrame
@@ -374,8 +512,15 @@ Contexts = npt.NDArray[Any] | ContextFrame
 
 def concatenated(parts: Sequence[Any]) -> Any:
     """Arrays, or contexts of any kind, one after the other."""
-    if isinstance(parts[0], ContextFrame):
+    frames = [isinstance(part, ContextFrame) for part in parts]
+    if all(frames):
         return ContextFrame.concatenate(parts)
+    if any(frames):
+        kinds = [kind_of(part.dtype) for part in parts]
+        raise InvalidArgumentError(
+            "contexts must be of one kind in all logs, got "
+            f"{' and '.join(dict.fromkeys(kinds))}; keep them apart"
+        )
     return np.concatenate(parts)
 
 

@@ -69,7 +69,7 @@ class Layout:
     def no_contexts(self) -> Any:
         """Contexts of this kind, none of them."""
         if self.has_frames:
-            return ContextFrame([self.context_dtype.schema.empty_table()])
+            return ContextFrame([self.context_dtype.no_rows()])
         return np.empty((0, *self.context_shape), dtype=self.context_dtype)
 
     def __str__(self) -> str:

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from policysieve.arrays import shown, told
 from policysieve.checks import integer, number
 from policysieve.errors import InvalidArgumentError
+from policysieve.frames import own_copy
 from policysieve.policies.base import Policies, Reply
 from policysieve.progress import late_bar
 
@@ -113,7 +114,7 @@ def called(
     """
     from policysieve.policies.looping import Job, outcomes  # brings asyncio, which loads on use
 
-    jobs = [Job(functions[which[one.column]], one.context) for one in asked]
+    jobs = [Job(functions[which[one.column]], own_copy(one.context)) for one in asked]
     if not jobs:
         return
     with late_bar("Asking the candidates", len(jobs)) as move, closing(outcomes(jobs, calls)) as o:

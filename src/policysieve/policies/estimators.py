@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from policysieve.checks import as_contexts
 from policysieve.errors import InvalidArgumentError
-from policysieve.frames import ContextFrame, check_columns
+from policysieve.frames import ContextFrame, check_columns, own_copy
 from policysieve.naming import named_parts
 from policysieve.policies.base import Policies, mended, top_actions
 
@@ -123,6 +123,17 @@ class EstimatorPolicies(Policies):
         found = [getattr(model, "feature_names_in_", None) for model in self.models]
         return [None if names is None else tuple(map(str, names)) for names in found]
 
+    def _columns_in(self, names: tuple[str, ...], policy: int) -> tuple[str, ...] | None:
+        """The columns that a model was fitted on, as they are called in a table.
+
+        LightGBM takes a column by its name, and says afterwards that it has underscores for spaces.
+        """
+        columns = self._columns[policy]
+        if columns is None or not hasattr(self.models[policy], "feature_name_"):
+            return columns
+        spaced = {name.replace(" ", "_"): name for name in names}
+        return tuple(name if name in names else spaced.get(name, name) for name in columns)
+
     def _check_columns(self, names: tuple[str, ...]) -> None:
         """Raise unless a table has what the models were fitted on, and nothing else."""
         for i, (model, columns) in enumerate(zip(self.models, self._columns, strict=True)):
@@ -132,7 +143,8 @@ class EstimatorPolicies(Policies):
                     "that was fitted on one and does not know columns by name; fit it on a data "
                     "frame, or pass contexts[columns].to_numpy()"
                 )
-        known = [columns for columns in self._columns if columns is not None]
+        found = [self._columns_in(names, i) for i in range(len(self.models))]
+        known = [columns for columns in found if columns is not None]
         fitted_on = list(dict.fromkeys(name for columns in known for name in columns))
         allowed = fitted_on if len(known) == len(self.models) else None
         check_columns("contexts", names, needed=fitted_on, allowed=allowed)
@@ -143,11 +155,12 @@ class EstimatorPolicies(Policies):
         def rows_for(policy: int) -> Any:
             if not isinstance(contexts, ContextFrame):
                 return contexts
-            columns = None if contexts.dtype.is_sparse else self._columns[policy]
+            sparse, names = contexts.dtype.is_sparse, contexts.dtype.names
+            columns = None if sparse else self._columns_in(names, policy)
             if columns not in frames:
                 named = None if columns is None else contexts.select(columns).frame()
                 frames[columns] = contexts.native() if named is None else named
-            return frames[columns]
+            return own_copy(frames[columns])
 
         def answer(policy: int) -> Any:
             rows = rows_for(policy)

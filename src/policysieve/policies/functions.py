@@ -10,7 +10,7 @@ import numpy.typing as npt
 from policysieve.arrays import shown
 from policysieve.checks import flag
 from policysieve.errors import InvalidArgumentError
-from policysieve.frames import ContextFrame
+from policysieve.frames import ContextFrame, own_copy
 from policysieve.naming import named_parts
 from policysieve.policies.base import Policies, Reply, action_dtype
 from policysieve.policies.calling import Asked, Calls, called, checked_fallback, is_async
@@ -27,7 +27,8 @@ class FunctionPolicies(Policies):
         With ``vectorized=True`` each takes the array of n contexts and returns n actions (or an
         (n, slate_size) array). With ``vectorized=False`` each takes one context and returns one
         action (or one slate). Of a data frame the former get a data frame of the same kind, the
-        latter a dict for each row, with None where a value is missing.
+        latter a dict for each row, with None where a value is missing. Each function may change
+        what it gets: the others do not see that.
     n_actions : int
         Number K of actions. May be left out where they are named.
     slate_size : int
@@ -128,7 +129,7 @@ class FunctionPolicies(Policies):
         def answer(policy: int) -> Any:
             function = self.functions[policy]
             if self.vectorized:
-                return function(given)
+                return function(own_copy(given) if tabular else given)
             return [function(context) for context in given]
 
         calls = 1 if self.vectorized else len(contexts)
