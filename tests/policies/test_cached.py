@@ -481,6 +481,18 @@ def test_a_folder_that_cannot_be_made_is_refused_before_anybody_is_asked(tmp_pat
     assert asked(policies) == [[]] * 3
 
 
+def test_a_file_that_cannot_be_made_is_an_error_of_the_folder(tmp_path, monkeypatch):
+    from contextlib import nullcontext
+
+    from policysieve.policies import keeping
+
+    (tmp_path / "no file").mkdir()  # as on a full disk, SQLite itself fails
+    partial = nullcontext(tmp_path / "no file")
+    monkeypatch.setattr(keeping, "whole_or_nothing", lambda path, new: partial)
+    with pytest.raises(ps.InvalidArgumentError, match=r"3 are missing, .*unable to open"):
+        ps.cached(functions(), tmp_path).actions([1])
+
+
 @pytest.fixture
 def read_only():
     """Runs what it is given as a user who may read a folder, and not write there."""

@@ -68,8 +68,7 @@ class AnswerFile:
         for key, slate in slates.items():
             data = np.asarray(slate, "<i4").tobytes()
             rows.append((key, data, _checksum(key, data)))
-        self._make()
-        with self._opened() as db, db:
+        with self._opened(make=True) as db, db:
             db.executemany("INSERT OR IGNORE INTO answers VALUES (?, ?, ?)", rows)
 
     def check_writable(self, new: int) -> None:
@@ -83,8 +82,7 @@ class AnswerFile:
             If the file is damaged, or another.
         """
         try:
-            self._make()
-            with self._opened() as db:
+            with self._opened(make=True) as db:
                 db.execute("DELETE FROM answers WHERE 0")  # of nothing; BEGIN asks for no right
         except OSError as error:
             raise InvalidArgumentError(
@@ -109,9 +107,11 @@ class AnswerFile:
         )
 
     @contextmanager
-    def _opened(self) -> Iterator[sqlite3.Connection]:
+    def _opened(self, *, make: bool = False) -> Iterator[sqlite3.Connection]:
         """A connection of this batch alone: threads and forked processes share none."""
         try:
+            if make:
+                self._make()
             with closing(self._connection()) as db:
                 db.execute("PRAGMA synchronous=NORMAL")
                 kind = db.execute("PRAGMA application_id").fetchone()[0]
