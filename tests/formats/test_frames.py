@@ -113,6 +113,13 @@ def test_a_log_of_a_frame_hands_out_what_the_frame_had():
     pd.testing.assert_frame_equal(log.contexts.native(), ODD)
 
 
+def test_more_categories_than_a_header_holds_are_refused(tmp_path):
+    rows = pd.DataFrame({"a": pd.Categorical(["x" * 100_000 + str(i) for i in range(400)])})
+    with pytest.raises(ps.InvalidArgumentError, match="fewer categories"):
+        log_of(rows, 400).save(tmp_path / "log.parquet")
+    assert not (tmp_path / "log.parquet").exists()
+
+
 def test_numbers_that_do_not_fit_together_are_named(tmp_path):
     paths = [tmp_path / "a.parquet", tmp_path / "b.parquet"]
     for path, value in zip(paths, (1.5, 2**60 + 1), strict=True):
