@@ -106,6 +106,20 @@ def test_an_index_in_a_file_takes_no_column_away(tmp_path):
     assert log.contexts.native().index.tolist() == [0, 1]
 
 
+def test_a_log_of_a_frame_hands_out_what_the_frame_had():
+    table = ODD.assign(action=0, propensity=0.5, reward=1.0)
+    items = {"action": "action", "propensity": "propensity", "reward": "reward"}
+    log = ps.Log.from_frame(table, context=list(ODD.columns), **items)
+    pd.testing.assert_frame_equal(log.contexts.native(), ODD)
+
+
+def test_more_categories_than_a_header_holds_are_refused(tmp_path):
+    rows = pd.DataFrame({"a": pd.Categorical(["x" * 100_000 + str(i) for i in range(400)])})
+    with pytest.raises(ps.InvalidArgumentError, match="fewer categories"):
+        log_of(rows, 400).save(tmp_path / "log.parquet")
+    assert not (tmp_path / "log.parquet").exists()
+
+
 def test_numbers_that_do_not_fit_together_are_named(tmp_path):
     paths = [tmp_path / "a.parquet", tmp_path / "b.parquet"]
     for path, value in zip(paths, (1.5, 2**60 + 1), strict=True):

@@ -193,8 +193,9 @@ def test_calls_get_a_dict_each():
         return 0
 
     policies = ps.FunctionPolicies([spoil] * 3, 2, vectorized=False, calls=ps.Calls())
-    policies.actions([{"a": 1, "b": 2}])
-    assert seen == [1, 1, 1]
+    then = pd.Timestamp(2024, 1, 1, nanosecond=3)
+    policies.actions(pd.DataFrame({"a": [then], "b": [[2]]}))
+    assert seen == [then] * 3
 
 
 def test_an_encoder_gets_none_where_it_was_fitted_on_none(tmp_path):

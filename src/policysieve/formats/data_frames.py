@@ -10,7 +10,7 @@ from policysieve.formats.arrow_values import in_one_piece
 from policysieve.formats.rules import MISSING, Fault, Rules, check_rounds
 from policysieve.formats.table import ITEMS, item_names
 from policysieve.frames import ContextFrame
-from policysieve.frames.arrow import described
+from policysieve.frames.arrow import from_frame
 from policysieve.log import ColumnMap, Log
 from policysieve.log.named import Names
 from policysieve.naming import named
@@ -66,7 +66,6 @@ def _of_frame(fault: Fault) -> str:
 def _table(frame: Any, names: list[str]) -> "pa.Table":
     """The columns of a data frame that are needed, as an Arrow table."""
     import narwhals.stable.v2 as nw
-    import pyarrow as pa
 
     try:
         known = nw.from_native(frame, eager_only=True)
@@ -82,13 +81,9 @@ def _table(frame: Any, names: list[str]) -> "pa.Table":
             f"frame must have a column {missing[0]!r}, got {', '.join(map(str, known.columns))}"
         )
     try:
-        table = nw.maybe_reset_index(known.select(names)).to_arrow()
-    except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
-        raise InvalidArgumentError(
-            f"frame must have values of one kind in each column ({error}); convert the column, "
-            "such as frame[name].astype(str)"
-        ) from error
-    return described(table, known.implementation.value)
+        return from_frame(known.select(names).to_native())
+    except InvalidArgumentError as error:
+        raise InvalidArgumentError(f"frame has columns that no log holds: {error}") from error
 
 
 def as_arrow(log: Log) -> "pa.Table":

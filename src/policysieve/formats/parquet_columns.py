@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from policysieve.archives import DENSEST
 from policysieve.arrays import shown
-from policysieve.errors import FileFormatError
+from policysieve.errors import FileFormatError, InvalidArgumentError
 from policysieve.formats.actions import MANY_NAMES
 from policysieve.formats.arrow_values import (
     in_one_piece,
@@ -53,6 +53,7 @@ __all__ = [
 
 _KEY = b"policysieve.log"
 _VERSION, _WITH_NAMES = 1, 2  # the second has names of actions, or of columns of contexts
+_LONGEST_HEADER = 1 << 25  # Parquet reads 100 MB of such, and Arrow writes it twice
 _NEEDED = ("actions", "propensities")  # columns that have no nulls
 _ITEMS = {"actions": None, "propensities": "float64", "rewards": "float64"}  # None: as they are
 
@@ -100,7 +101,13 @@ def as_table(rounds: Rounds) -> "pa.Table":
         header |= {"categories": _categories(contexts.dtype)}
     else:
         header |= {"context_shape": contexts.shape[1:], "context_dtype": contexts.dtype.str}
-    return pa.table(table).replace_schema_metadata({_KEY: json.dumps(header)})
+    text = json.dumps(header)
+    if len(text) > _LONGEST_HEADER:
+        raise InvalidArgumentError(
+            f"contexts must have fewer categories in a file, a header of {len(text):,} characters "
+            "could not be read again; make text of columns with so many"
+        )
+    return pa.table(table).replace_schema_metadata({_KEY: text})
 
 
 def _categories(dtype: FrameType) -> dict[str, Any]:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = [
     "FRAMES",
     "KINDS",
+    "LIBRARIES",
     "MADE_OF",
     "WIDTH",
     "as_frame",
@@ -30,8 +31,8 @@ __all__ = [
 MADE_OF = b"policysieve.made_of"  # key of a schema's metadata: what its rows were given as
 WIDTH = b"policysieve.width"  # of sparse rows: how many columns the matrix has
 FRAMES = ("pandas", "polars", "pyarrow")  # what a file's rows are handed out as: the first at hand
-
-KINDS = (*FRAMES, "modin", "cudf", "dicts", "csr_matrix", "csr_array")  # what rows are made of
+LIBRARIES = (*FRAMES, "modin", "cudf")
+KINDS = (*LIBRARIES, "dicts", "csr_matrix", "csr_array")  # what rows are made of
 
 
 def described(
@@ -201,6 +202,9 @@ def _column(name: str, values: Sequence[Any]) -> "pa.Array":
     error: Exception | None = None
     try:
         column = pa.array(values, from_pandas=True)
+        kinds = set(map(type, values)) - {type(None)}
+        if kinds <= {int, float} or kinds in ({str}, {bool}):
+            return column  # what is beyond its type, Arrow has refused
         # Arrow drops the time of a datetime among dates, and makes bytes of text among them
         kept = zip(values, column.to_pylist(), strict=True)
         wrong = [i for i, (value, found) in enumerate(kept) if not _same_value(value, found)]

@@ -14,11 +14,12 @@ def own_copy(rows: Any) -> Any:
         return [own_copy(row) for row in rows]
     if isinstance(rows, dict):
         return {name: own_copy(value) for name, value in rows.items()}
-    if type(rows).__module__.startswith("pandas."):
-        return rows.copy(deep=not _copies_on_write())
+    if hasattr(rows, "iloc"):
+        shares = type(rows).__module__.split(".")[0] == "pandas" and _copies_on_write()
+        return rows.copy(deep=not shares)
     if hasattr(rows, "clone"):
         return rows.clone()  # of polars: columns are shared, and replaced when they are set
-    if hasattr(rows, "tocsr") or hasattr(rows, "iloc"):
+    if hasattr(rows, "tocsr"):
         return rows.copy()
     return rows
 

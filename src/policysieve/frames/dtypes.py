@@ -24,11 +24,13 @@ def kept_of_pandas(schema: "pa.Schema") -> dict[bytes, bytes]:
     """
     metadata = schema.metadata or {}
     try:
-        entries = json.loads(metadata[PANDAS])["columns"]
+        entries = json.loads(metadata.get(PANDAS, b'{"columns": []}'))["columns"]
         kept = {entry["name"]: entry for entry in entries if _is_own(entry, schema.names)}
-    except (KeyError, TypeError, ValueError, RecursionError):
-        return {}
-    return _pandas(kept)
+        said = {name: said for name, said in _said(schema).items() if name in schema.names}
+        check_objects(schema.with_metadata(_objects(said)))
+    except (AttributeError, KeyError, TypeError, ValueError, RecursionError):
+        return {}  # as files of others may have anything there
+    return _pandas(kept) | _objects(said)
 
 
 def _is_own(entry: Mapping[str, Any], names: Collection[str]) -> bool:

@@ -12,6 +12,7 @@ from policysieve.errors import InvalidArgumentError
 from policysieve.frames.arrow import (
     FRAMES,
     KINDS,
+    LIBRARIES,
     MADE_OF,
     WIDTH,
     as_frame,
@@ -278,7 +279,9 @@ class ContextFrame:
     @classmethod
     def from_arrow(cls, table: "pa.Table") -> "ContextFrame":
         """Rows out of a file: handed out as its metadata say, or as whatever kind is at hand."""
-        return cls([described(table, next(name for name in FRAMES if find_spec(name)))])
+        said = (table.schema.metadata or {}).get(MADE_OF, b"").decode(errors="replace")
+        at_hand = next(name for name in FRAMES if find_spec(name))
+        return cls([described(table, said if said in LIBRARIES else at_hand)])
 
     @classmethod
     def restored(cls, columns: "Sequence[pa.Array]", dtype: FrameType) -> "ContextFrame":
