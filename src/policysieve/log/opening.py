@@ -298,8 +298,8 @@ def _meant(file: LogFile, names: Sequence[str]) -> LogFile:
         f"{file._where()}: the action {other[0]} may be the name {other[0]!r}, which is action "
         f"{places[other[0]]}, or the number {other[0]}, which is the action named "
         f"{names[int(other[0])]!r}; if it is a name, say so with LogFile(..., actions=[...]) or "
-        "--actions; if it is a number, read the log without names, Log.load(path), or convert it to "
-        "Parquet first"
+        "--actions; if it is a number, read the log without names, Log.load(path), or convert it "
+        "to Parquet first"
     )
 
 
