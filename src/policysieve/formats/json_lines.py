@@ -83,7 +83,7 @@ class _MappedReader:
         )
         self._longest = rules.longest_row
         self._unseen = dict.fromkeys(self._mapped.names)  # keys that no line has had
-        self._others: dict[str, None] = {}  # keys that the map does not name, some of them
+        self._others: dict[str, None] = {}  # keys of lines, some of them
 
     def raw_rows(self, path: Path) -> Iterator[RawRow]:
         """Lines that are not blank, or slates of them."""

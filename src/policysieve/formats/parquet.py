@@ -22,10 +22,10 @@ from policysieve.formats.parquet_columns import (
     as_table,
     has_lists,
     is_log,
-    opened,
     unpacked_size,
 )
 from policysieve.formats.parquet_mapped import MappedColumns
+from policysieve.formats.parquet_opening import opened
 from policysieve.formats.parquet_plain import PlainColumns
 from policysieve.formats.rules import (
     BadRow,

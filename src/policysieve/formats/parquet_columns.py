@@ -4,7 +4,6 @@ import json
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,17 +11,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from policysieve.archives import DENSEST
 from policysieve.arrays import shown
 from policysieve.errors import FileFormatError, InvalidArgumentError
-from policysieve.formats.actions import MANY_NAMES
 from policysieve.formats.arrow_values import (
-    in_one_piece,
     is_list,
     kind_of_type,
     numbers_of,
 )
-from policysieve.formats.rules import Rules, too_large
+from policysieve.formats.parquet_opening import names_in, opened
+from policysieve.formats.rules import Rules
 from policysieve.formats.table import FRAME_PREFIX
 from policysieve.frames import ContextFrame, Contexts, FrameType
 from policysieve.log import Distributions, Layout, Rounds
@@ -46,9 +43,6 @@ __all__ = [
     "frame_of",
     "has_lists",
     "is_log",
-    "names_in",
-    "opened",
-    "packed_batches",
 ]
 
 _KEY = b"policysieve.log"
@@ -138,46 +132,6 @@ def _context_columns(contexts: Contexts) -> dict[str, Any]:
     if contexts.ndim > 1:
         values = pa.FixedSizeListArray.from_arrays(values, int(np.prod(contexts.shape[1:])))
     return {"context": values}
-
-
-@contextmanager
-def opened(path: Path, texts: list[str] | None = None) -> "Iterator[pa.parquet.ParquetFile]":
-    """A Parquet file; what goes wrong while it is read is a `FileFormatError`.
-
-    Columns of `texts` are read as they are packed, each text once: see `unpacked`.
-    """
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    try:
-        with pq.ParquetFile(path, read_dictionary=texts, page_checksum_verification=True) as file:
-            yield file
-    except FileFormatError:
-        raise
-    except (pa.ArrowException, OSError, KeyError, TypeError, ValueError) as error:
-        raise FileFormatError(
-            f"{path} is not a readable log ({error}); it may be truncated"
-        ) from error
-
-
-def packed_batches(
-    path: Path, columns: Sequence[str], limit: int, *, rows: int = 1 << 16
-) -> "Iterator[pa.RecordBatch]":
-    """Columns of a Parquet file, or raise if they unpack to too much; each text is there once."""
-    import pyarrow.parquet as pq
-
-    texts: dict[str, None] = {}
-    metadata = pq.read_metadata(path)
-    for group in map(metadata.row_group, range(metadata.num_row_groups)):
-        for chunk in map(group.column, range(group.num_columns)):
-            if chunk.path_in_schema.partition(".")[0] in columns or chunk.path_in_schema in columns:
-                size = int(chunk.total_uncompressed_size)
-                if size > max(limit, DENSEST * int(chunk.total_compressed_size)):
-                    raise too_large(path, "a row group is too large", size, limit)
-                if chunk.physical_type == "BYTE_ARRAY":
-                    texts[chunk.path_in_schema] = None
-    with opened(path, list(texts)) as file:
-        yield from file.iter_batches(batch_size=rows, columns=list(columns))
 
 
 def unpacked_size(rows: "pa.RecordBatch") -> int:
@@ -667,30 +621,3 @@ def _fixed(column: Any, size: int, values: str | None) -> Any:
         return pa.FixedSizeListArray.from_arrays(column.cast(values), 1)
     inner = pa.type_for_alias(values) if values else column.type.value_type
     return column.cast(pa.list_(inner, size))
-
-
-def names_in(
-    path: Path, schema: "pa.Schema", actions: Sequence[str], limit: int
-) -> tuple[str, ...]:
-    """The different names in columns of actions, and in distributions, in alphabetical order."""
-    columns = list(actions)
-    for field in schema:
-        listed = field.name == "distribution_actions" and is_list(field.type)
-        if listed and kind_of_type(field.type.value_type) == "text":
-            columns.append(field.name)
-    found: set[str | None] = set()
-    size = 0
-    for batch in packed_batches(path, columns, limit):
-        for name in columns:
-            values = batch[name].flatten() if is_list(batch[name].type) else batch[name]
-            new = set(in_one_piece(values.unique()).to_pylist()) - found
-            size += sum(map(len, filter(None, new)))
-            found |= new
-            if size > limit:
-                raise too_large(path, f"the names in column {name} are too long", size, limit)
-            if len(found) > MANY_NAMES:
-                raise FileFormatError(
-                    f"{path}: actions must have at most {MANY_NAMES:,} different names, column "
-                    f"{name} has more; is it a column of ids?"
-                )
-    return tuple(sorted(name for name in found if name))

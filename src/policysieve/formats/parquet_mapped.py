@@ -7,13 +7,8 @@ from typing import TYPE_CHECKING, Any
 from policysieve.errors import FileFormatError
 from policysieve.formats.arrow_rows import ArrowRows
 from policysieve.formats.mapped import MOST_ITEMS
-from policysieve.formats.parquet_columns import (
-    ParquetColumns,
-    Part,
-    names_in,
-    packed_batches,
-    unpacked,
-)
+from policysieve.formats.parquet_columns import ParquetColumns, Part, unpacked
+from policysieve.formats.parquet_opening import names_in, packed_batches
 from policysieve.formats.rules import Rules
 from policysieve.formats.table import check_different, check_mapped
 

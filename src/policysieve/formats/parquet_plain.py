@@ -16,8 +16,8 @@ from policysieve.formats.parquet_columns import (
     distribution_columns,
     distributions,
     frame_of,
-    names_in,
 )
+from policysieve.formats.parquet_opening import names_in
 from policysieve.formats.rules import Rules
 from policysieve.formats.table import FRAME_PREFIX, understand
 from policysieve.log import Layout, Rounds

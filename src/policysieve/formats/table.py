@@ -1,6 +1,7 @@
 """Tables with columns of our own: which of them hold what, and contexts out of their cells."""
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -125,7 +126,8 @@ def check_mapped(
 
 def check_different(path: object, names: Sequence[str], needed: Sequence[str]) -> None:
     """Raise if a column that is needed is there twice."""
-    twice = [name for name in needed if names.count(name) > 1]
+    counts = Counter(names)
+    twice = [name for name in needed if counts[name] > 1]
     if twice:
         raise FileFormatError(f"{path} must have different columns, {twice[0]!r} is there twice")
 

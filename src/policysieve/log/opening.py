@@ -98,6 +98,11 @@ class LogFile(Carded):
             max_bytes=MAX_BYTES if max_bytes is None else max_bytes,
         )
         self._source = self.reopened()
+        if self.action_names is not None:
+            try:
+                as_names("actions", self.action_names)
+            except InvalidArgumentError as error:
+                raise FileFormatError(f"{paths}: {error}") from error
 
     @property
     def layout(self) -> Layout:
@@ -169,7 +174,7 @@ class LogFile(Carded):
         known = self.action_names
         if known is not None and (self._source.numbered or set(known) <= set(wanted)):
             same = copy(self)  # numbers of a file keep the names that they were given
-            same._order, same._source = wanted, _Renumbered(self._source, wanted, self._paths)
+            same._order, same._source = wanted, _Renumbered(self._source, wanted, self._where())
             return same
         return LogFile(
             self._paths,
@@ -179,32 +184,6 @@ class LogFile(Carded):
             columns=self._rules.columns,
             actions=wanted,
             max_bytes=self._limit,
-        )
-
-    def meaning(self, names: Sequence[str]) -> "LogFile":
-        """The same files for policies with `names` of actions, where they have no names yet.
-
-        Numbers are numbers, but cells of text without a type may be names that look like numbers:
-        they are if all of them are names, and not all of them can be numbers.
-
-        Raises
-        ------
-        FileFormatError
-            If cells may be either, and mean other actions then.
-        """
-        cells = self._source.cells
-        places = {name: number for number, name in enumerate(names)}
-        other = sorted((c for c in cells if places.get(c, int(c)) != int(c)), key=int)
-        if not other:
-            return self
-        if any(int(cell) >= len(names) for cell in cells):
-            return self.with_action_names(names)
-        raise FileFormatError(
-            f"{', '.join(map(str, as_paths(self._paths)))}: the action {other[0]} may be the name "
-            f"{other[0]!r}, which is action {places[other[0]]}, or the number {other[0]}, which is "
-            f"the action named {names[int(other[0])]!r}; if it is a name, say so with "
-            "LogFile(..., actions=[...]) or --actions; if it is a number, read the log without "
-            "names, Log.load(path), or convert it to Parquet first"
         )
 
     def reopened(self, report: "Report | None" = None, **rules: Any) -> "Source":
@@ -217,7 +196,11 @@ class LogFile(Carded):
         if n_actions is not None:
             integer("n_actions", n_actions, low=len(self._order), hint="the log's actions need it")
         source = open_source(self._paths, self._format, replace(self._rules, **rules), report)
-        return _Renumbered(source, self._order, self._paths)
+        return _Renumbered(source, self._order, self._where())
+
+    def _where(self) -> str:
+        """Its files, for errors."""
+        return ", ".join(map(str, as_paths(self._paths)))
 
     def _refuse_missing_rewards(self) -> NoReturn:
         """Raise an error that names the first row without a reward, found in one more reading."""
@@ -229,8 +212,8 @@ class LogFile(Carded):
 class _Renumbered:
     """Files that are open, with actions in another order of names."""
 
-    def __init__(self, source: "Source", names: tuple[str, ...], paths: Paths) -> None:
-        self._source, self._names, self._paths = source, names, paths
+    def __init__(self, source: "Source", names: tuple[str, ...], where: str) -> None:
+        self._source, self._names, self._where = source, names, where
         self.layout = replace(source.layout, action_names=names)
         self.n_rounds, self.numbered = source.n_rounds, source.numbered
         self.cells: frozenset[str] = frozenset()  # named by now
@@ -252,9 +235,9 @@ class _Renumbered:
         for i, (shown, pairs) in enumerate(zip(rounds.plain_actions(), lists, strict=False)):
             for name in [*shown, *(action for action, _ in pairs or ())]:
                 if name in lacking:
-                    what = f"{', '.join(map(str, as_paths(self._paths)))}, round {first + i}: "
+                    what = f"{self._where}, round {first + i}: an action"
                     try:
-                        number_of(f"{what}an action", name, self._names)
+                        number_of(what, name, self._names)
                     except InvalidArgumentError as error:
                         raise FileFormatError(str(error)) from None
 
@@ -289,7 +272,7 @@ def open_for(log: AnyLog, names: Sequence[str] | None) -> Log | LogFile:
     opened = open_log(log)
     mine = opened.action_names
     if mine is None and names is not None and isinstance(opened, LogFile):
-        return opened.meaning(names)
+        return _meant(opened, names)
     if mine is None or (names is not None and mine == tuple(names)):
         return opened
     if names is None:
@@ -301,6 +284,28 @@ def open_for(log: AnyLog, names: Sequence[str] | None) -> Log | LogFile:
             "numbers that they use"
         )
     return opened.with_action_names(names)
+
+
+def _meant(file: LogFile, names: Sequence[str]) -> LogFile:
+    """A log without names for those who have them.
+
+    Numbers are numbers, but cells of text without a type may be names that look like numbers: they
+    are if they cannot all be numbers, and an error if they could be either and mean other actions.
+    """
+    cells = file._source.cells
+    places = {name: number for number, name in enumerate(names)}
+    other = sorted((cell for cell in cells if places.get(cell, int(cell)) != int(cell)), key=int)
+    if not other:
+        return file
+    if any(int(cell) >= len(names) for cell in cells):
+        return file.with_action_names(names)
+    raise FileFormatError(
+        f"{file._where()}: the action {other[0]} may be the name {other[0]!r}, which is action "
+        f"{places[other[0]]}, or the number {other[0]}, which is the action named "
+        f"{names[int(other[0])]!r}; if it is a name, say so with LogFile(..., actions=[...]) or "
+        "--actions; if it is a number, read the log without names, Log.load(path), or convert it "
+        "to Parquet first"
+    )
 
 
 def load_for(log: AnyLog, names: Sequence[str] | None) -> Log:
