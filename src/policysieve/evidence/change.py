@@ -16,12 +16,10 @@ __all__ = ["Bets", "Change", "find_change"]
 
 Array = npt.NDArray[np.float64]
 
-_Proved = tuple[float, int, int, int]  # evidence, split, which, and the look that proved it
-
 _STAKES = 0.5 ** np.arange(1, 17)
 _COSTS = -np.log1p(-_STAKES) - _STAKES
 _EARLY = 100.0  # boundaries that have about the same share of the capital
-_EVERY = 4  # boundaries from one look to the next
+_DRAWN = 30  # stretches of equal length, at most
 _STEPS = 60  # of golden section, each of which leaves 0.618 of what was there
 _GOLDEN = (5**0.5 - 1) / 2
 _TINY = 1e-300
@@ -138,7 +136,7 @@ class Bets:
         spread = _centred(rounds, earned, earned_squares, 0.0)
         other = _centred(rounds, missed, missed_squares, 1.0)
         self._sums = np.stack([rounds, earned, spread, missed, other]).cumsum(axis=2)
-        self._most = np.array([one.most for one in series])
+        self._most = np.stack([one.most for one in series])
         place = _EARLY + np.arange(rounds.shape[1])
         self._log_prior = log(_EARLY / 2) - np.log(place * (place + 1))
         self._log_shares = np.log(shares)
@@ -149,8 +147,8 @@ class Bets:
         earned, missed = total[1], total[3]
         mean = earned / np.maximum(earned + missed, _TINY)
         before = self._sums[:, :, : last - 1]
-        up, down = self._best(before, mean)
-        later_up, later_down = self._best(total - before, mean)
+        up, down = self._best(before, mean, last)
+        later_up, later_down = self._best(total - before, mean, last)
         both = np.stack([down + later_up, up + later_down]) + self._log_prior[: last - 1]
         top = both.max(axis=(0, 2))
         return np.asarray(
@@ -163,14 +161,14 @@ class Bets:
         The least wealth over all means that may have been the same throughout. The wealth is a sum
         of exponentials of linear functions of the mean, so it is convex.
         """
-        sums, most = self._sums[:, which, :last], float(self._most[which])
+        sums, most = self._sums[:, which, :last], float(self._most[which, last - 1])
         before, after = sums[:, :-1], sums[:, -1:] - sums[:, :-1]
         prior = self._log_prior[: last - 1] + self._log_shares[which]
 
         def wealth(mean: float) -> Array:
             rise = _below(before, mean, most) + _above(after, mean)
             fall = _above(before, mean) + _below(after, mean, most)
-            return np.stack([rise, fall]) + prior
+            return np.asarray(np.stack([rise, fall]) + prior)
 
         low, high = 0.0, 1.0
         left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
@@ -187,13 +185,14 @@ class Bets:
         found = wealth((low + high) / 2)
         return min(at_left, at_right, _log_sum(found)), int(found.max(axis=0).argmax())
 
-    def _best(self, sums: Array, mean: Array) -> tuple[Array, Array]:
+    def _best(self, sums: Array, mean: Array, last: int) -> tuple[Array, Array]:
         """Bounds on the bets that means are larger, and that they are smaller."""
         n, earned, spread, missed, other = sums
         up = _best(earned - n * mean, spread)
         down = _best(missed - n * (1 - mean), other)
-        most = np.where(np.isfinite(self._most), np.maximum(self._most, 1.0), np.inf)
-        return up, np.maximum(down, _best(n * mean - earned, spread, most[:, None]))
+        most = self._most[:, last - 1, None]
+        unit = np.where(np.isfinite(most), np.maximum(most, 1.0), np.inf)
+        return up, np.asarray(np.maximum(down, _best(n * mean - earned, spread, unit)))
 
 
 def _above(sums: Array, mean: float) -> Array:
@@ -212,7 +211,7 @@ def _below(sums: Array, mean: float, most: float) -> Array:
     if not isfinite(most):
         return shown
     known = _mixture(n * mean - earned, spread, max(most, 1.0)) - log(2)
-    return np.logaddexp(shown, known)
+    return np.asarray(np.logaddexp(shown, known))
 
 
 def find_change(sums: ChangeSums, n_actions: int, delta: float) -> Change | None:
@@ -221,29 +220,31 @@ def find_change(sums: ChangeSums, n_actions: int, delta: float) -> Change | None
     A world that does not change is ever said to have changed with probability at most delta,
     however often one looks.
     """
-    ends, watched = sums.boundaries, sums.watched(n_actions)
+    watched = sums.watched(n_actions)
     bets = Bets([series for _, series in watched], [what.share for what, _ in watched])
-    enough, found, last = log(1 / delta), list[_Proved](), 1
-    for look in [*range(_EVERY, len(ends), _EVERY), len(ends)]:
-        proved = _proved(bets, look, enough)
-        if proved and not found:  # when first?
-            for earlier in range(last + 1, look):
-                found += _proved(bets, earlier, enough)
-        found, last = found + proved, look
-    if not found:
-        return None
-    evidence, split, which, look = max(found)
-    first = min(one[-1] for one in found)
-    return _told(sums, *watched[which], split, look, first, np.exp(-evidence))
+    enough, last = log(1 / delta), len(sums.boundaries)
+    for look in range(2, last + 1):
+        first = _strongest(bets, look, enough)
+        if first is not None:
+            best = max(first, _strongest(bets, last, first[0]) or first)
+            evidence, split, which, end = best
+            return _told(sums, *watched[which], split, end, look, np.exp(-evidence))
+    return None
 
 
-def _proved(bets: Bets, look: int, enough: float) -> list[_Proved]:
-    """What has changed by the evidence of the first stretches."""
-    if look < 2:
-        return []
-    suspects = np.flatnonzero(bets.at_most(look) >= enough).tolist()
-    found = [(*bets.evidence(which, look), which, look) for which in suspects]
-    return [one for one in found if one[0] >= enough]
+def _strongest(bets: Bets, look: int, enough: float) -> tuple[float, int, int, int] | None:
+    """The largest evidence of the first stretches, if it is enough: its split, of what, and when.
+
+    Evidence takes time, so what cannot have more than was found is left out.
+    """
+    bounds, best = bets.at_most(look), None
+    for which in np.argsort(-bounds, kind="stable").tolist():
+        if bounds[which] < enough:
+            break
+        evidence, split = bets.evidence(which, look)
+        if evidence >= enough:
+            enough, best = evidence, (evidence, split, which, look)
+    return best
 
 
 def _told(
@@ -258,6 +259,9 @@ def _told(
     ends = sums.boundaries
     parts = [slice(0, split + 1), slice(split + 1, look)]
     before, after = (_mean(series.earned[part].sum(), series.missed[part].sum()) for part in parts)
+    places = (ends * _DRAWN) // ends[-1]
+    drawn = np.flatnonzero(np.diff(places, append=_DRAWN + 1))
+    means = [np.diff(part.cumsum()[drawn], prepend=0.0) for part in (series.earned, series.missed)]
     return Change(
         split=int(ends[split]),
         alarm=int(ends[first - 1]),
@@ -268,8 +272,8 @@ def _told(
         split_time=sums.time_after(split),
         alarm_time=sums.time_after(first - 1) if first < len(ends) else float("nan"),
         column="" if what.column is None else sums.name_of_column(what.column),
-        ends=ends,
-        means=np.array([_mean(*pair) for pair in zip(series.earned, series.missed, strict=True)]),
+        ends=ends[drawn],
+        means=np.array([_mean(*pair) for pair in zip(*means, strict=True)]),
     )
 
 
@@ -282,7 +286,8 @@ def _centred(rounds: Array, total: Array, square: Array, first: float) -> Array:
     earlier = rounds.cumsum(axis=1) - rounds
     mean = (total.cumsum(axis=1) - total) / np.maximum(earlier, 1.0)
     centre = np.where(earlier > 0, np.clip(mean, 0.0, 1.0), first)
-    return np.maximum(square - 2 * centre * total + rounds * centre**2, 0.0)
+    spread: Array = np.maximum(square - 2 * centre * total + rounds * centre**2, 0.0)
+    return spread
 
 
 def _mixture(gain: Array, spread: Array, unit: float) -> Array:
@@ -296,7 +301,8 @@ def _mixture(gain: Array, spread: Array, unit: float) -> Array:
 def _best(gain: Array, spread: Array, unit: Array | float = 1.0) -> Array:
     """An upper bound on `_mixture`: psi(l) is at least l^2/2, and no stake is above 1/2."""
     gain = np.maximum(gain, 0.0)
-    return np.minimum(gain**2 / np.maximum(2 * spread, _TINY), gain / (2 * unit))
+    bound: Array = np.minimum(gain**2 / np.maximum(2 * spread, _TINY), gain / (2 * unit))
+    return bound
 
 
 def _log_sum(log_wealth: Array) -> float:

@@ -69,8 +69,8 @@ class Series:
         Rounds that say anything of it.
     earned, earned_squares, missed, missed_squares : float arrays
         Sums of r/W and of (1-r)/W where it was shown, and of their squares.
-    most : float
-        Bound on r/W in a design that never changed; NaN if there is none.
+    most : float array
+        Bound on r/W, if the design was fixed up to the end of a stretch; NaN otherwise.
     """
 
     rounds: Array
@@ -78,7 +78,7 @@ class Series:
     earned_squares: Array
     missed: Array
     missed_squares: Array
-    most: float = float("nan")
+    most: Array
 
 
 class ChangeSums:
@@ -103,8 +103,8 @@ class ChangeSums:
         self._parts = np.zeros((4, 0, CONTEXT_GROUPS, ACTION_GROUPS))
         self._columns: Array | None = None
         self._times = np.zeros(0)
-        self._lowest, self._highest = np.ones(ACTION_GROUPS), np.zeros(ACTION_GROUPS)
-        self._missing = False
+        self._lowest, self._highest = np.zeros((2, 0, ACTION_GROUPS))
+        self._missing = np.zeros(0, dtype=bool)
 
     @property
     def boundaries(self) -> npt.NDArray[np.int64]:
@@ -126,16 +126,16 @@ class ChangeSums:
         self._counts += _sums(cells, np.ones(n), self._counts.shape)
         weights = inverse(rounds.propensities)
         missing = np.isnan(rounds.rewards)
-        self._missing = self._missing or bool(missing.any())
+        self._missing[at[missing.any(axis=1)]] = True
         # A missing reward is neither earned nor missed, as if the item could not be shown.
         earned = np.where(missing, 0.0, rounds.rewards * weights)
         missed = np.where(missing, 0.0, (1 - rounds.rewards) * weights)
         for sums, values in zip(self._whole, _moments(earned, missed, axis=1), strict=True):
             sums += _sums(cells, values, sums.shape)
         self._add_actions(cells, rounds.actions % ACTION_GROUPS, earned, missed)
-        flat = rounds.actions.reshape(-1) % ACTION_GROUPS
-        np.minimum.at(self._lowest, flat, rounds.propensities.reshape(-1))
-        np.maximum.at(self._highest, flat, rounds.propensities.reshape(-1))
+        shown = at[:, None], rounds.actions % ACTION_GROUPS
+        np.minimum.at(self._lowest, shown, rounds.propensities)
+        np.maximum.at(self._highest, shown, rounds.propensities)
         self._add_columns(at, self._thresholds.above(rounds.contexts))
         if rounds.times is not None:
             first, where = np.unique(at, return_index=True)
@@ -151,6 +151,9 @@ class ChangeSums:
         self._whole = np.pad(self._whole, ((0, 0), (0, more), (0, 0)))
         self._parts = np.pad(self._parts, ((0, 0), (0, more), (0, 0), (0, 0)))
         self._times = np.pad(self._times, (0, more), constant_values=np.nan)
+        self._missing = np.pad(self._missing, (0, more))
+        self._lowest = np.pad(self._lowest, ((0, more), (0, 0)), constant_values=1.0)
+        self._highest = np.pad(self._highest, ((0, more), (0, 0)))
         if self._columns is not None:
             self._columns = np.pad(self._columns, ((0, 0), (0, more), (0, 0)))
 
@@ -162,7 +165,8 @@ class ChangeSums:
         earned, missed = (part.reshape(-1) for part in values)
         if actions.shape[1] > 1:
             keys, each = np.unique(keys, return_inverse=True)
-            earned, missed = (np.bincount(each, part) for part in (earned, missed))
+            size = (len(keys),)
+            earned, missed = (_sums(each, part, size) for part in (earned, missed))
         rows, which = np.divmod(keys, ACTION_GROUPS)
         places = cells[rows] * ACTION_GROUPS + which
         for sums, part in zip(self._parts, _moments(earned, missed), strict=True):
@@ -184,43 +188,43 @@ class ChangeSums:
         assert self._thresholds.medians is not None
         return f"{self._thresholds.names[column]} above {self._thresholds.medians[column]:.4g}"
 
-    def is_fixed(self, n_actions: int) -> bool:
-        """Whether single actions had the same propensities in every round, and none is missing.
+    def fixed(self, n_actions: int) -> tuple[npt.NDArray[np.bool_], Array]:
+        """Whether the design was fixed up to the end of each stretch, and the propensities.
 
-        As far as one can see: each had one whenever it was shown, and these leave no room.
+        As far as one can see: single actions, each of which had one propensity whenever it was
+        shown, and these leave no room for others; and no reward is missing.
         """
         sizes = _sizes(n_actions)
-        met = self._highest[: len(sizes)] > 0
-        same = bool(met.all() and (self._lowest == self._highest)[: len(sizes)].all())
-        total = float((sizes * self._lowest[: len(sizes)]).sum())
-        return self._slate_size == 1 and not self._missing and same and total >= 1 - _ROUNDING
+        lowest = np.minimum.accumulate(self._lowest)[:, : len(sizes)]
+        highest = np.maximum.accumulate(self._highest)[:, : len(sizes)]
+        same = (lowest == highest).all(axis=1) & ~np.logical_or.accumulate(self._missing)
+        same &= (lowest @ sizes >= 1 - _ROUNDING) & (self._slate_size == 1)
+        return same, lowest
 
     def watched(self, n_actions: int) -> list[tuple[Watched, Series]]:
         """All quantities that are watched, with their sums."""
         sizes = _sizes(n_actions)
-        fixed = self.is_fixed(n_actions)
-        most = 1 / (sizes * self._lowest[: len(sizes)])
-        whole_most = float(1 / self._lowest[: len(sizes)].min()) / n_actions
+        fixed, lowest = self.fixed(n_actions)
+        limit = np.where(fixed[:, None], 1 / (sizes * lowest), np.nan)
+        whole_limit = np.where(fixed, 1 / (n_actions * lowest.min(axis=1)), np.nan)
         scale = np.array([1.0, 2.0, 1.0, 2.0])
         whole = self._whole / (n_actions**scale)[:, None, None]
         parts = self._parts[..., : len(sizes)] / sizes ** scale[:, None, None, None]
         counts = self._counts.sum(axis=1)
-        limit = [float(one) if fixed else float("nan") for one in (whole_most, *most)]
 
-        found = [(Watched("all", _SHARES["all"]), Series(counts, *whole.sum(axis=2), limit[0]))]
+        found = [(Watched("all", _SHARES["all"]), _of(counts, whole.sum(axis=2), whole_limit))]
         for action in range(len(sizes)):
             watched = Watched("action", _SHARES["action"] / len(sizes), action=action)
             sums = parts[..., action].sum(axis=2)
-            found.append((watched, Series(counts, *sums, limit[1 + action])))
+            found.append((watched, _of(counts, sums, limit[:, action])))
         for group in range(CONTEXT_GROUPS):
             here, share = self._counts[:, group], _SHARES["group"] / CONTEXT_GROUPS
             watched = Watched("group", share, group=group)
-            found.append((watched, Series(here, *whole[..., group], limit[0])))
+            found.append((watched, _of(here, whole[..., group], whole_limit)))
             share = _SHARES["cell"] / (CONTEXT_GROUPS * len(sizes))
             for action in range(len(sizes)):
                 watched = Watched("cell", share, action=action, group=group)
-                sums = parts[..., group, action]
-                found.append((watched, Series(here, *sums, limit[1 + action])))
+                found.append((watched, _of(here, parts[..., group, action], limit[:, action])))
             watched = Watched("share", _SHARES["share"] / CONTEXT_GROUPS, group=group)
             found.append((watched, _of_counts(counts, here)))
         if self._columns is not None:
@@ -230,6 +234,10 @@ class ChangeSums:
         return found
 
 
+def _of(rounds: Array, sums: Array, most: Array) -> Series:
+    return Series(rounds, sums[0], sums[1], sums[2], sums[3], most)
+
+
 def _sizes(n_actions: int) -> Array:
     """How many actions are in each of their groups."""
     return np.bincount(np.arange(n_actions) % ACTION_GROUPS).astype(np.float64)
@@ -237,7 +245,8 @@ def _sizes(n_actions: int) -> Array:
 
 def _of_counts(rounds: Array, count: Array) -> Series:
     """Of something that is one or zero."""
-    return Series(rounds, count, count, rounds - count, rounds - count, most=1.0)
+    rest = rounds - count
+    return Series(rounds, count, count, rest, rest, np.ones(len(rounds)))
 
 
 def _moments(earned: Array, missed: Array, axis: int | None = None) -> tuple[Array, ...]:
@@ -248,4 +257,4 @@ def _moments(earned: Array, missed: Array, axis: int | None = None) -> tuple[Arr
 
 def _sums(places: npt.NDArray[np.intp], values: Array, shape: tuple[int, ...]) -> Array:
     size = int(np.prod(shape))
-    return np.bincount(places, values, minlength=size).reshape(shape)
+    return np.asarray(np.bincount(places, values, minlength=size), dtype=np.float64).reshape(shape)

@@ -41,7 +41,8 @@ class LogHealth(Reported):
     tests : WeightTests
         The mean importance weights, with limits, behind the findings.
     change : Change or None
-        The change of the world that the log proves.
+        The change of the world that the log proves; None also if propensities are too small, so
+        that nothing can be told.
     """
 
     rounds: int
@@ -96,6 +97,7 @@ def check_log(
     *,
     n_actions: int | None = None,
     delta: float = 0.05,
+    since: int = 0,
     track: Callable[[Iterable[Rounds]], Iterable[Rounds]] = iter,
 ) -> LogHealth:
     """Check whether a log's propensities can be right, and what else may be wrong with it.
@@ -117,6 +119,10 @@ def check_log(
         could be less than half the smallest one in the log. A world that has not changed is said to
         have changed with the same probability at most, whatever explored and however often you
         check a log that grows.
+    since : int
+        Rounds before this number do not count. It must have been fixed beforehand, or be the
+        `alarm` of a change that was found in the rounds before it: a start chosen by a look at the
+        rounds that count makes what is said of them wrong.
     track : callable
         Wraps the loop over batches of rounds, for instance to show progress.
 
@@ -144,7 +150,7 @@ def check_log(
     level = number("delta", delta, above=0, below=1)
     if n_actions is not None:
         n_actions = integer("n_actions", n_actions, low=1, high=MOST_ACTIONS)
-    opened = open_log(log)
+    opened = open_log(log).since(since)
     sums = LogSums(opened.slate_size)
     for rounds in track(opened.rounds()):
         sums.add(rounds)
@@ -164,7 +170,7 @@ def check_log(
         hint += "; are actions numbered from 1? Here the first is 0"
     count = least if n_actions is None else integer("n_actions", n_actions, low=least, hint=hint)
     tests = WeightTests(sums, count, level, names)
-    change = find_change(sums.changes, count, level)
+    change = None if tests.too_small else find_change(sums.changes, count, level)
     return LogHealth(
         rounds=sums.rounds,
         n_actions=count,

@@ -57,10 +57,10 @@ def findings(tests: WeightTests, change: Change | None) -> Iterator[Finding]:
     yield _exploration(tests)
     yield _smallest(tests)
     yield _effective_rounds(tests.sums)
-    yield _world(tests, change)
     yield _rewards(tests.sums)
     yield _ids(tests.sums)
     yield _times(tests.sums)
+    yield _world(tests, change)
 
 
 def _mean_weight(tests: WeightTests) -> Finding:
@@ -212,6 +212,9 @@ def _effective_rounds(sums: LogSums) -> Finding:
 
 def _world(tests: WeightTests, change: Change | None) -> Finding:
     name = "changed world"
+    if tests.too_small:
+        text = "Whether the world has changed cannot be told while propensities are too small."
+        return Finding(name, "ok", "not tested", text, {"changed": None})
     if change is None:
         text = "Rewards and contexts may come from one world throughout."
         return Finding(name, "ok", "no change seen", text, {"changed": False})

@@ -210,6 +210,12 @@ class WeightTests:
             and float(sums.lowest.sum()) >= sums.mass.slate_size - 1e-6
         )
 
+    @property
+    def too_small(self) -> bool:
+        """Whether some propensities are too small to be probabilities of being shown."""
+        means = (self.whole, self.over_time, self.by_action, self.by_context)
+        return any((one.lower > 1).any() for one in means) or self.crowded() is not None
+
     def crowded(self) -> int | None:
         """The largest k for which more rounds show an item of propensity <= 2^-k than can be.
 

@@ -12,7 +12,14 @@ import numpy as np
 import numpy.typing as npt
 
 from policysieve.arrays import shown
-from policysieve.checks import as_actions, as_contexts, as_path, as_propensities, as_rewards
+from policysieve.checks import (
+    as_actions,
+    as_contexts,
+    as_path,
+    as_propensities,
+    as_rewards,
+    integer,
+)
 from policysieve.columns import Columns
 from policysieve.errors import InvalidArgumentError, MissingExtraError
 from policysieve.frames import Contexts, concatenated, kind_of, read_only, same
@@ -472,6 +479,16 @@ class Log(Carded):
             If polars is not installed.
         """
         return _as_frame(self, "polars")
+
+    def since(self, start: int) -> Self:
+        """The rounds from number `start` on, counted from 0; at least one.
+
+        Raises
+        ------
+        InvalidArgumentError
+            If there is no such round.
+        """
+        return self[integer("since", start, low=0, high=max(0, len(self) - 1)) :]
 
     def pieces(self) -> Iterator[Self]:
         """The log itself, as one piece; a `LogFile` has several."""

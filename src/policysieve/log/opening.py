@@ -1,12 +1,14 @@
 """The door for logs: whatever takes one takes it from memory, or from files of any format."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
 from policysieve.archives import most_bytes
+from policysieve.checks import integer
 from policysieve.errors import FileFormatError, InvalidArgumentError
 from policysieve.files import Paths, are_paths, as_paths
 from policysieve.log.log import Log
@@ -93,7 +95,7 @@ class LogFile(Carded):
             actions=actions if actions is None else as_names("actions", actions),
             max_bytes=MAX_BYTES if max_bytes is None else max_bytes,
         )
-        self._source = self.reopened()
+        self._source, self._skipped = self.reopened(), 0
 
     @property
     def layout(self) -> Layout:
@@ -116,7 +118,7 @@ class LogFile(Carded):
         return self.layout.slate_size
 
     def __len__(self) -> int:
-        return self._source.n_rounds
+        return self._source.n_rounds - self._skipped
 
     def __repr__(self) -> str:
         return f"LogFile({len(self):,} rounds, slate_size={self.slate_size}, {self.layout})"
@@ -151,7 +153,23 @@ class LogFile(Carded):
 
     def rounds(self) -> Iterator[Rounds]:
         """The same with ids and times, and with NaN for missing rewards."""
-        return self._source.batches()
+        left = self._skipped
+        for rounds in self._source.batches():
+            if left < len(rounds):
+                yield rounds.where(np.arange(len(rounds)) >= left) if left else rounds
+            left = max(0, left - len(rounds))
+
+    def since(self, start: int) -> "LogFile":
+        """The same files without their first rounds: from number `start` on, counted from 0.
+
+        Raises
+        ------
+        InvalidArgumentError
+            If there is no such round.
+        """
+        later = copy(self)
+        later._skipped += integer("since", start, low=0, high=max(0, len(self) - 1))
+        return later
 
     def with_action_names(self, names: Sequence[str]) -> "LogFile":
         """The same files, with actions numbered in the order of `names`.
@@ -162,7 +180,7 @@ class LogFile(Carded):
             If an action has no name among them; the file, the line and the closest name are said.
         """
         wanted = as_names("names", names)
-        return LogFile(
+        renamed = LogFile(
             self._paths,
             self._format,
             reward_range=self._rules.reward_range,
@@ -171,6 +189,8 @@ class LogFile(Carded):
             actions=wanted,
             max_bytes=self._limit,
         )
+        renamed._skipped = self._skipped
+        return renamed
 
     def reopened(self, report: "Report | None" = None, **rules: Any) -> "Source":
         """The same files, read under other `Rules` where these are given."""
