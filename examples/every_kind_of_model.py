@@ -128,7 +128,7 @@ problem = ps.Problem(actions=OFFERS, epsilon=0.1, delta=0.05)
 learner = ps.Sieve(policies, problem, rng=0)
 rng = np.random.default_rng(0)
 while not learner.finished:
-    rows = rng.integers(live.start, len(X), learner.ask_limit)
+    rows = rng.integers(live.start, len(X), learner.batch_size)
     decisions = learner.ask(X[rows])
     learner.tell(decisions, decisions.actions[:, 0] == y[rows])
 

@@ -5,6 +5,7 @@ from policysieve.errors import InvalidArgumentError
 from policysieve.naming import (
     as_names,
     check_same_actions,
+    labels_of,
     looked_up,
     named,
     named_actions,
@@ -88,3 +89,20 @@ def test_names_of_actions_must_be_the_same_in_the_same_order(ours, theirs, words
     check_same_actions(None, theirs, of="x and y")
     with pytest.raises(InvalidArgumentError, match=f"x and y must have the same names.*{words}"):
         check_same_actions(ours, theirs, of="x and y")
+
+
+def test_a_set_has_no_order_for_names():
+    with pytest.raises(InvalidArgumentError, match="must be in an order"):
+        as_names("actions", {"hats", "shoes"})
+    assert as_names("actions", {"hats": 1, "shoes": 2}.keys()) == ("hats", "shoes")
+
+
+@pytest.mark.parametrize("name", ["a\x1b[31m", "a\nb", "\x00", "a\u2028", "\ufffe", "x" * 501])
+def test_names_that_cannot_be_shown_in_a_line_are_refused(name):
+    with pytest.raises(InvalidArgumentError, match="can be shown in one line"):
+        as_names("names", ["old", name])
+
+
+def test_numbers_among_names_stay_numbers():
+    assert labels_of("actions", ["x", 0], "names").tolist() == ["x", 0]
+    assert labels_of("actions", np.array(["x", "0"]), "names").dtype.kind == "U"

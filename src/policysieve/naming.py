@@ -3,17 +3,19 @@
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
+from unicodedata import category
 
 import numpy as np
 import numpy.typing as npt
 
-from policysieve.arrays import as_list, shown
+from policysieve.arrays import as_list, plain_array, shown
 from policysieve.checks import integer
 from policysieve.errors import InvalidArgumentError
 
 __all__ = [
     "as_names",
     "check_same_actions",
+    "labels_of",
     "looked_up",
     "named",
     "named_actions",
@@ -22,6 +24,9 @@ __all__ = [
 ]
 
 _FEW = 8  # names that an error lists
+_LONGEST = 500  # characters of a name
+_UNSEEN = ("Cc", "Zl", "Zp")  # controls, and ends of lines
+_NONE = ("\ufffe", "\uffff")  # what Unicode has no character for
 
 
 def as_names(argument: str, values: Any) -> tuple[str, ...]:
@@ -30,6 +35,11 @@ def as_names(argument: str, values: Any) -> tuple[str, ...]:
         raise InvalidArgumentError(
             f"{argument} must be a sequence of names, got one string, {shown(values)}; write "
             f"{argument}=[{shown(values)}, ...]"
+        )
+    if isinstance(values, set | frozenset):
+        raise InvalidArgumentError(
+            f"{argument} must be in an order, got {shown(values)}, which has none; write "
+            f"{argument}=sorted(...)"
         )
     names = as_list(argument, values, "a sequence of names")
     seen: dict[str, int] = {}
@@ -44,6 +54,12 @@ def as_names(argument: str, values: Any) -> tuple[str, ...]:
             raise InvalidArgumentError(
                 f"{argument} must be text that files can hold, got half of a surrogate pair in "
                 f"entry {i}: {shown(name)}; decode its bytes as UTF-8"
+            )
+        odd = next((sign for sign in name if category(sign) in _UNSEEN or sign in _NONE), None)
+        if odd is not None or len(name) > _LONGEST:
+            raise InvalidArgumentError(
+                f"{argument} must be at most {_LONGEST} characters that can be shown in one line, "
+                f"got {shown(name)} in entry {i}"
             )
         if name in seen:
             raise InvalidArgumentError(
@@ -65,6 +81,14 @@ def number_of(argument: str, name: str, names: Sequence[str] | None) -> int:
         raise InvalidArgumentError(
             f"{argument} must be one of {_listed(names)}, got {shown(name)}{_meant(name, names)}"
         ) from None
+
+
+def labels_of(argument: str, values: Any, rule: str) -> npt.NDArray[Any]:
+    """`values` as an array in which numbers among names stay numbers."""
+    array = plain_array(argument, values, rule)
+    if array.dtype.kind in "UT" and not isinstance(values, np.ndarray):
+        array = np.asarray(values, dtype=object)  # numpy would make names of them
+    return array
 
 
 def looked_up(

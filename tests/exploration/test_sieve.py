@@ -256,3 +256,25 @@ def test_rounds_behind_the_look_that_has_ended_it_take_back_no_proof():
     assert best.certified
     assert best.suboptimality_bound <= 0.05
     assert best.rounds == learner.rounds
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_later_rounds_take_back_no_proof(seed):
+    rng = np.random.default_rng(seed)
+    right = rng.integers(0, 5, 40)
+    says = np.where(
+        rng.random((40, 8)) < np.linspace(0.3, 0.8, 8), right[:, None], rng.integers(0, 5, (40, 8))
+    )
+    problem = ps.Problem(n_actions=5, epsilon=0.15, delta=0.3)
+    learner, finished = ps.Sieve(ps.PolicyTable(says, 5), problem, rng=seed), False
+    for _ in range(150):
+        x = rng.integers(0, 40, 7)
+        decisions = learner.ask(x)
+        learner.tell(decisions, decisions.actions[:, 0] == right[x])
+        assert learner.finished >= finished
+        finished = learner.finished
+        best, found = learner.recommend(), learner.intervals()
+        assert best.certified >= finished
+        limits = (found.values, found.lower, found.upper)
+        assert [limit[best.policy] for limit in limits] == [best.value, best.lower, best.upper]
+    assert finished

@@ -388,3 +388,20 @@ class TestTimes:
         pq.write_table(pa.table({**rows, "p": ["half"]}), tmp_path / "a.parquet")
         with pytest.raises(FileFormatError, match="column p, the propensity, must hold numbers"):
             read(tmp_path / "a.parquet", columns=columns)
+
+
+@pytest.mark.parametrize("order", [[0, 2, 1, 3], [0, 1, 2, 3, 0, 1]])
+def test_a_slate_that_comes_again_is_not_taken_for_another(tmp_path, order):
+    rows = [("a", 1, "hats"), ("a", 1, "shoes"), ("b", 2, "hats"), ("b", 2, "shoes")]
+    frame = pd.DataFrame(
+        [{"r": r, "user": u, "item": i, "p": 0.5, "c": 0} for r, u, i in (rows[k] for k in order)]
+    )
+    frame.to_csv(tmp_path / "log.csv", index=False)
+    frame.to_json(tmp_path / "log.jsonl", orient="records", lines=True)
+    frame.to_parquet(tmp_path / "log.parquet")
+    columns = {"context": "user", "action": "item", "propensity": "p", "reward": "c", "slate": "r"}
+    for name in ("log.csv", "log.jsonl", "log.parquet"):
+        with pytest.raises(FileFormatError, match="rows of one slate must follow each other"):
+            Log.load(LogFile(tmp_path / name, columns=columns))
+    with pytest.raises(InvalidArgumentError, match="rows of one slate must follow each other"):
+        Log.from_frame(frame, **columns)

@@ -115,6 +115,9 @@ class TestInMemory:
             log.with_action_names(NAMES)
         with pytest.raises(InvalidArgumentError, match="below 2"):
             a_log([0, 2]).with_action_names(("a", "b"))
+        full = a_log([0, 1], distributions=[{0: 0.5, 1: 0.5}, {1: 0.5, 2: 0.5}])
+        with pytest.raises(InvalidArgumentError, match="row 1: an action of the distribution"):
+            full.with_action_names(("a", "b"))
         assert log[:2].with_action_names(NAMES).actions.ravel().tolist() == [0, 1]
 
 
@@ -213,6 +216,20 @@ class TestInFiles:
         assert again.distributions == log.distributions
         assert ps.Log.load(tmp_path / "b.parquet").action_names == ("hats", "shoes")
 
+    def test_plain_columns_of_names(self, tmp_path):
+        columns = {"context": [1, 2], "action": ["b", "a"], "propensity": [0.5, 0.5]}
+        full = {
+            "distribution_actions": [["a", "b"], ["c", "a"]],
+            "distribution_propensities": [[0.5, 0.5], [0.5, 0.5]],
+        }
+        frame = pd.DataFrame({**columns, "reward": [True, False]})
+        frame.to_parquet(tmp_path / "a.parquet")
+        assert _from(tmp_path / "a.parquet") == (("a", "b"), [[1], [0]])
+        frame.assign(**full).to_parquet(tmp_path / "b.parquet")
+        log = ps.Log.load(tmp_path / "b.parquet")
+        assert log.action_names == ("a", "b", "c")
+        assert list(log.distributions)[1] == [(0, 0.5), (2, 0.5)]
+
     def test_names_of_all_formats_are_told_apart(self):
         assert {name for name, one in FORMATS.items() if one.tabular} == {"parquet", "csv", "jsonl"}
 
@@ -277,7 +294,7 @@ class TestForPolicies:
         named, _ = explored()
         policies = ps.PolicyTable(POLICIES.table, n_actions=3)
         problem = ps.Problem(n_actions=3, epsilon=0.3, delta=0.1)
-        with pytest.raises(InvalidArgumentError, match=r"Problem\(actions=\[...\], ...\)"):
+        with pytest.raises(InvalidArgumentError, match=r"Problem\(actions=log.action_names, ...\)"):
             ps.select(named, policies, problem)
 
     def test_a_name_that_no_policy_knows(self, tmp_path):

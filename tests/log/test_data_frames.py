@@ -97,6 +97,21 @@ class TestFrom:
         with pytest.raises(InvalidArgumentError, match=f"frame.*{message}"):
             ps.Log.from_frame(some_frame(kind, **change), context=["age"], **NAMES)
 
+    @pytest.mark.parametrize(
+        "change",
+        [
+            {"item": pa.array([2**60 + 1, 0, 1])},
+            {"more": pa.array([{"a": 1}] * 3), "s": pa.array([1, 1, 2])},
+        ],
+    )
+    def test_what_arrow_cannot_read(self, change):
+        context = ["more"] if "more" in change else "more"
+        slate = "s" if "s" in change else None
+        with pytest.raises(InvalidArgumentError, match="frame"):
+            ps.Log.from_frame(
+                some_frame("pyarrow", **change), context=context, slate=slate, **NAMES
+            )
+
     def test_columns_that_are_not_there(self, kind):
         with pytest.raises(InvalidArgumentError, match="must have a column 'agee', got age, coun"):
             ps.Log.from_frame(some_frame(kind), context=["agee"], **NAMES)
@@ -156,7 +171,7 @@ class TestTo:
 
     def test_a_library_that_is_not_there(self, monkeypatch):
         log = ps.Log(contexts=[1], actions=[0], propensities=[1], rewards=[0])
-        monkeypatch.setattr("policysieve.log.log.find_spec", lambda _name: None)
+        monkeypatch.setattr("policysieve.log.exchanging.find_spec", lambda _name: None)
         with pytest.raises(MissingExtraError, match=r"to_polars\(\) needs polars.*pip install pol"):
             log.to_polars()
         assert util.find_spec("polars")

@@ -227,3 +227,31 @@ def test_a_randomised_policy_names_its_largest_share():
     policies = ps.PolicyTable([[0, 1]], n_actions=2, names=["old", "new"])
     mixed = ps.policies.RandomizedPolicy(policies, [0.25, 0.75])
     assert "75.0% new" in repr(mixed)
+
+
+@pytest.mark.parametrize("actions", [["1", "2", "3"], ["1", "0"]])
+def test_numbers_are_refused_where_they_could_be_names_of_other_actions(actions):
+    functions = ps.FunctionPolicies({"f": lambda x: [1] * len(x)}, actions=actions)
+    with pytest.raises(ps.PolicyFailureError, match="returned numbers, but '1' is the name of"):
+        functions.actions([0])
+    named = ps.FunctionPolicies({"f": lambda x: ["1"] * len(x)}, actions=actions)
+    assert named.actions([0]).item() == actions.index("1")
+
+
+def test_numbers_stay_numbers_beside_names_that_are_none():
+    rule = {"f": lambda x: [1] * len(x)}
+    for actions in (["0", "1"], ["1001", "1002"], ["a", "b"]):
+        assert ps.FunctionPolicies(rule, actions=actions).actions([0]).item() == 1
+
+
+def test_a_number_in_a_table_of_names_is_refused():
+    with pytest.raises(ps.InvalidArgumentError):
+        ps.PolicyTable([["x", 0]], actions=["x", "0"])
+
+
+def test_labels_of_a_model_that_are_no_actions_are_told_at_once():
+    from sklearn.linear_model import LogisticRegression
+
+    model = LogisticRegression().fit([[0.0], [1.0]], [1, 3])
+    with pytest.raises(ps.InvalidArgumentError, match=r"model 'm' has 3; fit it on names"):
+        ps.EstimatorPolicies({"m": model}, n_actions=3)

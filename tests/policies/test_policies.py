@@ -1,3 +1,5 @@
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -274,10 +276,15 @@ class TestEstimatorPolicies(PoliciesContract):
         with pytest.raises(ps.PolicyFailureError, match="policy 0 raised NotFittedError"):
             ps.EstimatorPolicies([GaussianNB()], n_actions=5).actions(contexts)
         fitted = GaussianNB().fit(data[0], data[1] + 10)
+        for size in (1, 2):
+            with pytest.raises(ps.InvalidArgumentError, match="model 0 has 10; fit it on names"):
+                ps.EstimatorPolicies([fitted], n_actions=5, slate_size=size)
+        secret = SimpleNamespace(predict=fitted.predict)  # which does not tell its classes
         with pytest.raises(ps.PolicyFailureError, match="policy 0 returned action 1"):
-            ps.EstimatorPolicies([fitted], n_actions=5).actions(contexts)
+            ps.EstimatorPolicies([secret], n_actions=5).actions(contexts)
+        secret.predict_proba, secret.classes_ = fitted.predict_proba, list(fitted.classes_)
         with pytest.raises(ps.PolicyFailureError, match="classes outside"):
-            ps.EstimatorPolicies([fitted], n_actions=5, slate_size=2).actions(contexts)
+            ps.EstimatorPolicies([secret], n_actions=5, slate_size=2).actions(contexts)
         names = GaussianNB().fit(data[0], np.array(list("abcd"))[data[1]])
         with pytest.raises(ps.InvalidArgumentError, match=r"actions=\['a', 'b', 'c', 'd'\]"):
             ps.EstimatorPolicies([names], n_actions=5)

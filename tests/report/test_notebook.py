@@ -183,6 +183,17 @@ def test_a_log_shows_its_first_rounds():
     assert "0.5, 0.5" in Reader(slates._repr_html_()).text
 
 
+def test_actions_of_a_log_are_shown_by_their_names(tmp_path):
+    names = ["boots", "coat", HOSTILE, "hat"]
+    log = some_log(actions=[names[i % 4] for i in range(200)], action_names=names)
+    seen = Reader(log._repr_html_())
+    assert "boots, coat, <script>" in seen.text
+    assert " 1 1 coat 0.25 0 " in seen.text
+    log.save(tmp_path / "named.parquet")
+    seen = Reader(ps.LogFile(tmp_path / "named.parquet")._repr_html_())
+    assert "boots, coat, <script>" in seen.text
+
+
 def test_a_table_of_contexts_is_shown_by_its_columns():
     rows = [{"age": 1.5, "country": None, "device": HOSTILE}] * 200
     seen = Reader(some_log(contexts=rows)._repr_html_())

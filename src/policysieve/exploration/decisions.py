@@ -60,7 +60,7 @@ class Decisions:
         clocks of both were when they started.
     issuer : str
         Mark of the learner that issued them; empty if none did.
-    names : tuple of str or None
+    all_actions : tuple of str or None
         Names of all actions, in the order of their numbers, if they have any.
     """
 
@@ -70,7 +70,7 @@ class Decisions:
     numbers: npt.NDArray[np.int64]
     asked: npt.NDArray[np.float64]
     issuer: str
-    names: Sequence[str] | None = None
+    all_actions: Sequence[str] | None = None
 
     def __post_init__(self) -> None:
         for array in (self.contexts, self.actions, self.propensities, self.numbers, self.asked):
@@ -85,13 +85,13 @@ class Decisions:
         *,
         first: int = 0,
         issuer: str = "",
-        names: Sequence[str] | None = None,
+        all_actions: Sequence[str] | None = None,
     ) -> Self:
         """A whole batch, its rounds numbered from `first`, asked for now."""
         times = np.empty(len(actions))
         times.fill(_now())
         numbers = np.arange(first, first + len(actions))
-        return cls(contexts, actions, propensities, numbers, times, issuer, names)
+        return cls(contexts, actions, propensities, numbers, times, issuer, all_actions)
 
     def __len__(self) -> int:
         return len(self.actions)
@@ -99,7 +99,7 @@ class Decisions:
     @property
     def action_names(self) -> npt.NDArray[np.object_] | None:
         """The items to show by their names, shape (n, m); None if the actions have no names."""
-        return None if self.names is None else named(self.actions, self.names)
+        return None if self.all_actions is None else named(self.actions, self.all_actions)
 
     @property
     def ages(self) -> npt.NDArray[np.float64]:
@@ -132,7 +132,7 @@ class Decisions:
             numbers=self.numbers[index],
             asked=self.asked[index],
             issuer=self.issuer,
-            names=self.names,
+            all_actions=self.all_actions,
         )
 
 

@@ -87,7 +87,7 @@ class Explorer(Asking):
         self._log: Log | None = None
         self._mass = (0.0, 0.0)  # sums over rounds of the importance-weighted rewards, and squares
         self._open_ledger()
-        self._ledger.names = names_of_actions(policies, problem)
+        self._ledger.all_actions = names_of_actions(policies, problem)
         living.add(self)
 
     def ask(self, contexts: Any) -> Decisions:
@@ -281,7 +281,7 @@ class Explorer(Asking):
     def batch_size(self) -> int:
         """How many contexts to ask for at once; 0 if all planned rounds wait for their answers.
 
-        More of them would take more rounds. Fewer would save hardly any, and take more batches,
+        More of them would take more rounds. Fewer would save about a tenth, and take more batches,
         which is what slow candidates cost (docs/costly.md).
         """
         return self._batch_of(None)

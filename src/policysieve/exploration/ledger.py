@@ -77,11 +77,11 @@ class Ledger:
     ----------
     issued : int
         Rounds that were ever issued.
-    names : sequence of str or None
+    all_actions : sequence of str or None
         Names of all actions, which go with all decisions.
     """
 
-    names: Sequence[str] | None = None
+    all_actions: Sequence[str] | None = None
 
     def __init__(self) -> None:
         self.issued = 0
@@ -114,7 +114,7 @@ class Ledger:
             propensities,
             first=first,
             issuer=self._issuers[-1][0],
-            names=self.names,
+            all_actions=self.all_actions,
         )
         if not n:
             return decisions
@@ -238,7 +238,9 @@ class Ledger:
         """The open rounds, in the order of their decisions."""
         if self._columns is None:
             nothing = np.empty(0, dtype=np.int32)
-            return Decisions.of(nothing, nothing[:, None], np.empty((0, 1)), names=self.names)
+            return Decisions.of(
+                nothing, nothing[:, None], np.empty((0, 1)), all_actions=self.all_actions
+            )
         arrays = self._columns.arrays
         is_open = arrays[_STATES] == _PENDING
         unfinished = self._settled_in_vain(frontier)
@@ -252,7 +254,7 @@ class Ledger:
             numbers=self._first + places,
             asked=arrays[_ASKED][places],
             issuer=self._issuers[-1][0],
-            names=self.names,
+            all_actions=self.all_actions,
         )
 
     def pending(self, frontier: Frontier) -> int:

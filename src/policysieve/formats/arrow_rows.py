@@ -121,7 +121,10 @@ class ArrowRows:
             starts, ends = starts[:-1], ends[:-1]
         used = int(ends[-1]) if len(ends) else 0
         m = slate_size if self.columns.slate is not None and not self._contexts_only else 1
-        why = self._faults(table.slice(0, used), starts, ends, m, names)
+        whole = table.slice(0, used)
+        why = self._faults(whole, names)
+        if self.columns.slate is not None:
+            why = self._slate_faults(whole, why, starts, ends, m)
         good = starts[why == ""]
         rows = good[:, None] + np.arange(m)
         if self.columns.position is not None and not self._contexts_only:
@@ -139,15 +142,8 @@ class ArrowRows:
         new[1:] = (codes[1:] != codes[:-1]) | (codes[1:] < 0)
         return np.flatnonzero(new)
 
-    def _faults(
-        self,
-        table: "pa.Table",
-        starts: npt.NDArray[np.intp],
-        ends: npt.NDArray[np.intp],
-        m: int,
-        names: Names,
-    ) -> npt.NDArray[np.object_]:
-        """Why rounds that begin and end so cannot be any, or ""."""
+    def _faults(self, table: "pa.Table", names: Names) -> npt.NDArray[np.object_]:
+        """Why rows cannot be rounds or items, or ""."""
         rows = np.full(table.num_rows, "", dtype=object)
         columns = self.columns
         known = [("the context", name) for name in columns.table if columns.context == name]
@@ -167,8 +163,18 @@ class ArrowRows:
             rows[np.asarray(in_one_piece(table[name]).is_null())] = (
                 f"column {name}, {what}, is null"
             )
-        if columns.slate is None:
-            return rows
+        return rows
+
+    def _slate_faults(
+        self,
+        table: "pa.Table",
+        rows: npt.NDArray[np.object_],
+        starts: npt.NDArray[np.intp],
+        ends: npt.NDArray[np.intp],
+        m: int,
+    ) -> npt.NDArray[np.object_]:
+        """Why slates that begin and end so cannot be rounds of m items, or ""; rows have faults."""
+        columns = self.columns
         why = rows[starts].copy()
         of_round = np.repeat(np.arange(len(starts)), ends - starts)
         for row in np.flatnonzero(rows)[::-1]:
@@ -187,6 +193,12 @@ class ArrowRows:
             _, first = np.unique(pairs, return_index=True)
             twice = np.setdiff1d(np.arange(len(rows)), first)
             why[of_round[twice]] = f"column {columns.position} must be different in a slate"
+        _, first = np.unique(_codes(table[str(columns.slate)])[starts], return_index=True)
+        for i in np.setdiff1d(np.flatnonzero(why == ""), first):
+            why[i] = (
+                "rows of one slate must follow each other, this one was there before; sort them by "
+                f"{columns.slate}"
+            )
         for i in () if self._contexts_only else np.flatnonzero(ends - starts != m):
             why[i] = (
                 f"actions must be {m} as in the rounds before, got {ends[i] - starts[i]}; rows of "

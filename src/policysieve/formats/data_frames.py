@@ -23,6 +23,8 @@ __all__ = ["as_arrow", "as_frame", "log_of"]
 
 def log_of(frame: Any, columns: ColumnMap, actions: Names) -> Log:
     """A log of the rows of a data frame; see `Log.from_frame`."""
+    import pyarrow as pa
+
     columns.check_items()
     table = _table(frame, columns.names(contexts_only=False))
     try:
@@ -37,7 +39,12 @@ def log_of(frame: Any, columns: ColumnMap, actions: Names) -> Log:
     if columns.slate is not None:
         slates = in_one_piece(table[columns.slate]).to_pylist()
         m = next((i for i, slate in enumerate(slates) if slate != slates[0]), len(slates))
-    found, _ = rows.read(table, max(m, 1), names)
+    try:
+        found, _ = rows.read(table, max(m, 1), names)
+    except pa.ArrowException as error:
+        raise InvalidArgumentError(
+            f"frame must have numbers of at most 64 bits, texts and truth values ({error})"
+        ) from error
     for i in np.flatnonzero(found.why)[:1]:
         raise InvalidArgumentError(f"frame, row {found.starts[i]}: {found.why[i]}")
     checked, reasons = check_rounds(found.rounds, Rules(actions=names, allow_missing=False))

@@ -21,9 +21,10 @@ from policysieve.formats.rules import Rules
 from policysieve.formats.text import RawRow, TextRow
 from policysieve.log.mapping import ColumnMap
 
-__all__ = ["JSON_CELLS", "MOST_ITEMS", "TEXT_CELLS", "Cells", "MappedRows", "slates"]
+__all__ = ["JSON_CELLS", "MOST_ITEMS", "REMEMBERED", "TEXT_CELLS", "Cells", "MappedRows", "slates"]
 
 MOST_ITEMS = 10_000  # rows of one slate
+REMEMBERED = 100_000  # slates: rows that are mixed up are near each other
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -139,9 +140,11 @@ def slates(
 ) -> Iterator[RawRow]:
     """Rows that follow each other and are of one slate, as the parts of one row.
 
-    A row whose slate cannot be read is one by itself, and so is one without a slate.
+    A row whose slate cannot be read is one by itself, and so is one without a slate. A slate that
+    comes again after others is an error: its rows would be taken for several rounds.
     """
     held: list[RawRow] = []
+    ended: dict[str, int] = {}  # slates of late, and their last lines
     current: Any = None
     size = 0
     for raw in rows:
@@ -150,8 +153,16 @@ def slates(
         except FileFormatError:
             slate = None
         if held and (slate is None or slate != current):
+            ended[repr(current)] = held[-1].line
+            if len(ended) > REMEMBERED:
+                del ended[next(iter(ended))]
             yield _joined(held)
             held, size = [], 0
+        if slate is not None and not held and repr(slate) in ended:
+            raise FileFormatError(
+                f"rows of one slate must follow each other, {short(slate)} in line {raw.line} was "
+                f"there in line {ended[repr(slate)]} already; sort the rows by their slate"
+            )
         current = slate
         held.append(raw)
         size += len(raw.text)

@@ -37,6 +37,7 @@ __all__ = [
     "OwnColumns",
     "ParquetColumns",
     "Part",
+    "RowColumns",
     "as_table",
     "distribution_columns",
     "distributions",
@@ -177,9 +178,8 @@ class ParquetColumns(ABC):
 
     Attributes
     ----------
-    names, needed, texts, text_lists : list of str
-        Columns that are read, and those of them that have no nulls, are single texts, or lists of
-        texts.
+    names, texts, text_lists : list of str
+        Columns that are read, and those of them that are single texts, or lists of texts.
     layout : Layout
     any_length : bool
         Whether there are lists whose length is not fixed by their type.
@@ -187,20 +187,15 @@ class ParquetColumns(ABC):
     """
 
     names: list[str]
-    needed: list[str]
     texts: list[str]
     text_lists: list[str]
     layout: Layout
     any_length: bool
     rows_per_round: int = 1
 
+    @abstractmethod
     def parts(self, batches: "Iterable[pa.RecordBatch]") -> Iterator[Part]:
         """What batches of rows hold, in order."""
-        for batch in batches:
-            rows = self.prepared(unpacked(batch))
-            why = self.faults(rows)
-            whole = rows.filter(why == "") if why.any() else rows
-            yield Part(rows, np.arange(rows.num_rows), why, self.rounds(whole))
 
     def _note_types(self, schema: "pa.Schema") -> None:
         """Find the columns that may be larger in memory than the file says."""
@@ -209,6 +204,20 @@ class ParquetColumns(ABC):
         lists = {name: type for name, type in types.items() if is_list(type)}
         self.text_lists = [name for name in lists if kind_of_type(lists[name].value_type) == "text"]
         self.any_length = not all(hasattr(type, "list_size") for type in lists.values())
+
+
+class RowColumns(ParquetColumns):
+    """Columns of a file in which every row is a round; those that are `needed` have no nulls."""
+
+    needed: list[str]
+
+    def parts(self, batches: "Iterable[pa.RecordBatch]") -> Iterator[Part]:
+        """What batches of rows hold, in order."""
+        for batch in batches:
+            rows = self.prepared(unpacked(batch))
+            why = self.faults(rows)
+            whole = rows.filter(why == "") if why.any() else rows
+            yield Part(rows, np.arange(rows.num_rows), why, self.rounds(whole))
 
     def prepared(self, batch: "pa.RecordBatch") -> "pa.RecordBatch":
         """Rows with lists of a fixed size, but for those of distributions, which vary."""
@@ -242,7 +251,7 @@ class ParquetColumns(ABC):
         """Prepared rows without faults."""
 
 
-class OwnColumns(ParquetColumns):
+class OwnColumns(RowColumns):
     """Columns of a file with our header; lists have a fixed size."""
 
     def __init__(self, path: Path, schema: "pa.Schema", contexts_only: bool) -> None:
@@ -416,8 +425,7 @@ class ListColumns(OwnColumns):
         else:
             shape, dtype = (), self._frame(schema.empty_table()).dtype
         named = _kind_of_actions(schema) == "text"
-        listed = [name for name in ("actions", "distribution_actions") if name in schema.names]
-        names = names_in(path, listed) if named else None
+        names = names_in(path, schema, ["actions"]) if named else None
         return Layout(shape, dtype, len(row["actions"]), action_names=names)
 
     def _contexts(self, schema: "pa.Schema", *, needed: bool) -> list[str]:
@@ -559,11 +567,16 @@ def _fixed(column: Any, size: int, values: str | None) -> Any:
     return column.cast(pa.list_(inner, size))
 
 
-def names_in(path: Path, columns: Sequence[str]) -> tuple[str, ...]:
-    """The different texts in some columns of a file, in alphabetical order."""
+def names_in(path: Path, schema: "pa.Schema", actions: Sequence[str]) -> tuple[str, ...]:
+    """The different names in columns of actions, and in distributions, in alphabetical order."""
+    columns = list(actions)
+    for field in schema:
+        listed = field.name == "distribution_actions" and is_list(field.type)
+        if listed and kind_of_type(field.type.value_type) == "text":
+            columns.append(field.name)
     found: set[str] = set()
     with opened(path) as file:
-        for batch in file.iter_batches(columns=list(columns)):
+        for batch in file.iter_batches(columns=columns):
             for name in columns:
                 values = in_one_piece(batch[name])
                 values = values.flatten() if is_list(values.type) else values

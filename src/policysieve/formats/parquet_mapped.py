@@ -4,13 +4,13 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from policysieve.arrays import shown
 from policysieve.errors import FileFormatError
 from policysieve.formats.arrow_rows import ArrowRows
-from policysieve.formats.mapped import MOST_ITEMS
+from policysieve.formats.mapped import MOST_ITEMS, REMEMBERED
 from policysieve.formats.parquet_columns import ParquetColumns, Part, names_in, opened, unpacked
 from policysieve.formats.rules import Rules
 from policysieve.formats.table import check_mapped
-from policysieve.log import Rounds
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -22,15 +22,17 @@ class MappedColumns(ParquetColumns):
     """The columns that a map names; others are not read."""
 
     def __init__(self, path: Path, schema: "pa.Schema", rules: Rules) -> None:
+        import pyarrow as pa
+
         assert rules.columns is not None
         columns = rules.columns
         self.names = columns.names(contexts_only=rules.contexts_only)
-        self.needed = []
         check_mapped(path, schema.names, self.names)
         self._rows = ArrowRows(str(path), schema, columns, contexts_only=rules.contexts_only)
         self._names = rules.actions
         if self._rows.named and self._names is None and not rules.contexts_only:
-            self._names = names_in(path, columns.action)
+            actions = pa.schema([schema.field(name) for name in columns.action])
+            self._names = names_in(path, actions, columns.action)
         self._slate_size = columns.slate_size
         if columns.slate is not None and not rules.contexts_only:
             self._slate_size = self.rows_per_round = _first_slate(path, columns.slate)
@@ -42,22 +44,36 @@ class MappedColumns(ParquetColumns):
         import pyarrow as pa
 
         held: Any = None
+        ended: dict[Any, None] = {}  # slates of late
         for batch in batches:
             table = pa.Table.from_batches([unpacked(batch)])
             table = table if held is None else pa.concat_tables([held, table]).combine_chunks()
             part, used = self._part(table, last=False)
+            self._check_new(part, ended)
             yield part
             held = table.slice(used)
             if held.num_rows > MOST_ITEMS:
                 raise FileFormatError(_too_many(self._rows.columns.slate))
         if held is not None and held.num_rows:
-            yield self._part(held, last=True)[0]
+            part = self._part(held, last=True)[0]
+            self._check_new(part, ended)
+            yield part
 
-    def rounds(self, batch: "pa.RecordBatch") -> Rounds:
-        """Prepared rows without faults."""
-        import pyarrow as pa
-
-        return self._part(pa.Table.from_batches([batch]), last=True)[0].rounds
+    def _check_new(self, part: Part, ended: dict[Any, None]) -> None:
+        """Raise if slates of a part were there in one before it, and note them."""
+        name = self._rows.columns.slate
+        if name is None:
+            return
+        slates = part.rows[name].take(part.starts).to_pylist()
+        again = [slate for slate in slates if slate is not None and slate in ended]
+        if again:
+            raise FileFormatError(
+                f"rows of one slate must follow each other, {shown(again[0])} comes twice; sort "
+                f"them by {name}"
+            )
+        ended.update(dict.fromkeys(slates))
+        for slate in list(ended)[: max(0, len(ended) - REMEMBERED)]:
+            del ended[slate]
 
     def _part(self, table: "pa.Table", *, last: bool) -> tuple[Part, int]:
         found, used = self._rows.read(table, self._slate_size, self._names, last=last)

@@ -11,7 +11,7 @@ from policysieve.errors import FileFormatError
 from policysieve.formats.arrow_values import as_kind, kind_of_type, numbers_of
 from policysieve.formats.parquet_columns import (
     DISTRIBUTION,
-    ParquetColumns,
+    RowColumns,
     distribution_columns,
     distributions,
     frame_of,
@@ -28,7 +28,7 @@ __all__ = ["PlainColumns"]
 _INDEX = "__index_level_"  # what pandas calls an index without a name
 
 
-class PlainColumns(ParquetColumns):
+class PlainColumns(RowColumns):
     """Columns of numbers and strings with the names that CSV has, as data frames write them."""
 
     def __init__(self, path: Path, schema: "pa.Schema", contexts_only: bool) -> None:
@@ -60,7 +60,7 @@ class PlainColumns(ParquetColumns):
             "id" in kinds,
             "time" in kinds,
             bool(listed),
-            names_in(path, actions) if named else None,
+            names_in(path, schema, actions) if named else None,
         )
         self._note_types(schema)
 

@@ -170,6 +170,10 @@ class Distributions:
         every[self.rows, self.actions] = self.propensities
         return every
 
+    def check_actions(self, n_actions: int) -> None:
+        """Raise if an action is not below a number of actions; the row is named."""
+        _refuse(faults(self, n_actions - 1))
+
     def __len__(self) -> int:
         return len(self._offsets) - 1
 

@@ -1,42 +1,33 @@
 """What was seen: a growing columnar store of rounds."""
 
-import os
 from collections.abc import Iterator, Sequence
 from copy import copy
 from functools import partial
-from importlib.util import find_spec
 from sys import getsizeof
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from policysieve.arrays import shown
-from policysieve.checks import (
-    as_actions,
-    as_contexts,
-    as_path,
-    as_propensities,
-    as_rewards,
-    integer,
-)
+from policysieve.checks import as_actions, as_contexts, as_propensities, as_rewards, integer
 from policysieve.columns import Columns
-from policysieve.errors import InvalidArgumentError, MissingExtraError
+from policysieve.errors import InvalidArgumentError
 from policysieve.frames import Contexts, concatenated, kind_of, read_only, same
 from policysieve.log.distributions import Distributions, fitting
-from policysieve.log.mapping import ColumnMap
+from policysieve.log.exchanging import Exchanged
 from policysieve.log.named import Names, in_numbers, renumbering, spread, united
 from policysieve.log.rounds import Rounds
 from policysieve.naming import as_names, number_of
 from policysieve.reported import Carded
 
 if TYPE_CHECKING:
-    from policysieve.log.opening import AnyLog
+    pass
 
 __all__ = ["Log"]
 
 
-class Log(Carded):
+class Log(Exchanged, Carded):
     """Rounds in the order of their decisions: contexts, actions, propensities, rewards.
 
     A slice is a `Log` that shares memory with its parent; appending to either never changes the
@@ -235,6 +226,7 @@ class Log(Carded):
         checked = _checked_columns(contexts, actions, propensities, rewards)
         if distributions is not None:
             distributions = fitting(distributions, checked[1], checked[2])
+        names = united(self._action_names, len(self), names, len(checked[0]))
         self._extend(checked, distributions, names)
 
     def plus(self, other: "Log") -> Self:
@@ -275,7 +267,7 @@ class Log(Carded):
         if self._action_names is None:
             in_numbers(self.actions, None, wanted)
             if self._distributions is not None:
-                in_numbers(self._distributions.actions[:, None], None, wanted)
+                self._distributions.check_actions(len(wanted))
             log = self[:]
             log._action_names = wanted
             return log
@@ -325,160 +317,6 @@ class Log(Carded):
             shape = str(self.contexts.dtype)
         also = "" if self._distributions is None else ", with distributions"
         return f"Log({len(self)} rounds, slate_size={self.slate_size}, contexts: {shape}{also})"
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write a Parquet file; an existing one is replaced only when all is written.
-
-        Parameters
-        ----------
-        path : path
-            Any name but that of another format: `policysieve.formats.convert` writes those.
-
-        Raises
-        ------
-        InvalidArgumentError
-            If the suffix means another format.
-        """
-        from policysieve.formats.parquet import FORMAT
-        from policysieve.formats.registry import formats_of_suffix
-
-        (meant, *_) = formats_of_suffix(as_path(path)) or [FORMAT]
-        if meant is not FORMAT:
-            raise InvalidArgumentError(
-                f"a log is saved as Parquet, but the suffix of {path} means {meant.name}; let the "
-                "name end in .parquet, or write that format with "
-                "policysieve.formats.convert(log, path)"
-            )
-        (rounds,) = self.rounds()
-        FORMAT.save(path, [rounds], rounds.layout)
-
-    @classmethod
-    def load(cls, log: "AnyLog") -> "Log":
-        """A whole log in memory: a file that `save` wrote, or one or several of any other format.
-
-        Parameters
-        ----------
-        log : path, paths, LogFile or Log
-            A `Log` is returned as it is.
-
-        Raises
-        ------
-        FileNotFoundError, FileFormatError, InvalidArgumentError
-            As `LogFile` has it, and if a reward is missing.
-        """
-        from policysieve.log.opening import open_log
-
-        opened = open_log(log)
-        if isinstance(opened, Log):
-            return opened
-        layout = opened.layout
-        empty = Log.empty(
-            contexts=layout.no_contexts(),
-            slate_size=layout.slate_size,
-            distributions=layout.has_distributions,
-            action_names=layout.action_names,
-        )
-        return Log.concatenate(opened.whole() or [empty])
-
-    @classmethod
-    def from_frame(
-        cls,
-        frame: Any,
-        *,
-        context: str | Sequence[str],
-        action: str | Sequence[str],
-        propensity: str | Sequence[str],
-        reward: str | Sequence[str],
-        slate: str | None = None,
-        position: str | None = None,
-        actions: Sequence[str] | None = None,
-    ) -> "Log":
-        """A log of the rows of a data frame.
-
-        Parameters
-        ----------
-        frame : pandas, polars or pyarrow table, or any other that narwhals knows
-            Rounds in the order of their decisions. Other columns than these are not used.
-        context : str or list of str
-            The column with the contexts; or columns, which stay a table by their names.
-        action, propensity, reward : str or list of str
-            One column each, or one for each item of a slate. Actions are numbers or names, rewards
-            may be true and false.
-        slate : str, optional
-            Where a row is one shown item: the column by which rows belong to one round. They follow
-            each other, and have the same context.
-        position : str, optional
-            The column with the place of an item in its slate; by default the order of the rows.
-        actions : sequence of str, optional
-            Names of all actions, in the order of their numbers; by default those in the frame, in
-            alphabetical order.
-
-        Raises
-        ------
-        InvalidArgumentError
-            If a column is not there, or a row breaks a rule; row and value are named.
-
-        Examples
-        --------
-        >>> import pyarrow as pa
-        >>> frame = pa.table(
-        ...     {"age": [31, None], "item": ["hats", "shoes"], "p": [0.5, 0.25], "hit": [1, 0]}
-        ... )
-        >>> log = Log.from_frame(
-        ...     frame, context=["age"], action="item", propensity="p", reward="hit"
-        ... )
-        >>> log.action_names, log.contexts.tolist()
-        (('hats', 'shoes'), [{'age': 31}, {'age': None}])
-        """
-        from policysieve.formats.data_frames import log_of
-
-        columns = ColumnMap.of(
-            {
-                "context": context,
-                "action": action,
-                "propensity": propensity,
-                "reward": reward,
-                "slate": slate,
-                "position": position,
-            }
-        )
-        return log_of(frame, columns, None if actions is None else as_names("actions", actions))
-
-    def to_arrow(self) -> Any:
-        """The log as a pyarrow table, a row for each round.
-
-        Columns are those of the contexts by their names, or ``context``, or ``x0``, ``x1``, ...;
-        and ``action``, ``propensity`` and ``reward``, of slates ``action_0``, ``action_1``, ....
-        Actions are names if they have any. Full distributions are left out.
-
-        Raises
-        ------
-        InvalidArgumentError
-            If contexts are sparse, or one of their columns is called like another.
-        """
-        from policysieve.formats.data_frames import as_arrow
-
-        return as_arrow(self)
-
-    def to_pandas(self) -> Any:
-        """The log as a pandas data frame; see `to_arrow`.
-
-        Raises
-        ------
-        MissingExtraError
-            If pandas is not installed.
-        """
-        return _as_frame(self, "pandas")
-
-    def to_polars(self) -> Any:
-        """The log as a polars data frame; see `to_arrow`.
-
-        Raises
-        ------
-        MissingExtraError
-            If polars is not installed.
-        """
-        return _as_frame(self, "polars")
 
     def since(self, start: int) -> Self:
         """The rounds from number `start` on, counted from 0; at least one.
@@ -541,7 +379,6 @@ class Log(Carded):
             raise InvalidArgumentError(
                 f"contexts must be {kind} like the rounds already logged, got {new[0].dtype}"
             )
-        united(self._action_names, len(self), names, len(new[0]))  # or raises
         if self._distributions is None and distributions is None and names == self._action_names:
             self._hold(self._columns.plus(*new))
             return
@@ -558,14 +395,6 @@ class Log(Carded):
         for array in columns.arrays:
             read_only(array)
         self._columns = columns
-
-
-def _as_frame(log: Log, library: Literal["pandas", "polars"]) -> Any:
-    if find_spec(library) is None:
-        raise MissingExtraError(f"to_{library}()", library)
-    from policysieve.formats.data_frames import as_frame
-
-    return as_frame(log, library)
 
 
 def _check_log(other: Any) -> None:

@@ -180,6 +180,11 @@ class LogFile(Carded):
             If an action has no name among them; the file, the line and the closest name are said.
         """
         wanted = as_names("names", names)
+        if set(self.action_names or (None,)) <= set(wanted):  # nothing needs to be read again
+            same = copy(self)
+            same._rules = replace(self._rules, actions=wanted)
+            same._source = _Renumbered(self._source, wanted)
+            return same
         renamed = LogFile(
             self._paths,
             self._format,
@@ -203,6 +208,24 @@ class LogFile(Carded):
         for _ in self.reopened(allow_missing=False).batches():
             pass
         raise FileFormatError(f"{self._paths} changed while it was read; read it again")
+
+
+class _Renumbered:
+    """Files that are open, with actions in another order of names."""
+
+    def __init__(self, source: "Source", names: tuple[str, ...]) -> None:
+        self._source, self._names = source, names
+        self.layout = replace(source.layout, action_names=names)
+        self.n_rounds = source.n_rounds
+
+    def batches(self) -> Iterator[Rounds]:
+        """The rounds in order."""
+        for rounds in self._source.batches():
+            yield rounds.with_action_names(self._names)
+
+    def n_actions(self) -> int:
+        """How many names there are."""
+        return len(self._names)
 
 
 AnyLog = Log | LogFile | Paths
@@ -236,9 +259,9 @@ def open_for(log: AnyLog, names: Sequence[str] | None) -> Log | LogFile:
         first = ", ".join(map(repr, mine[:3]))
         raise InvalidArgumentError(
             f"actions of the log have names ({first}, ...), and those of the problem only "
-            "numbers, so that nobody knows which is which; write Problem(actions=[...], ...), and "
-            "give the policies the same names with actions=[...], in the order of the numbers that "
-            "they use: log.action_names, if these follow the alphabet"
+            "numbers, so that nobody knows which is which; write Problem(actions=log.action_names, "
+            "...), and actions=log.action_names for the policies, or a list in the order of the "
+            "numbers that they use"
         )
     return opened.with_action_names(names)
 

@@ -5,6 +5,7 @@ import json
 import pickle
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterable, Sequence
+from functools import cached_property
 from math import log
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -406,6 +407,13 @@ class Policies(PolicyClass):
         self, policy: int, labels: npt.NDArray[Any], what: str = "the label"
     ) -> npt.NDArray[Any]:
         """Names of actions that a policy has answered with as numbers, or an error naming it."""
+        if labels.size and labels.dtype.kind in "biuf" and self._confusable is not None:
+            number, name = self._confusable
+            raise self._failure(
+                policy,
+                f"returned numbers, but {name!r} is the name of action {number}: return names, as "
+                "strings, or name the actions otherwise",
+            )
         if self.action_names is None and labels.dtype.kind in "UTO":
             found = sorted({label for label in labels.reshape(-1) if isinstance(label, str)})
             if found:
@@ -418,6 +426,14 @@ class Policies(PolicyClass):
             return looked_up(what, labels, self.action_names)
         except InvalidArgumentError as error:
             raise self._failure(policy, f"has a label that is no action: {error}") from error
+
+    @cached_property
+    def _confusable(self) -> tuple[int, str] | None:
+        """An action whose name is the number of another one; None if there is none."""
+        for number, name in enumerate(self.action_names or ()):
+            if name.isdecimal() and number != int(name) < self.n_actions:
+                return number, name
+        return None
 
     def _failure(self, policy: int, problem: str) -> PolicyFailureError:
         """The error of one policy, by its name if it has one."""

@@ -80,6 +80,13 @@ class EstimatorPolicies(Policies):
                     "models must have predict, or be fitted and have predict_proba, "
                     f"{name} is a {type(model).__name__}"
                 )
+            label = _outside(model, self.n_actions)
+            if label is not None:
+                raise InvalidArgumentError(
+                    f"models must have labels in [0, {self.n_actions - 1}], numbered from 0, or "
+                    f"names of actions, {name} has {label}; fit it on names, such as "
+                    "y.astype(str), and give them as actions=[...]"
+                )
             if slate_size > 1 and not scores:
                 raise InvalidArgumentError(
                     "models must be fitted and have predict_proba or decision_function for slates, "
@@ -181,6 +188,15 @@ class EstimatorPolicies(Policies):
                 policy, f"has classes outside [0, {self.n_actions - 1}]: {labels!r}"
             )
         return labels.astype(np.intp)
+
+
+def _outside(model: Any, n_actions: int) -> int | None:
+    """A label of a model that is the number of no action; None if there is none, or no labels."""
+    classes = getattr(model, "classes_", None)
+    if not isinstance(classes, np.ndarray) or classes.dtype.kind not in "iu":
+        return None
+    outside = classes[(classes < 0) | (classes >= n_actions)]
+    return int(outside[0]) if len(outside) else None
 
 
 def _string_labels(models: Sequence[Any]) -> list[str]:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from policysieve.arrays import plain_array, real_numbers
+from policysieve.arrays import real_numbers
 from policysieve.checks import as_rng, context_array
 from policysieve.errors import InvalidArgumentError
-from policysieve.naming import looked_up
+from policysieve.naming import labels_of, looked_up
 from policysieve.policies.answers import ContextAnswers
 from policysieve.policies.base import Policies, PolicyClass
 
@@ -127,7 +127,7 @@ class ImplicitPolicies(PolicyClass):
         if context_array(contexts).shape[:1] == (0,):
             return ConstantPolicy(0)
         x = self.check_contexts(contexts)
-        a = plain_array("actions", actions, "whole numbers, one for each context")
+        a = labels_of("actions", actions, "whole numbers, one for each context")
         a = looked_up("actions", a, self.action_names)
         w = real_numbers("weights", weights, "numbers, one for each context")
         if a.shape != (len(x),) or w.shape != (len(x),):

@@ -8,11 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 from policysieve.archives import mapped_array
-from policysieve.arrays import plain_array
 from policysieve.checks import as_path, context_array, refuse_rows, repeated_items
 from policysieve.errors import InvalidArgumentError
 from policysieve.files import whole_or_nothing
-from policysieve.naming import looked_up
+from policysieve.naming import labels_of, looked_up
 from policysieve.policies.answers import Slates
 from policysieve.policies.base import Policies, action_dtype
 
@@ -57,7 +56,7 @@ class PolicyTable(Policies):
     ) -> None:
         given = table
         if not isinstance(table, np.memmap):
-            table = plain_array(
+            table = labels_of(
                 "table", table, "an array with one action of each policy for each context"
             )
         if table.ndim == 2:

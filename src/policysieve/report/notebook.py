@@ -186,8 +186,7 @@ def _health(health: "LogHealth") -> str:
 
 
 def _log(log: "Log") -> str:
-    n, names = len(log), getattr(log, "action_names", None)
-    contexts = log.contexts
+    n, names, contexts = len(log), log.action_names, log.contexts
     first = [
         [
             str(row),
@@ -204,6 +203,7 @@ def _log(log: "Log") -> str:
         facts={
             "Rounds": n,
             "In a round": shown_text(log.slate_size),
+            **_named_actions(names),
             "Contexts": _contexts(contexts.shape[1:], contexts.dtype),
             "Mean reward": float(log.rewards.sum(axis=1).mean()) if n else None,
             "Smallest propensity": float(log.propensities.min()) if n else None,
@@ -221,6 +221,7 @@ def _log_file(log: "LogFile") -> str:
         facts={
             "Rounds": len(log),
             "In a round": shown_text(layout.slate_size),
+            **_named_actions(log.action_names),
             "Contexts": _contexts(layout.context_shape, layout.context_dtype),
             "Propensities": "of all actions" if log.has_distributions else "of what was shown",
         },
@@ -285,6 +286,10 @@ def _interval(row: Mapping[str, Any], low: float, high: float, mine: bool) -> st
         f'<line x1="{at(row["lower"])}" x2="{at(row["upper"])}" y1="{middle:g}" y2="{middle:g}" '
         f'stroke="{colour}" stroke-width="2"/>{dot}</svg>'
     )
+
+
+def _named_actions(names: Sequence[str] | None) -> Facts:
+    return {} if names is None else {"Actions": (len(names), _few(names))}
 
 
 def _contexts(shape: Sequence[int], dtype: Any) -> str:

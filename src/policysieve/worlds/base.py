@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from policysieve.arrays import plain_array
 from policysieve.checks import MOST_ACTIONS, as_actions, as_rng, integer, number, refuse_rows
 from policysieve.errors import InvalidArgumentError, UnknownValueError
 from policysieve.frames import Contexts, read_only
-from policysieve.naming import check_same_actions, looked_up, named_actions
+from policysieve.naming import check_same_actions, labels_of, looked_up, named_actions
 from policysieve.problem import Problem
 
 if TYPE_CHECKING:
@@ -78,7 +77,7 @@ class Draw:
         return self._rewards_of(self._checked(actions))
 
     def _checked(self, actions: Any) -> npt.NDArray[np.int32]:
-        shown = plain_array("actions", actions, "an array with slates of one size")
+        shown = labels_of("actions", actions, "an array with slates of one size")
         slates = as_actions(looked_up("actions", shown, self._names), len(self))
         if slates.shape[1] != self._slate_size:
             raise InvalidArgumentError(

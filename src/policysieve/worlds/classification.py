@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from policysieve.arrays import plain_array, shown
+from policysieve.arrays import shown
 from policysieve.checks import MOST_ACTIONS, integer, refuse_rows
 from policysieve.errors import InvalidArgumentError
-from policysieve.naming import looked_up, named_actions
+from policysieve.naming import labels_of, looked_up, named_actions
 from policysieve.worlds.base import RewardsOf
 from policysieve.worlds.finite import FiniteWorld, dataset_contexts
 
@@ -52,9 +52,7 @@ class Classification(FiniteWorld):
         contexts: str = "features",
         actions: Sequence[str] | None = None,
     ) -> None:
-        given = plain_array("y", y, "a 1-d array of labels")
-        if given.dtype.kind in "UT" and not isinstance(y, np.ndarray):
-            given = np.asarray(y, dtype=object)  # numbers among names became names
+        given = labels_of("y", y, "a 1-d array of labels")
         if actions is None and given.dtype.kind in "UTO" and given.ndim == 1:
             actions = sorted({str(label) for label in given if isinstance(label, str)}) or None
         if actions is not None:

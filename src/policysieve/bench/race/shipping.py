@@ -24,11 +24,13 @@ def shipped(result: dict[str, Any]) -> dict[str, Any]:
     for row in result["proving"]:
         if row["learner"] == "Sieve":
             game = Game.of(TASKS[row["task"]], 0)
+            asked = asdict(game.problem)
+            del asked["actions"]  # which have no names there
             tasks.append(
                 {
                     "task": row["task"],
                     "summary": TASKS[row["task"]].summary,
-                    "problem": asdict(game.problem),
+                    "problem": asked,
                     "n_policies": game.policies.n_policies,
                     "rounds": row["rounds"],
                 }

@@ -83,7 +83,7 @@ class Exploration(ABC):
         uniforms = as_rng(rng, stream=_STREAM).random((len(x), self.draws_per_round))
         actions, propensities = self._choose(self._answers(x), uniforms)
         names = names_of_actions(self.policies, self.problem)
-        return Decisions.of(x.copy(), actions, propensities, names=names)
+        return Decisions.of(x.copy(), actions, propensities, all_actions=names)
 
     def choose(self, contexts: Any, uniforms: Array) -> tuple[npt.NDArray[np.int32], Array]:
         """What to show, and its propensities, as uniform random numbers have it.

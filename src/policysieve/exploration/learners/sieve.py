@@ -68,7 +68,7 @@ class Sieve(SiftingExplorer):
 
     @property
     def _proved(self) -> bool:
-        """Whether the last look has certified epsilon; the best is looked for all the same."""
+        """Whether a look has certified epsilon; the best is looked for all the same."""
         return self.goal == "certify" and super()._proved
 
     def _needs(self) -> Array:

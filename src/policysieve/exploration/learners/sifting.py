@@ -64,7 +64,7 @@ class SiftingExplorer(Explorer):
         self.max_rounds = None if rounds is None else integer("rounds", rounds, low=1)
         self.mixing = mixing
         self.evidence = Evidence(policies, problem, memory_limit=memory_limit)
-        self._certificate = self.evidence.certificate()
+        self._certified: Evidence | None = None  # at the latest look that has certified epsilon
         self.exploration = self._explore_next()
 
     @property
@@ -79,8 +79,8 @@ class SiftingExplorer(Explorer):
 
     @property
     def _proved(self) -> bool:
-        """Whether the last look has certified what is asked for, so that nothing is left to do."""
-        return self._certificate.certified
+        """Whether a look has certified what is asked for, so that nothing is left to do."""
+        return self._certified is not None
 
     @property
     def _used_up(self) -> bool:
@@ -118,7 +118,8 @@ class SiftingExplorer(Explorer):
         looked = evidence.next_look > self.evidence.next_look
         self.evidence = evidence
         if looked:
-            self._certificate = evidence.at_look.certificate()
+            if evidence.at_look.certificate().certified:
+                self._certified = evidence.at_look
             self.exploration = self._explore_next()
 
     def _explore_next(self) -> NeedExploration:
@@ -141,16 +142,19 @@ class SiftingExplorer(Explorer):
         """How much it matters to see what each survivor would show."""
 
     def _recommend(self) -> Recommendation:
-        """The surviving policy with the largest estimate, and the latest certificate about it.
-
-        Rounds behind the look that has ended it may have been asked for already. They take back no
-        proof: certificates hold at all times at once.
-        """
-        evidence = self.evidence
-        if self._proved and not evidence.certificate().certified:
-            evidence = evidence.at_look
-        return certificate_recommendation(evidence, rounds=self._rounds)
+        """The surviving policy with the largest estimate, and the latest certificate about it."""
+        return certificate_recommendation(self._shown(), rounds=self._rounds)
 
     def _intervals(self) -> ValueIntervals:
         """Estimates and limits that hold at any time; of eliminated policies as they were then."""
-        return self.evidence.intervals()
+        return self._shown().intervals()
+
+    def _shown(self) -> Evidence:
+        """All evidence; or that of the look that has ended it, if the later rounds prove less.
+
+        Rounds behind that look may have been asked for already. They take back no proof:
+        certificates hold at all times at once.
+        """
+        if not self._proved or self.evidence.certificate().certified:
+            return self.evidence
+        return self._certified or self.evidence
