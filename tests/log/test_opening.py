@@ -349,6 +349,8 @@ def test_the_first_rounds_can_be_left_out(tmp_path, monkeypatch):
         assert ps.Log.load(later) == log.since(start) == log[start:]
     assert len(opened) == 30
     assert ps.Log.load(opened.since(4).since(6)) == log[10:]
+    convert(opened.since(10), tmp_path / "later.csv")
+    assert len(ps.LogFile(tmp_path / "later.csv")) == 20
     for wrong in (30, -1, 2.5):
         with pytest.raises(ps.InvalidArgumentError, match=r"since must be .* in \[0, 29\]"):
             opened.since(wrong)

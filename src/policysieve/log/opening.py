@@ -95,7 +95,8 @@ class LogFile(Carded):
             actions=actions if actions is None else as_names("actions", actions),
             max_bytes=MAX_BYTES if max_bytes is None else max_bytes,
         )
-        self._source, self._skipped = self.reopened(), 0
+        self._skipped = 0
+        self._source = self.reopened()
 
     @property
     def layout(self) -> Layout:
@@ -118,7 +119,7 @@ class LogFile(Carded):
         return self.layout.slate_size
 
     def __len__(self) -> int:
-        return self._source.n_rounds - self._skipped
+        return self._source.n_rounds
 
     def __repr__(self) -> str:
         return f"LogFile({len(self):,} rounds, slate_size={self.slate_size}, {self.layout})"
@@ -153,11 +154,7 @@ class LogFile(Carded):
 
     def rounds(self) -> Iterator[Rounds]:
         """The same with ids and times, and with NaN for missing rewards."""
-        left = self._skipped
-        for rounds in self._source.batches():
-            if left < len(rounds):
-                yield rounds.where(np.arange(len(rounds)) >= left) if left else rounds
-            left = max(0, left - len(rounds))
+        return self._source.batches()
 
     def since(self, start: int) -> "LogFile":
         """The same files without their first rounds: from number `start` on, counted from 0.
@@ -167,8 +164,10 @@ class LogFile(Carded):
         InvalidArgumentError
             If there is no such round.
         """
+        skipped = integer("since", start, low=0, high=max(0, len(self) - 1))
         later = copy(self)
-        later._skipped += integer("since", start, low=0, high=max(0, len(self) - 1))
+        later._skipped += skipped
+        later._source = _Later(self._source, skipped)
         return later
 
     def with_action_names(self, names: Sequence[str]) -> "LogFile":
@@ -194,14 +193,14 @@ class LogFile(Carded):
             actions=wanted,
             max_bytes=self._limit,
         )
-        renamed._skipped = self._skipped
-        return renamed
+        return renamed.since(self._skipped)
 
     def reopened(self, report: "Report | None" = None, **rules: Any) -> "Source":
         """The same files, read under other `Rules` where these are given."""
         from policysieve.formats.registry import open_source
 
-        return open_source(self._paths, self._format, replace(self._rules, **rules), report)
+        found = open_source(self._paths, self._format, replace(self._rules, **rules), report)
+        return _Later(found, self._skipped) if self._skipped else found
 
     def _refuse_missing_rewards(self) -> NoReturn:
         """Raise an error that names the first row without a reward, found in one more reading."""
@@ -226,6 +225,27 @@ class _Renumbered:
     def n_actions(self) -> int:
         """How many names there are."""
         return len(self._names)
+
+
+class _Later:
+    """Files that are open, without their first rounds."""
+
+    def __init__(self, source: "Source", skipped: int) -> None:
+        self._source, self._skipped = source, skipped
+        self.layout = source.layout
+        self.n_rounds = source.n_rounds - skipped
+
+    def batches(self) -> Iterator[Rounds]:
+        """The rounds in order."""
+        left = self._skipped
+        for rounds in self._source.batches():
+            if left < len(rounds):
+                yield rounds.where(np.arange(len(rounds)) >= left) if left else rounds
+            left = max(0, left - len(rounds))
+
+    def n_actions(self) -> int:
+        """That of all rounds, so that formats agree on it."""
+        return self._source.n_actions()
 
 
 AnyLog = Log | LogFile | Paths
