@@ -61,10 +61,9 @@ class Thresholds:
             self._rows.append(columns[:start])
             if sum(map(len, self._rows)) < _FIRST:
                 return np.full(columns.shape, np.nan)
-            first = np.concatenate(self._rows)
-            known = np.isfinite(first).any(axis=0)
-            self.medians = np.full(first.shape[1], np.nan)
-            self.medians[known] = np.nanmedian(first[:, known], axis=0)
+            first = np.sort(np.concatenate(self._rows), axis=0)  # missing entries come last
+            middle = ((~np.isnan(first)).sum(axis=0) - 1) // 2  # of the last one, if all are
+            self.medians = first[middle, np.arange(first.shape[1])]
             self._rows = []
         above = np.where(np.isnan(columns), np.nan, columns > self.medians)
         above[:, np.isnan(self.medians)] = np.nan
@@ -74,9 +73,10 @@ class Thresholds:
     def _columns(self, contexts: Any) -> Array | None:
         if isinstance(contexts, ContextFrame):
             return self._columns_of_frame(contexts)
-        if contexts.dtype.kind not in "fiub" or (contexts.ndim == 1 and contexts.dtype.kind != "f"):
+        width, kind = int(np.prod(contexts.shape[1:])), contexts.dtype.kind
+        if not width or kind not in "fiub" or (contexts.ndim == 1 and kind != "f"):
             return None
-        columns = contexts.reshape(len(contexts), int(np.prod(contexts.shape[1:])))[:, :_COLUMNS]
+        columns = contexts.reshape(len(contexts), width)[:, :_COLUMNS]
         self.names = tuple(map(str, range(columns.shape[1])))
         return np.asarray(columns, dtype=np.float64)
 
