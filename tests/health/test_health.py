@@ -205,6 +205,15 @@ def test_a_log_whose_best_action_flips_is_something_to_look_at():
     later = ps.check_log(two_worlds(), since=health.change.alarm)
     assert later.rounds == 8000 - health.change.alarm
     assert (later.worst, later.change) == ("ok", None)
+    part = ps.check_log(two_worlds(), since=2000).change
+    assert part.start == 2000
+    assert 3300 < part.split < 4700
+    assert part.alarm > 4000
+    assert part.ends[-1] == 8000
+    at_once = ps.check_log(two_worlds()[: health.change.alarm])
+    assert at_once.change.alarm == health.change.alarm
+    assert "since=" not in found(at_once, "changed world").sentence
+    assert "collect new rounds" in found(at_once, "changed world").sentence
 
 
 def test_wrong_propensities_are_not_taken_for_a_changed_world():

@@ -1,7 +1,7 @@
 """Whether the world has changed, tested at any time."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from math import isfinite, isnan, log
 from typing import Any
@@ -47,6 +47,8 @@ class Change:
         Name of the column that has changed, with its threshold; empty if it is none.
     ends, means : arrays
         Numbers of rounds at the ends of stretches, and the mean of what has changed in each.
+    start : int
+        Number of the first round that counts. All numbers of rounds are those of the whole log.
     """
 
     split: int
@@ -60,6 +62,17 @@ class Change:
     column: str
     ends: npt.NDArray[np.int64] = field(repr=False)
     means: Array = field(repr=False)
+    start: int = 0
+
+    def later(self, start: int) -> "Change":
+        """The same in a log that has `start` rounds before those that count."""
+        return replace(
+            self,
+            split=self.split + start,
+            alarm=self.alarm + start,
+            ends=self.ends + start,
+            start=self.start + start,
+        )
 
     def what(self, name_of: Callable[[int], str] = str, n_actions: int = 0) -> str:
         """What has changed, in words.

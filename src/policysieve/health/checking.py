@@ -171,6 +171,8 @@ def check_log(
     count = least if n_actions is None else integer("n_actions", n_actions, low=least, hint=hint)
     tests = WeightTests(sums, count, level, names)
     change = None if tests.too_small else find_change(sums.changes, count, level)
+    if change is not None:
+        change = change.later(int(since))
     return LogHealth(
         rounds=sums.rounds,
         n_actions=count,

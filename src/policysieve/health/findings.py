@@ -218,14 +218,18 @@ def _world(tests: WeightTests, change: Change | None) -> Finding:
     if change is None:
         text = "Rewards and contexts may come from one world throughout."
         return Finding(name, "ok", "no change seen", text, {"changed": False})
+    advice = "collect new rounds"
+    if change.alarm < change.ends[-1]:
+        advice = (
+            f"use the rounds from {change.alarm:,} on alone (since={change.alarm}), which had no "
+            "part in finding it, or collect new ones"
+        )
     return Finding(
         name,
         "warning",
         f"around round {change.split:,}",
         f"{change.sentence(tests.name_of, tests.n_actions)} What is concluded from the whole log "
-        "is about a mixture of both worlds. To learn about the new one, use the rounds from "
-        f"{change.alarm:,} on alone (since={change.alarm}), which had no part in finding it, or "
-        "collect new ones.",
+        f"is about a mixture of both worlds. To learn about the new one, {advice}.",
         {"changed": True, **change.to_dict()},
     )
 

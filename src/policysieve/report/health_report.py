@@ -119,16 +119,16 @@ def change_over_time(change: "Change") -> Figure:
     change : Change
         As in `LogHealth.change`.
     """
-    last = float(change.ends[-1])
-    starts = np.append(0, change.ends[:-1])
+    first, last = float(change.start), float(change.ends[-1])
+    starts = np.append(first, change.ends[:-1])
     with look():
         figure, axes = new_figure(2.6)
         axes.plot((starts + change.ends) / 2, change.means, "o", color=BLUE, ms=5, mew=0)
-        axes.hlines([change.before], 0, change.split, INK, lw=1.4)
+        axes.hlines([change.before], first, change.split, INK, lw=1.4)
         axes.hlines([change.after], change.split, last, INK, lw=1.4)
         axes.axvline(change.split, color=VERMILION, lw=1.4, label="most probable change")
         axes.axvline(change.alarm, color=VERMILION, lw=1.4, ls="--", label="proved")
-        axes.set_xlim(0, last)
+        axes.set_xlim(first, last)
         axes.set_ylim(bottom=0)
         axes.xaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10], integer=True))
         axes.set_xlabel("rounds")
