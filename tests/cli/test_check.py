@@ -98,3 +98,24 @@ def test_errors(folder, arguments, message):
 
 def test_missing_file(tmp_path):
     assert "no log at" in invoke("check", tmp_path / "none.parquet").output
+
+
+def test_a_changed_world_is_told_and_left_behind(tmp_path):
+    rng = np.random.default_rng(0)
+    actions = rng.integers(0, 2, 6000)
+    good = (actions == 1) ^ (np.arange(6000) < 3000)
+    log = ps.Log(
+        contexts=np.zeros(6000, int),
+        actions=actions,
+        propensities=np.full(6000, 0.5),
+        rewards=rng.random(6000) < np.where(good, 0.7, 0.2),
+    )
+    log.save(tmp_path / "log.parquet")
+    told = invoke("check", tmp_path / "log.parquet", "--json")
+    assert told.exit_code == 0
+    (one,) = [f for f in json.loads(told.stdout)["findings"] if f["name"] == "changed world"]
+    alarm = one["numbers"]["alarm"]
+    assert "The world has changed" in one["sentence"]
+    later = invoke("check", tmp_path / "log.parquet", "--since", alarm)
+    assert f"{6000 - alarm:,} rounds" in later.output
+    assert "no change seen" in later.output

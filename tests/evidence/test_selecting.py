@@ -42,6 +42,20 @@ def test_selection(case):
     assert "no policy is better than policy" in selection.guarantee
 
 
+def test_evidence_may_begin_later(case, tmp_path):
+    _, policies, problem, log = case
+    part = ps.select(log[1500:], policies, problem, floor=FLOOR).to_dict()
+    assert ps.select(log, policies, problem, floor=FLOOR, since=1500).to_dict() == part
+    log.save(tmp_path / "log.parquet")
+    policies.save(tmp_path / "table.npy")
+    arguments = ["select", str(tmp_path / "log.parquet"), "--policies", str(tmp_path / "table.npy")]
+    arguments += ["--actions", "8", "--epsilon", "0.1", "--delta", "0.05", "--since", "1500"]
+    told = CliRunner().invoke(main, [*arguments, "--floor", str(FLOOR)])
+    assert "after 2,500" in told.output
+    with pytest.raises(ps.InvalidArgumentError, match=r"since must be .* in \[0, 3999\]"):
+        ps.select(log, policies, problem, floor=FLOOR, since=4000)
+
+
 def test_all_policies_as_a_data_frame(case):
     _, policies, problem, log = case
     selection = ps.select(log, policies, problem, floor=FLOOR)

@@ -255,7 +255,7 @@ def test_long_texts_of_actions_and_slates_are_refused_before_they_are_written_ou
     pa.set_memory_pool(counted)
     tracemalloc.start()
     try:
-        with pytest.raises(FileFormatError, match="raise the limit|at most 500 characters"):
+        with pytest.raises(FileFormatError, match=r"raise the limit|at most 500 characters"):
             ps.Log.load(ps.LogFile(path, columns=columns, max_bytes=5_000_000))
         _, python = tracemalloc.get_traced_memory()
     finally:

@@ -181,6 +181,51 @@ def test_rounds_without_exploration():
     assert not ps.check_log(everything).broken
 
 
+def two_worlds(n=8000):
+    """The best action flips halfway."""
+    rng = np.random.default_rng(0)
+    actions = rng.integers(0, 2, n)
+    good = (actions == 1) ^ (np.arange(n) < n // 2)
+    return ps.Log(
+        contexts=rng.integers(0, 30, n),
+        actions=actions,
+        propensities=np.full(n, 0.5),
+        rewards=rng.random(n) < np.where(good, 0.6, 0.4),
+    )
+
+
+def test_a_log_whose_best_action_flips_is_something_to_look_at():
+    health = ps.check_log(two_worlds())
+    one = found(health, "changed world")
+    assert (health.worst, one.verdict) == ("warning", "warning")
+    assert one.numbers["alarm"] == health.change.alarm
+    assert f"since={health.change.alarm}" in one.sentence
+    assert "look at: changed world" in health.verdict
+    json.dumps(health.to_dict(), allow_nan=False)
+    later = ps.check_log(two_worlds(), since=health.change.alarm)
+    assert later.rounds == 8000 - health.change.alarm
+    assert (later.worst, later.change) == ("ok", None)
+    part = ps.check_log(two_worlds(), since=2000).change
+    assert part.start == 2000
+    assert 3300 < part.split < 4700
+    assert part.alarm > 4000
+    assert part.ends[-1] == 8000
+    at_once = ps.check_log(two_worlds()[: health.change.alarm])
+    assert at_once.change.alarm == health.change.alarm
+    assert "since=" not in found(at_once, "changed world").sentence
+    assert "collect new rounds" in found(at_once, "changed world").sentence
+
+
+def test_wrong_propensities_are_not_taken_for_a_changed_world():
+    """More would be earned and missed than there is."""
+    rng = np.random.default_rng(0)
+    contexts, shares, actions = logs.uniform(rng, n=12_000)
+    health = ps.check_log(logs.log_of(*logs.too_small(rng, contexts, shares, actions)))
+    assert health.broken
+    assert health.change is None
+    assert found(health, "changed world").value == "not tested"
+
+
 def test_ids_times_and_missing_rewards(log, tmp_path):
     n = len(log)
     ids = np.array([f"round {i}" for i in range(n)], dtype=object)
@@ -239,6 +284,10 @@ def test_what_is_refused(log, tmp_path):
         ps.check_log(log, n_actions=5)
     with pytest.raises(ps.InvalidArgumentError, match="delta"):
         ps.check_log(log, delta=1)
+    with pytest.raises(
+        ps.InvalidArgumentError, match=r"since must be a whole number in \[0, 2999\]"
+    ):
+        ps.check_log(log, since=3000)
     batch = rounds_of(log[:3])
     with pytest.raises(ps.InvalidArgumentError, match="number them from 0 without gaps"):
         ps.check_log(replace(batch, actions=np.full((3, 1), 10**7)).to_log())

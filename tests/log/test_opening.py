@@ -330,3 +330,27 @@ def test_two_loops_over_one_log_do_not_meet(tmp_path, monkeypatch):
     pairs = list(zip(log.pieces(), log.pieces(), strict=True))
     assert len(pairs) == 3
     assert all(one == two for one, two in pairs)
+
+
+def test_the_first_rounds_can_be_left_out(tmp_path, monkeypatch):
+    monkeypatch.setattr("policysieve.formats.parquet.BATCH", 7)
+    rng = np.random.default_rng(0)
+    log = ps.Log(
+        contexts=np.arange(30),
+        actions=rng.integers(0, 3, 30),
+        propensities=np.full(30, 1 / 3),
+        rewards=rng.integers(0, 2, 30),
+    )
+    log.save(tmp_path / "log.parquet")
+    opened = ps.LogFile(tmp_path / "log.parquet")
+    for start in (0, 7, 10, 29):
+        later = opened.since(start)
+        assert len(later) == 30 - start
+        assert ps.Log.load(later) == log.since(start) == log[start:]
+    assert len(opened) == 30
+    assert ps.Log.load(opened.since(4).since(6)) == log[10:]
+    convert(opened.since(10), tmp_path / "later.csv")
+    assert len(ps.LogFile(tmp_path / "later.csv")) == 20
+    for wrong in (30, -1, 2.5):
+        with pytest.raises(ps.InvalidArgumentError, match=r"since must be .* in \[0, 29\]"):
+            opened.since(wrong)

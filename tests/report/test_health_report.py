@@ -5,6 +5,7 @@ import pytest
 
 import policysieve as ps
 from policysieve.report import mean_weights
+from policysieve.report.health_report import change_over_time
 from tests.health import logs
 from tests.report.documents import Document
 
@@ -59,3 +60,23 @@ def test_the_title_can_be_chosen(tmp_path):
     CASES[0].report(tmp_path / "report.html", title="March & April")
     html = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert Document(html).text_of("title") == ["March & April"]
+
+
+def test_a_changed_world_has_its_figure(tmp_path):
+    n, rng = 4000, np.random.default_rng(0)
+    actions = rng.integers(0, 2, n)
+    rewards = rng.random(n) < np.where((actions == 0) ^ (np.arange(n) < n // 2), 0.2, 0.7)
+    log = ps.Log(
+        contexts=np.zeros(n, int), actions=actions, propensities=np.full(n, 0.5), rewards=rewards
+    )
+    changed = ps.check_log(log)
+    axes = change_over_time(changed.change).axes[0]
+    lines = {line.get_label(): line.get_xdata()[0] for line in axes.lines}
+    assert lines["most probable change"] == changed.change.split
+    assert lines["proved"] == changed.change.alarm
+    changed.report(tmp_path / "report.html", figures=tmp_path / "figures")
+    assert (tmp_path / "figures" / "change.png").exists()
+    document = Document((tmp_path / "report.html").read_text(encoding="utf-8"))
+    assert any(
+        text.startswith("The mean reward of action") for text in document.text_of("figcaption")
+    )

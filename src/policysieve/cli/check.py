@@ -32,7 +32,13 @@ __all__ = ["check"]
     default=0.05,
     show_default=True,
     type=float,
-    help="Probability of calling a healthy log broken.",
+    help="Probability of calling a healthy log broken, and of seeing a change where none is.",
+)
+@click.option(
+    "--since",
+    default=0,
+    type=int,
+    help="Number of the first round that counts, fixed beforehand or where a change was proved.",
 )
 @page_options
 @plot_option("importance weights")
@@ -41,6 +47,7 @@ def check(
     log: LogArgument,
     actions: int | tuple[str, ...] | None,
     delta: float,
+    since: int,
     page: PageOutput,
     plot: PlotOutput,
     as_json: bool,
@@ -48,15 +55,16 @@ def check(
     """Look for what is wrong with LOG, one or several files of any format.
 
     Do actions come up as often as their propensities say, overall, over time, and in groups of
-    contexts? Are there repeated ids, times out of order, missing rewards? The exit code is 1 if the
-    log is broken.
+    contexts? Do rewards and contexts come from one world throughout? Are there repeated ids, times
+    out of order, missing rewards? The exit code is 1 if the log is broken.
     """
     from policysieve.health import check_log
 
     names = actions if isinstance(actions, tuple) else None
     opened = log.open(names)
     count = actions if isinstance(actions, int) else None
-    health = check_log(opened, n_actions=count, delta=delta, track=reading(opened, quiet=as_json))
+    track = reading(opened, quiet=as_json)
+    health = check_log(opened, n_actions=count, delta=delta, since=since, track=track)
     page.write(health)
     plot.write(lambda: _figure(health))
     if as_json:

@@ -41,6 +41,12 @@ _METHODS = ("capped", "betting", "empirical_bernstein", "stitched", "fixed", "ch
     type=click.Path(dir_okay=False),
     help="The design that decided all rounds, which knows the propensities of all actions.",
 )
+@click.option(
+    "--since",
+    default=0,
+    type=int,
+    help="Number of the first round that counts, fixed beforehand or where a change was proved.",
+)
 @json_option()
 @page_options
 def select(
@@ -49,6 +55,7 @@ def select(
     method: Any,
     floor: float | None,
     design: str | None,
+    since: int,
     as_json: bool,
     page: PageOutput,
 ) -> None:
@@ -73,6 +80,7 @@ def select(
         method=method,
         floor=floor,
         exploration=exploration,
+        since=since,
         track=track,
     )
     page.write(selection)
@@ -80,7 +88,7 @@ def select(
         print_json(selection.to_dict())
         return
     print_table(
-        f"Leaders of {in_words(policies)} after {len(opened):,} logged rounds",
+        f"Leaders of {in_words(policies)} after {len(opened) - since:,} logged rounds",
         ["policy", "estimate", "interval", "eliminated"],
         [_cells(selection, row) for row in selection.leaders()],
     )

@@ -2,6 +2,8 @@
 
 from policysieve.evidence.accuracy import Accuracy, accuracy_from
 from policysieve.evidence.certificate import Certificate
+from policysieve.evidence.change import Change
+from policysieve.evidence.change_sums import Watched
 from policysieve.evidence.estimates import Estimates, ValueIntervals
 from policysieve.evidence.events import Events, rewarded_events
 from policysieve.evidence.evidence import Evidence
@@ -14,6 +16,7 @@ from policysieve.evidence.selecting import Selection, select
 __all__ = [
     "Accuracy",
     "Certificate",
+    "Change",
     "Estimates",
     "Events",
     "Evidence",
@@ -24,6 +27,7 @@ __all__ = [
     "Record",
     "Selection",
     "ValueIntervals",
+    "Watched",
     "accuracy_from",
     "anytime_intervals",
     "estimates_of",

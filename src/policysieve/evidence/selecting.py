@@ -187,6 +187,7 @@ def select(
     method: Method | None = None,
     floor: float | None = None,
     exploration: Decider | None = None,
+    since: int = 0,
     memory_limit: int = MEMORY_LIMIT,
     track: Callable[[Iterable[Log]], Iterable[Log]] = iter,
 ) -> Selection:
@@ -212,7 +213,11 @@ def select(
     floor : float, optional
         Smallest propensity that any item could have had in any round.
     exploration : Exploration, optional
-        What decided all rounds of the log.
+        What decided all rounds of the log, or all that count.
+    since : int
+        Rounds before this number do not count. It must have been fixed beforehand, or be the
+        `alarm` of a change that was found in the rounds before it: a start chosen by a look at the
+        rounds that count makes what is said of them wrong.
     memory_limit : int
         Bytes of rounds to keep for ``"capped"``, as `Evidence` has it.
     track : callable
@@ -232,6 +237,7 @@ def select(
     log = open_for(log, names)
     if not len(log):
         raise InvalidArgumentError("log must have at least one round, got none")
+    log = log.since(since)
     if floor is not None:
         floor = number("floor", floor, above=0, below=1, closed=True)
     if method is not None:

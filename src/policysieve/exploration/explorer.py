@@ -11,7 +11,10 @@ from policysieve.arrays import shown
 from policysieve.checks import as_rewards, as_rng
 from policysieve.errors import InvalidArgumentError
 from policysieve.evidence import Events, ValueIntervals, rewarded_events
+from policysieve.evidence.change import Change, find_change
+from policysieve.evidence.change_sums import ChangeSums
 from policysieve.evidence.events import check_log_fits
+from policysieve.evidence.groups import context_groups
 from policysieve.evidence.record import check_floor
 from policysieve.exploration.asking import Asking, alone, changing, living
 from policysieve.exploration.decisions import Decisions, Recommendation
@@ -243,6 +246,20 @@ class Explorer(Asking):
             log = Log.empty(contexts=np.empty(0, np.int64), slate_size=self.problem.slate_size)
         names = names_of_actions(self.policies, self.problem)
         return log[:] if names is None else log.with_action_names(names)
+
+    @property
+    def alarm(self) -> Change | None:
+        """The change of the world that the rounds so far prove, or None.
+
+        A world that does not change raises an alarm, ever, with probability at most the problem's
+        delta, however often you ask (docs/maths.md, "A changed world"). Guarantees do not hold
+        across a change. It is found from `log` whenever it is asked for, and costs nothing else.
+        """
+        log = self.log
+        sums = ChangeSums(self.problem.slate_size)
+        for rounds in log.rounds():
+            sums.add(rounds, context_groups(rounds.contexts))
+        return find_change(sums, self.problem.n_actions, self.problem.delta)
 
     @property
     def rounds(self) -> int:

@@ -6,6 +6,7 @@ from typing import Any
 
 from policysieve.checks import MOST_ACTIONS, integer, number
 from policysieve.errors import InvalidArgumentError
+from policysieve.evidence.change import Change, find_change
 from policysieve.health.findings import Finding, Verdict, findings
 from policysieve.health.weight_tests import LogSums, WeightTests
 from policysieve.log import AnyLog, Rounds, open_log
@@ -34,10 +35,14 @@ class LogHealth(Reported):
     ----------
     rounds, n_actions, slate_size : int
     delta : float
-        A healthy log is called broken because of its propensities with at most this probability.
+        A healthy log is called broken because of its propensities with at most this probability,
+        and a world that has not changed is said to have changed with at most this one.
     findings : tuple of Finding
     tests : WeightTests
         The mean importance weights, with limits, behind the findings.
+    change : Change or None
+        The change of the world that the log proves; None also if propensities are too small, so
+        that nothing can be told.
     """
 
     rounds: int
@@ -46,6 +51,7 @@ class LogHealth(Reported):
     delta: float
     findings: tuple[Finding, ...] = field(repr=False)
     tests: WeightTests = field(repr=False)
+    change: Change | None = field(repr=False)
 
     @property
     def worst(self) -> Verdict:
@@ -91,13 +97,15 @@ def check_log(
     *,
     n_actions: int | None = None,
     delta: float = 0.05,
+    since: int = 0,
     track: Callable[[Iterable[Rounds]], Iterable[Rounds]] = iter,
 ) -> LogHealth:
     """Check whether a log's propensities can be right, and what else may be wrong with it.
 
     Every action that can be shown has an importance weight, 1/W where it is shown and 0 where it is
     not, with a mean of one, whatever explored (docs/maths.md, "Health of a log"). That is tested
-    for the whole log, over time, for each action, and for each action in groups of contexts.
+    for the whole log, over time, for each action, and for each action in groups of contexts. So is
+    whether rewards and contexts come from one world throughout (docs/maths.md, "A changed world").
 
     Parameters
     ----------
@@ -108,7 +116,13 @@ def check_log(
         Number of actions; by default the largest in the log plus one, or those that have names.
     delta : float
         Probability with which a healthy log may be called broken, provided that no propensity
-        could be less than half the smallest one in the log.
+        could be less than half the smallest one in the log. A world that has not changed is said to
+        have changed with the same probability at most, whatever explored and however often you
+        check a log that grows.
+    since : int
+        Rounds before this number do not count. It must have been fixed beforehand, or be the
+        `alarm` of a change that was found in the rounds before it: a start chosen by a look at the
+        rounds that count makes what is said of them wrong.
     track : callable
         Wraps the loop over batches of rounds, for instance to show progress.
 
@@ -136,7 +150,7 @@ def check_log(
     level = number("delta", delta, above=0, below=1)
     if n_actions is not None:
         n_actions = integer("n_actions", n_actions, low=1, high=MOST_ACTIONS)
-    opened = open_log(log)
+    opened = open_log(log).since(since)
     sums = LogSums(opened.slate_size)
     for rounds in track(opened.rounds()):
         sums.add(rounds)
@@ -156,11 +170,15 @@ def check_log(
         hint += "; are actions numbered from 1? Here the first is 0"
     count = least if n_actions is None else integer("n_actions", n_actions, low=least, hint=hint)
     tests = WeightTests(sums, count, level, names)
+    change = None if tests.too_small else find_change(sums.changes, count, level)
+    if change is not None:
+        change = change.later(int(since))
     return LogHealth(
         rounds=sums.rounds,
         n_actions=count,
         slate_size=sums.mass.slate_size,
         delta=level,
-        findings=tuple(findings(tests)),
+        findings=tuple(findings(tests, change)),
         tests=tests,
+        change=change,
     )

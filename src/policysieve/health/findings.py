@@ -7,6 +7,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from policysieve.evidence.change import Change
 from policysieve.evidence.weights import MeanWeights, inverse
 from policysieve.health.weight_tests import LogSums, WeightTests
 
@@ -46,7 +47,7 @@ class Finding:
         return asdict(self)
 
 
-def findings(tests: WeightTests) -> Iterator[Finding]:
+def findings(tests: WeightTests, change: Change | None) -> Iterator[Finding]:
     """All findings; first whether actions are missing, which explains mean weights below 1."""
     yield _never_shown(tests)
     yield _mean_weight(tests)
@@ -59,6 +60,7 @@ def findings(tests: WeightTests) -> Iterator[Finding]:
     yield _rewards(tests.sums)
     yield _ids(tests.sums)
     yield _times(tests.sums)
+    yield _world(tests, change)
 
 
 def _mean_weight(tests: WeightTests) -> Finding:
@@ -205,6 +207,30 @@ def _effective_rounds(sums: LogSums) -> Finding:
         f"By their weights, the {sums.rounds:,} rounds are worth {effective:,.0f} of equal weight"
         + (": too few to conclude much." if few else "."),
         {"rounds": sums.rounds, "effective_rounds": effective},
+    )
+
+
+def _world(tests: WeightTests, change: Change | None) -> Finding:
+    name = "changed world"
+    if tests.too_small:
+        text = "Whether the world has changed cannot be told while propensities are too small."
+        return Finding(name, "ok", "not tested", text, {"changed": None})
+    if change is None:
+        text = "Rewards and contexts may come from one world throughout."
+        return Finding(name, "ok", "no change seen", text, {"changed": False})
+    advice = "collect new rounds"
+    if change.alarm < change.ends[-1]:
+        advice = (
+            f"use the rounds from {change.alarm:,} on alone (since={change.alarm}), which had no "
+            "part in finding it, or collect new ones"
+        )
+    return Finding(
+        name,
+        "warning",
+        f"around round {change.split:,}",
+        f"{change.sentence(tests.name_of, tests.n_actions)} What is concluded from the whole log "
+        f"is about a mixture of both worlds. To learn about the new one, {advice}.",
+        {"changed": True, **change.to_dict()},
     )
 
 

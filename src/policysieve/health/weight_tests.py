@@ -1,6 +1,5 @@
 """Sums over the rounds of a log, and the tests of its propensities that they allow."""
 
-import zlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -8,8 +7,9 @@ import numpy as np
 import numpy.typing as npt
 
 from policysieve.errors import InvalidArgumentError
+from policysieve.evidence.change_sums import ChangeSums
+from policysieve.evidence.groups import CONTEXT_GROUPS, context_groups
 from policysieve.evidence.weights import Mass, MeanWeights, inverse, mean_weights
-from policysieve.frames import ContextFrame, Contexts
 from policysieve.log import Rounds
 
 __all__ = ["LogSums", "WeightTests", "exact_weights"]
@@ -17,7 +17,6 @@ __all__ = ["LogSums", "WeightTests", "exact_weights"]
 Array = npt.NDArray[np.float64]
 
 _FAMILIES = 6  # of tests, each with an equal share of delta; those of actions are of two kinds
-_GROUPS = 8  # of contexts
 _STRETCHES = 20  # of the log, at most; at least half as many
 _SIZES = 64  # powers of two that propensities are counted by
 _MOST_ACTIONS = 1 << 20
@@ -51,14 +50,17 @@ class LogSums:
         Rounds that earned anything, rounds with a missing reward.
     backwards, timed : int
         Rounds with an earlier time than the one before, rounds with a time.
+    changes : ChangeSums
+        Of the stretches between which the world may have changed.
     """
 
     def __init__(self, slate_size: int) -> None:
         self.mass = Mass(slate_size)
+        self.changes = ChangeSums(slate_size)
         self.width = 1
         self.stretches = np.zeros((3, _STRETCHES))
-        self.groups = np.zeros(_GROUPS, dtype=np.int64)
-        self.weights, self.squares = np.zeros((2, _GROUPS, 0))
+        self.groups = np.zeros(CONTEXT_GROUPS, dtype=np.int64)
+        self.weights, self.squares = np.zeros((2, CONTEXT_GROUPS, 0))
         self.shown = np.zeros(0, dtype=np.int64)
         self.lowest, self.highest = np.ones(0), np.zeros(0)
         self.sizes = np.zeros(_SIZES, dtype=np.int64)
@@ -99,7 +101,9 @@ class LogSums:
                 f"{actions.max()}; number them from 0 without gaps"
             )
         self._add_stretches(self.mass.add(propensities))
-        self._add_actions(actions, propensities, context_groups(rounds.contexts))
+        groups = context_groups(rounds.contexts)
+        self._add_actions(actions, propensities, groups)
+        self.changes.add(rounds, groups)
         smallest = propensities.min(axis=1)
         size = np.minimum((-np.log2(smallest)).astype(np.intp), _SIZES - 1)
         self.sizes += np.bincount(size, minlength=_SIZES)
@@ -131,12 +135,12 @@ class LogSums:
         self.shown = np.pad(self.shown, (0, more))
         self.lowest = np.pad(self.lowest, (0, more), constant_values=1.0)
         self.highest = np.pad(self.highest, (0, more))
-        self.groups += np.bincount(groups, minlength=_GROUPS)
+        self.groups += np.bincount(groups, minlength=CONTEXT_GROUPS)
         flat, size = actions.reshape(-1), self.weights.size
         cells = (groups[:, None] * self.n_actions + actions).reshape(-1)
         weights = inverse(propensities).reshape(-1)
-        self.weights += np.bincount(cells, weights, minlength=size).reshape(_GROUPS, -1)
-        self.squares += np.bincount(cells, weights**2, minlength=size).reshape(_GROUPS, -1)
+        self.weights += np.bincount(cells, weights, minlength=size).reshape(CONTEXT_GROUPS, -1)
+        self.squares += np.bincount(cells, weights**2, minlength=size).reshape(CONTEXT_GROUPS, -1)
         self.shown += np.bincount(flat, minlength=self.n_actions)
         np.minimum.at(self.lowest, flat, propensities.reshape(-1))
         np.maximum.at(self.highest, flat, propensities.reshape(-1))
@@ -149,23 +153,6 @@ class LogSums:
             self.timed += len(known)
             self.backwards += int((np.diff(known, prepend=self._latest) < 0).sum())
             self._latest = float(known[-1])
-
-
-def context_groups(contexts: Contexts) -> npt.NDArray[np.intp]:
-    """A group for each context, by a hash: equal contexts have the same, others any."""
-    if isinstance(contexts, ContextFrame):
-        contexts = np.array([repr(row) for row in contexts.tolist()], dtype=object)
-    rows = contexts.reshape(len(contexts), int(np.prod(contexts.shape[1:])))
-    if rows.dtype == object:
-        codes = [zlib.crc32(entry.encode()) for entry in rows.reshape(-1)]
-        keys = np.array(codes, dtype=np.uint64).reshape(rows.shape)
-    elif rows.dtype.kind == "f":
-        keys = (rows.astype(np.float64) + 0.0).view(np.uint64)  # which makes -0.0 the same as 0.0
-    else:
-        keys = rows.astype(np.int64).view(np.uint64)
-    factors = np.random.default_rng(0).integers(1 << 62, size=rows.shape[1], dtype=np.uint64)
-    mixed = ((keys ^ (keys >> np.uint64(32))) * (2 * factors + 1)).sum(axis=1, dtype=np.uint64)
-    return np.asarray(mixed >> np.uint64(61), dtype=np.intp)
 
 
 class WeightTests:
@@ -222,6 +209,12 @@ class WeightTests:
             and bool((sums.lowest == sums.highest).all())
             and float(sums.lowest.sum()) >= sums.mass.slate_size - 1e-6
         )
+
+    @property
+    def too_small(self) -> bool:
+        """Whether some propensities are too small to be probabilities of being shown."""
+        means = (self.whole, self.over_time, self.by_action, self.by_context)
+        return any((one.lower > 1).any() for one in means) or self.crowded() is not None
 
     def crowded(self) -> int | None:
         """The largest k for which more rounds show an item of propensity <= 2^-k than can be.

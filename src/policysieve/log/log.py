@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from policysieve.arrays import shown
-from policysieve.checks import as_actions, as_contexts, as_propensities, as_rewards
+from policysieve.checks import as_actions, as_contexts, as_propensities, as_rewards, integer
 from policysieve.columns import Columns
 from policysieve.errors import InvalidArgumentError
 from policysieve.frames import Contexts, concatenated, kind_of, read_only, same
@@ -317,6 +317,16 @@ class Log(Exchanged, Carded):
             shape = str(self.contexts.dtype)
         also = "" if self._distributions is None else ", with distributions"
         return f"Log({len(self)} rounds, slate_size={self.slate_size}, contexts: {shape}{also})"
+
+    def since(self, start: int) -> Self:
+        """The rounds from number `start` on, counted from 0; at least one.
+
+        Raises
+        ------
+        InvalidArgumentError
+            If there is no such round.
+        """
+        return self[integer("since", start, low=0, high=max(0, len(self) - 1)) :]
 
     def pieces(self) -> Iterator[Self]:
         """The log itself, as one piece; a `LogFile` has several."""

@@ -97,6 +97,7 @@ class LogFile(Carded):
             actions=actions if actions is None else as_names("actions", actions),
             max_bytes=MAX_BYTES if max_bytes is None else max_bytes,
         )
+        self._skipped = 0
         self._source = self.reopened()
         if self.action_names is not None:
             try:
@@ -162,6 +163,20 @@ class LogFile(Carded):
         """The same with ids and times, and with NaN for missing rewards."""
         return self._source.batches()
 
+    def since(self, start: int) -> "LogFile":
+        """The same files without their first rounds: from number `start` on, counted from 0.
+
+        Raises
+        ------
+        InvalidArgumentError
+            If there is no such round.
+        """
+        skipped = integer("since", start, low=0, high=max(0, len(self) - 1))
+        later = copy(self)
+        later._skipped += skipped
+        later._source = _Later(self._source, skipped)
+        return later
+
     def with_action_names(self, names: Sequence[str]) -> "LogFile":
         """The same files, with actions numbered in the order of `names`.
 
@@ -176,7 +191,7 @@ class LogFile(Carded):
             same = copy(self)  # numbers of a file keep the names that they were given
             same._order, same._source = wanted, _Renumbered(self._source, wanted, self._where())
             return same
-        return LogFile(
+        renamed = LogFile(
             self._paths,
             self._format,
             reward_range=self._rules.reward_range,
@@ -185,18 +200,20 @@ class LogFile(Carded):
             actions=wanted,
             max_bytes=self._limit,
         )
+        return renamed.since(self._skipped)
 
     def reopened(self, report: "Report | None" = None, **rules: Any) -> "Source":
         """The same files, read under other `Rules` where these are given."""
         from policysieve.formats.registry import open_source
 
-        if self._order is None:
-            return open_source(self._paths, self._format, replace(self._rules, **rules), report)
-        n_actions = rules.pop("n_actions", None)
+        n_actions = None if self._order is None else rules.pop("n_actions", None)
         if n_actions is not None:
-            integer("n_actions", n_actions, low=len(self._order), hint="the log's actions need it")
+            least = len(self._order or ())
+            integer("n_actions", n_actions, low=least, hint="the log's actions need it")
         source = open_source(self._paths, self._format, replace(self._rules, **rules), report)
-        return _Renumbered(source, self._order, self._where())
+        if self._order is not None:
+            source = _Renumbered(source, self._order, self._where())
+        return _Later(source, self._skipped) if self._skipped else source
 
     def _where(self) -> str:
         """Its files, for errors."""
@@ -244,6 +261,27 @@ class _Renumbered:
     def n_actions(self) -> int:
         """How many names there are."""
         return len(self._names)
+
+
+class _Later:
+    """Files that are open, without their first rounds."""
+
+    def __init__(self, source: "Source", skipped: int) -> None:
+        self._source, self._skipped = source, skipped
+        self.layout, self.numbered, self.cells = source.layout, source.numbered, source.cells
+        self.n_rounds = source.n_rounds - skipped
+
+    def batches(self) -> Iterator[Rounds]:
+        """The rounds in order."""
+        left = self._skipped
+        for rounds in self._source.batches():
+            if left < len(rounds):
+                yield rounds.where(np.arange(len(rounds)) >= left) if left else rounds
+            left = max(0, left - len(rounds))
+
+    def n_actions(self) -> int:
+        """That of all rounds, so that formats agree on it."""
+        return self._source.n_actions()
 
 
 AnyLog = Log | LogFile | Paths

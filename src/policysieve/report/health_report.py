@@ -11,10 +11,11 @@ from policysieve.report.style import BLUE, INK, VERMILION, legend, look, name_ro
 from policysieve.report.table import Table, value_text
 
 if TYPE_CHECKING:
+    from policysieve.evidence.change import Change
     from policysieve.evidence.weights import MeanWeights
     from policysieve.health import LogHealth
 
-__all__ = ["health_page", "mean_weights"]
+__all__ = ["change_over_time", "health_page", "mean_weights"]
 
 _HEADLINES = {
     "ok": "Nothing speaks against this log",
@@ -70,6 +71,14 @@ def health_page(health: "LogHealth", title: str | None, command: str | None) -> 
             f"probability at most {value_text(health.delta)}.",
         )
     )
+    if health.change is not None:
+        page.section("A changed world")
+        page.figure(
+            change_over_time(health.change),
+            f"{_what(health)[0].upper()}{_what(health)[1:]}, in stretches of rounds, with its mean "
+            "before and after the most probable time of the change.",
+            name="change",
+        )
     page.section("Importance weights")
     page.figure(
         mean_weights(health),
@@ -95,6 +104,37 @@ def health_page(health: "LogHealth", title: str | None, command: str | None) -> 
         )
     )
     return page
+
+
+def _what(health: "LogHealth") -> str:
+    assert health.change is not None
+    return health.change.what(health.tests.name_of, health.n_actions)
+
+
+def change_over_time(change: "Change") -> Figure:
+    """Draw what has changed over the rounds of a log, and when.
+
+    Parameters
+    ----------
+    change : Change
+        As in `LogHealth.change`.
+    """
+    first, last = float(change.start), float(change.ends[-1])
+    starts = np.append(first, change.ends[:-1])
+    with look():
+        figure, axes = new_figure(2.6)
+        axes.plot((starts + change.ends) / 2, change.means, "o", color=BLUE, ms=5, mew=0)
+        axes.hlines([change.before], first, change.split, INK, lw=1.4)
+        axes.hlines([change.after], change.split, last, INK, lw=1.4)
+        axes.axvline(change.split, color=VERMILION, lw=1.4, label="most probable change")
+        axes.axvline(change.alarm, color=VERMILION, lw=1.4, ls="--", label="proved")
+        axes.set_xlim(first, last)
+        axes.set_ylim(bottom=0)
+        axes.xaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10], integer=True))
+        axes.set_xlabel("rounds")
+        axes.set_ylabel("mean")
+        legend(figure, axes)
+    return figure
 
 
 def mean_weights(health: "LogHealth") -> Figure:

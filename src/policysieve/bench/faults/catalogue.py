@@ -147,7 +147,7 @@ CALLS: dict[str, Call] = {
     ),
     "check_log": Call(
         lambda _, log, **how: ps.check_log(log, **how),
-        lambda: {"log": a_log(), "n_actions": K, "delta": 0.05},
+        lambda: {"log": a_log(), "n_actions": K, "delta": 0.05, "since": 1},
     ),
     "select": Call(
         lambda _, log, policies, problem, **how: ps.select(log, policies, problem, **how),
@@ -158,6 +158,7 @@ CALLS: dict[str, Call] = {
             "method": None,
             "floor": 0.1,
             "exploration": None,
+            "since": 1,
             "memory_limit": 1000,
         },
     ),

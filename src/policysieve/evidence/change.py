@@ -1,0 +1,323 @@
+"""Whether the world has changed, tested at any time."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from math import isfinite, isnan, log
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from policysieve.evidence.change_sums import ChangeSums, Series, Watched
+from policysieve.evidence.groups import ACTION_GROUPS
+
+__all__ = ["Bets", "Change", "find_change"]
+
+Array = npt.NDArray[np.float64]
+
+_STAKES = 0.5 ** np.arange(1, 17)
+_COSTS = -np.log1p(-_STAKES) - _STAKES
+_EARLY = 100.0  # boundaries that have about the same share of the capital
+_DRAWN = 30  # stretches of equal length, at most
+_STEPS = 60  # of golden section, each of which leaves 0.618 of what was there
+_GOLDEN = (5**0.5 - 1) / 2
+_TINY = 1e-300
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Change:
+    """A change of the world that rounds prove.
+
+    Attributes
+    ----------
+    split : int
+        Number of rounds before the change, by the strongest evidence: an estimate.
+    alarm : int
+        Number of rounds after which it was proved. What comes later is fresh data.
+    p_value : float
+        A world that does not change shows as much evidence, ever, with at most this probability.
+    watched : Watched
+        What has changed.
+    before, after : float
+        Its mean up to the split, and from there to the rounds at which evidence was strongest.
+    split_time, alarm_time : float
+        Seconds since 1970-01-01 UTC of the first rounds after these; NaN if not known.
+    column : str
+        Name of the column that has changed, with its threshold; empty if it is none.
+    ends, means : arrays
+        Numbers of rounds at the ends of stretches, and the mean of what has changed in each.
+    start : int
+        Number of the first round that counts. All numbers of rounds are those of the whole log.
+    """
+
+    split: int
+    alarm: int
+    p_value: float
+    watched: Watched
+    before: float
+    after: float
+    split_time: float
+    alarm_time: float
+    column: str
+    ends: npt.NDArray[np.int64] = field(repr=False)
+    means: Array = field(repr=False)
+    start: int = 0
+
+    def later(self, start: int) -> "Change":
+        """The same in a log that has `start` rounds before those that count."""
+        return replace(
+            self,
+            split=self.split + start,
+            alarm=self.alarm + start,
+            ends=self.ends + start,
+            start=self.start + start,
+        )
+
+    def what(self, name_of: Callable[[int], str] = str, n_actions: int = 0) -> str:
+        """What has changed, in words.
+
+        Parameters
+        ----------
+        name_of : callable
+            Names of actions.
+        n_actions : int
+            If there are more than 32, they are looked at in groups.
+        """
+        watched = self.watched
+        if watched.kind == "share":
+            return f"the share of contexts in group {watched.group}"
+        if watched.kind == "column":
+            return f"the share of contexts with column {self.column}"
+        whose = "all actions"
+        if watched.action is not None:
+            names = [name_of(one) for one in range(watched.action, n_actions, ACTION_GROUPS)[:3]]
+            whose = f"action {name_of(watched.action)}"
+            if len(names) > 1:
+                whose = f"actions {', '.join(names)} and so on"
+        where = "" if watched.group is None else f" in group {watched.group} of contexts"
+        return f"the mean reward of {whose}{where}"
+
+    def sentence(self, name_of: Callable[[int], str] = str, n_actions: int = 0) -> str:
+        """What has changed, when, and how sure that is."""
+        return (
+            f"The world has changed: {self.what(name_of, n_actions)} went from {self.before:.3g} "
+            f"to {self.after:.3g} around round {self.split:,}{_at(self.split_time)}, which was "
+            f"proved after {self.alarm:,} rounds{_at(self.alarm_time)} (p = {self.p_value:.2g})."
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON; times that are not known are None."""
+        return {
+            "what": self.watched.kind,
+            "action": self.watched.action,
+            "group": self.watched.group,
+            "column": self.column or None,
+            "split": self.split,
+            "alarm": self.alarm,
+            "split_time": None if isnan(self.split_time) else self.split_time,
+            "alarm_time": None if isnan(self.alarm_time) else self.alarm_time,
+            "before": self.before,
+            "after": self.after,
+            "p_value": self.p_value,
+        }
+
+
+def _at(time: float) -> str:
+    if isnan(time):
+        return ""
+    return f" ({datetime.fromtimestamp(time, UTC):%Y-%m-%d %H:%M} UTC)"
+
+
+class Bets:
+    """Bets against one mean throughout, of every watched quantity, before each split and after it.
+
+    docs/maths.md, "A changed world".
+
+    Parameters
+    ----------
+    series : sequence of Series
+    shares : sequence of float
+        Of the capital, one for each of them.
+    """
+
+    def __init__(self, series: Sequence[Series], shares: Sequence[float]) -> None:
+        rounds, earned, earned_squares, missed, missed_squares = (
+            np.stack([getattr(one, name) for one in series])
+            for name in ("rounds", "earned", "earned_squares", "missed", "missed_squares")
+        )
+        spread = _centred(rounds, earned, earned_squares, 0.0)
+        other = _centred(rounds, missed, missed_squares, 1.0)
+        self._sums = np.stack([rounds, earned, spread, missed, other]).cumsum(axis=2)
+        self._most = np.stack([one.most for one in series])
+        place = _EARLY + np.arange(rounds.shape[1])
+        self._log_prior = log(_EARLY / 2) - np.log(place * (place + 1))
+        self._log_shares = np.log(shares)
+
+    def at_most(self, last: int) -> Array:
+        """Bounds on all of `evidence`, quickly: at one mean, with the best stake for a mixture."""
+        total = self._sums[:, :, last - 1 : last]
+        earned, missed = total[1], total[3]
+        mean = earned / np.maximum(earned + missed, _TINY)
+        before = self._sums[:, :, : last - 1]
+        up, down = self._best(before, mean, last)
+        later_up, later_down = self._best(total - before, mean, last)
+        both = np.stack([down + later_up, up + later_down]) + self._log_prior[: last - 1]
+        top = both.max(axis=(0, 2))
+        return np.asarray(
+            top + np.log(np.exp(both - top[:, None]).sum(axis=(0, 2))) + self._log_shares
+        )
+
+    def evidence(self, which: int, last: int) -> tuple[float, int]:
+        """Ln of an e-process after `last` stretches, and the split that has most of it.
+
+        The least wealth over all means that may have been the same throughout. The wealth is a sum
+        of exponentials of linear functions of the mean, so it is convex.
+        """
+        sums, most = self._sums[:, which, :last], float(self._most[which, last - 1])
+        before, after = sums[:, :-1], sums[:, -1:] - sums[:, :-1]
+        prior = self._log_prior[: last - 1] + self._log_shares[which]
+
+        def wealth(mean: float) -> Array:
+            rise = _below(before, mean, most) + _above(after, mean)
+            fall = _above(before, mean) + _below(after, mean, most)
+            return np.asarray(np.stack([rise, fall]) + prior)
+
+        low, high = 0.0, 1.0
+        left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
+        at_left, at_right = _log_sum(wealth(left)), _log_sum(wealth(right))
+        for _ in range(_STEPS):
+            if at_left <= at_right:
+                high, right, at_right = right, left, at_left
+                left = high - _GOLDEN * (high - low)
+                at_left = _log_sum(wealth(left))
+            else:
+                low, left, at_left = left, right, at_right
+                right = low + _GOLDEN * (high - low)
+                at_right = _log_sum(wealth(right))
+        found = wealth((low + high) / 2)
+        return min(at_left, at_right, _log_sum(found)), int(found.max(axis=0).argmax())
+
+    def _best(self, sums: Array, mean: Array, last: int) -> tuple[Array, Array]:
+        """Bounds on the bets that means are larger, and that they are smaller."""
+        n, earned, spread, missed, other = sums
+        up = _best(earned - n * mean, spread)
+        down = _best(missed - n * (1 - mean), other)
+        most = self._most[:, last - 1, None]
+        unit = np.where(np.isfinite(most), np.maximum(most, 1.0), np.inf)
+        return up, np.asarray(np.maximum(down, _best(n * mean - earned, spread, unit)))
+
+
+def _above(sums: Array, mean: float) -> Array:
+    """Bets that the mean of what was earned is larger."""
+    n, earned, spread = sums[:3]
+    return _mixture(earned - n * mean, spread, 1.0)
+
+
+def _below(sums: Array, mean: float, most: float) -> Array:
+    """Bets that it is smaller, by what was missed, and by what was not earned in a fixed design.
+
+    Half of the capital is on either, whether or not the design is fixed.
+    """
+    n, earned, spread, missed, other = sums
+    shown = _mixture(missed - n * (1 - mean), other, 1.0) - log(2)
+    if not isfinite(most):
+        return shown
+    known = _mixture(n * mean - earned, spread, max(most, 1.0)) - log(2)
+    return np.asarray(np.logaddexp(shown, known))
+
+
+def find_change(sums: ChangeSums, n_actions: int, delta: float) -> Change | None:
+    """The change that the rounds so far prove, or None.
+
+    A world that does not change is ever said to have changed with probability at most delta,
+    however often one looks.
+    """
+    watched = sums.watched(n_actions)
+    bets = Bets([series for _, series in watched], [what.share for what, _ in watched])
+    enough, last = log(1 / delta), len(sums.boundaries)
+    for look in range(2, last + 1):
+        first = _strongest(bets, look, enough)
+        if first is not None:
+            best = max(first, _strongest(bets, last, first[0]) or first)
+            evidence, split, which, end = best
+            return _told(sums, *watched[which], split, end, look, np.exp(-evidence))
+    return None
+
+
+def _strongest(bets: Bets, look: int, enough: float) -> tuple[float, int, int, int] | None:
+    """The largest evidence of the first stretches, if it is enough: its split, of what, and when.
+
+    Evidence takes time, so what cannot have more than was found is left out.
+    """
+    bounds, best = bets.at_most(look), None
+    for which in np.argsort(-bounds, kind="stable").tolist():
+        if bounds[which] < enough:
+            break
+        evidence, split = bets.evidence(which, look)
+        if evidence >= enough:
+            enough, best = evidence, (evidence, split, which, look)
+    return best
+
+
+def _told(
+    sums: ChangeSums,
+    what: Watched,
+    series: Series,
+    split: int,
+    look: int,
+    first: int,
+    p_value: float,
+) -> Change:
+    ends = sums.boundaries
+    parts = [slice(0, split + 1), slice(split + 1, look)]
+    before, after = (_mean(series.earned[part].sum(), series.missed[part].sum()) for part in parts)
+    places = (ends * _DRAWN) // ends[-1]
+    drawn = np.flatnonzero(np.diff(places, append=_DRAWN + 1))
+    means = [np.diff(part.cumsum()[drawn], prepend=0.0) for part in (series.earned, series.missed)]
+    return Change(
+        split=int(ends[split]),
+        alarm=int(ends[first - 1]),
+        p_value=float(p_value),
+        watched=what,
+        before=before,
+        after=after,
+        split_time=sums.time_after(split),
+        alarm_time=sums.time_after(first - 1) if first < len(ends) else float("nan"),
+        column="" if what.column is None else sums.name_of_column(what.column),
+        ends=ends[drawn],
+        means=np.array([_mean(*pair) for pair in zip(*means, strict=True)]),
+    )
+
+
+def _mean(earned: Any, missed: Any) -> float:
+    return float(earned / (earned + missed)) if earned + missed > 0 else float("nan")
+
+
+def _centred(rounds: Array, total: Array, square: Array, first: float) -> Array:
+    """Sums of (Y - c)^2 over stretches, c in [0, 1] the mean of Y over those before."""
+    earlier = rounds.cumsum(axis=1) - rounds
+    mean = (total.cumsum(axis=1) - total) / np.maximum(earlier, 1.0)
+    centre = np.where(earlier > 0, np.clip(mean, 0.0, 1.0), first)
+    spread: Array = np.maximum(square - 2 * centre * total + rounds * centre**2, 0.0)
+    return spread
+
+
+def _mixture(gain: Array, spread: Array, unit: float) -> Array:
+    """Ln of the mean over stakes l of exp(l gain/unit - psi(l) spread/unit^2)."""
+    log_wealth = np.multiply.outer(gain / unit, _STAKES)
+    log_wealth -= np.multiply.outer(spread / unit**2, _COSTS)
+    top = log_wealth.max(axis=-1)
+    return np.asarray(top + np.log(np.exp(log_wealth - top[..., None]).mean(axis=-1)))
+
+
+def _best(gain: Array, spread: Array, unit: Array | float = 1.0) -> Array:
+    """An upper bound on `_mixture`: psi(l) is at least l^2/2, and no stake is above 1/2."""
+    gain = np.maximum(gain, 0.0)
+    bound: Array = np.minimum(gain**2 / np.maximum(2 * spread, _TINY), gain / (2 * unit))
+    return bound
+
+
+def _log_sum(log_wealth: Array) -> float:
+    top = log_wealth.max()
+    return float(top + np.log(np.exp(log_wealth - top).sum()))
