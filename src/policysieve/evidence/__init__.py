@@ -2,6 +2,7 @@
 
 from policysieve.evidence.accuracy import Accuracy, accuracy_from
 from policysieve.evidence.certificate import Certificate
+from policysieve.evidence.comparing import Comparison
 from policysieve.evidence.estimates import Estimates, ValueIntervals
 from policysieve.evidence.events import Events, rewarded_events
 from policysieve.evidence.evidence import Evidence
@@ -14,6 +15,7 @@ from policysieve.evidence.selecting import Selection, select
 __all__ = [
     "Accuracy",
     "Certificate",
+    "Comparison",
     "Estimates",
     "Events",
     "Evidence",

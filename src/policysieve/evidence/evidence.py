@@ -1,6 +1,6 @@
 """Evidence: rounds in, a certificate out."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import replace
 from functools import partial
@@ -13,6 +13,12 @@ from policysieve.arrays import shown
 from policysieve.checks import as_rewards, integer
 from policysieve.errors import InvalidArgumentError
 from policysieve.evidence.certificate import Certificate, Proof
+from policysieve.evidence.comparing import (
+    Comparison,
+    capped_difference,
+    chosen_among,
+    compared,
+)
 from policysieve.evidence.estimates import ValueIntervals
 from policysieve.evidence.events import check_comparable, check_log_fits
 from policysieve.evidence.incumbents import Incumbent
@@ -77,18 +83,26 @@ class Evidence:
     memory_limit : int
         Bytes of rounds to keep. A certificate in retrospect needs all of them; once they take more,
         they are forgotten, and a leader is certified by the rounds since it leads.
+    keep : sequence of int or str
+        Policies that are never eliminated, so that they can be compared with others for good.
     """
 
     def __init__(
-        self, policies: Policies, problem: Problem, *, memory_limit: int = MEMORY_LIMIT
+        self,
+        policies: Policies,
+        problem: Problem,
+        *,
+        memory_limit: int = MEMORY_LIMIT,
+        keep: Sequence[int | str] = (),
     ) -> None:
         check_comparable(policies, problem)
+        kept = _numbers_of(policies, keep)
         self.policies = policies
         self.problem = problem
         self.memory_limit = integer("memory_limit", memory_limit, low=0)
         self.rounds = 0
         self.next_look = _FIRST_LOOK
-        self.standing = Standing.first(problem, policies.n_policies)
+        self.standing = Standing.first(problem, policies.n_policies, kept)
         self._past = Past(policies, len(BIN_EDGES) + 1)
         self._retrospect = Retrospect.first(problem, policies.n_policies)
         self._incumbent: Incumbent | None = None
@@ -223,6 +237,44 @@ class Evidence:
         """
         return policy_interval(self._now()[0], self._past, self.policies.number_of(policy))
 
+    def compare(
+        self, first: int | str, second: int | str, *, named_beforehand: bool = False
+    ) -> Comparison:
+        """How much better one policy is than another, both by number or name, at any time.
+
+        By bets on the difference, if both are in the race and no rounds were forgotten. Of an
+        eliminated policy later rounds say nothing, so it is compared by limits on the two values,
+        which are much wider (docs/maths.md, "Differences"); `keep` those that you will ask about.
+
+        Parameters
+        ----------
+        first, second : int or str
+        named_beforehand : bool
+            Whether this pair was chosen before the rounds were seen, and is the only one: then the
+            interval is narrower. By default all pairs hold at once, so the data may have chosen.
+
+        Raises
+        ------
+        InvalidArgumentError
+            If there is no such policy, or both are the same.
+        """
+        return self.compare_among(first, second, chosen_among(self.policies, named_beforehand))
+
+    def compare_among(self, first: int | str, second: int | str, among: int) -> Comparison:
+        """`compare` for a pair that the data may have chosen among so many policies."""
+        standing, past, kept = self._now()[0], self._past, self.survivors
+        return compared(
+            self.policies,
+            self.problem,
+            first,
+            second,
+            estimate_of=lambda policy: standing.of_one(policy)[0],
+            least=partial(capped_difference, standing, past, kept),
+            rounds=self.rounds,
+            among=among,
+            when="whenever you look",
+        )
+
     def now(self) -> Self:
         """The same with all rounds looked at, for several questions."""
         then = copy(self)
@@ -266,6 +318,15 @@ class Evidence:
         self.next_look = _look_after(self.rounds)
         self.__dict__.pop("at_look", None)  # a look does not keep the looks before it
         self.at_look = copy(self)
+
+
+def _numbers_of(policies: Policies, keep: Any) -> Numbers:
+    """Numbers of policies that are given by number or name, or raise."""
+    if isinstance(keep, str) or not isinstance(keep, Sequence):
+        raise InvalidArgumentError(
+            f"keep must be a sequence of policy numbers or names, got {shown(keep)}"
+        )
+    return np.unique(np.array([policies.number_of(policy) for policy in keep], np.intp))
 
 
 def _look_after(rounds: int) -> int:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
-from math import log
+from math import exp, log
 from typing import Literal, get_args
 
 import numpy as np
@@ -13,6 +13,7 @@ from policysieve.errors import InvalidArgumentError
 from policysieve.evidence import classical
 from policysieve.evidence.betting import Betting
 from policysieve.evidence.certificate import Certificate, Proof
+from policysieve.evidence.comparing import Comparison, chosen_among, compared, least_difference
 from policysieve.evidence.estimates import Estimates, ValueIntervals
 from policysieve.evidence.events import check_comparable, rewarded_events
 from policysieve.evidence.record import Record, check_floor
@@ -126,11 +127,7 @@ class FloorEvidence:
         """The certificate, and the wealth behind it."""
         policies, problem = self.record.policies, self.record.problem
         threshold = log((policies.n_policies - 1) / problem.delta)
-        if self.method == "fixed" and self.rounds != self._declared:
-            raise InvalidArgumentError(
-                f'method="fixed" holds at the declared {self._declared} rounds only, there are '
-                f"{self.rounds}"
-            )
+        self._check_declared()
         leader, betting = self._leader(), self._betting
         if self.method == "betting":
             betting = self._bets_on(leader).after(self.record)
@@ -181,6 +178,59 @@ class FloorEvidence:
         lower = np.nan_to_num(limits.lower, nan=0.0)
         upper, names = np.nan_to_num(limits.upper, nan=cap), self.record.policies.names
         return ValueIntervals(self.estimates.values, lower, upper, names=names)
+
+    def compare(
+        self, first: int | str, second: int | str, *, named_beforehand: bool = False
+    ) -> Comparison:
+        """How much better one policy is than another, both by number or name.
+
+        It holds when certificates of the method hold (docs/maths.md, "Differences").
+
+        Parameters
+        ----------
+        first, second : int or str
+        named_beforehand : bool
+            Whether this pair was chosen before the rounds were seen, and is the only one: then the
+            interval is narrower. By default all pairs hold at once, so the data may have chosen.
+
+        Raises
+        ------
+        InvalidArgumentError
+            If there is no such policy, or both are the same.
+        """
+        self._check_declared()
+        record, values = self.record, self.estimates.values
+        when = "at the declared number of rounds" if self.method == "fixed" else "whenever you look"
+        return compared(
+            record.policies,
+            record.problem,
+            first,
+            second,
+            estimate_of=lambda policy: float(values[policy]),
+            least=self._least_difference,
+            rounds=self.rounds,
+            among=chosen_among(record.policies, named_beforehand),
+            when=f"{when}, provided that no action's propensity could be below its floor",
+        )
+
+    def _least_difference(self, first: int, second: int, log_term: float) -> float:
+        """Lower limit on value(first) - value(second) at level exp(-log_term)."""
+        if self.method != "betting":
+            lower = float(self._classical(first, exp(-log_term))[second])
+            return lower if np.isfinite(lower) else -self.record.problem.reward_cap
+        rival = np.array([second])
+        return least_difference(
+            lambda differences: _log_wealth(self.record, first, rival, -differences)[0],
+            self.record.problem.reward_cap,
+            log_term,
+        )
+
+    def _check_declared(self) -> None:
+        if self.method == "fixed" and self.rounds != self._declared:
+            raise InvalidArgumentError(
+                f'method="fixed" holds at the declared {self._declared} rounds only, there are '
+                f"{self.rounds}"
+            )
 
     def _bets_on(self, leader: int) -> Betting:
         """Those of the last elimination if it was the same leader's, else from the first round."""
