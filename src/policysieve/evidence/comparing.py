@@ -24,6 +24,7 @@ __all__ = [
     "capped_difference",
     "chosen_among",
     "compared",
+    "gain_over",
     "least_difference",
     "pair_of",
 ]
@@ -132,6 +133,23 @@ def pair_of(policies: Policies, first: int | str, second: int | str) -> tuple[in
 def chosen_among(policies: Policies, named_beforehand: bool) -> int:
     """From how many policies the data may have chosen the two that are compared."""
     return 2 if flag("named_beforehand", named_beforehand) else policies.n_policies
+
+
+def gain_over(
+    policies: Policies, problem: Problem, leader: int, least: Callable[[int, int, float], float]
+) -> float | None:
+    """Lower limit on what a leader gains over the policy that runs today; None if none is named.
+
+    Any of the others could have been chosen to lead by the same data, so half of delta is split
+    over them. `least` is as for `compared`.
+    """
+    against = policies.against(problem)
+    if against is None:
+        return None
+    if leader == against or policies.same_as(leader, np.array([against]))[0]:
+        return 0.0
+    log_term = log(2 * (policies.n_policies - 1) / problem.delta)
+    return max(least(leader, against, log_term), -problem.reward_cap)
 
 
 def _verdict(first: str, second: str, lower: float, upper: float) -> str:

@@ -18,6 +18,7 @@ from policysieve.evidence.comparing import (
     capped_difference,
     chosen_among,
     compared,
+    gain_over,
 )
 from policysieve.evidence.estimates import ValueIntervals
 from policysieve.evidence.events import check_comparable, check_log_fits
@@ -84,7 +85,8 @@ class Evidence:
         Bytes of rounds to keep. A certificate in retrospect needs all of them; once they take more,
         they are forgotten, and a leader is certified by the rounds since it leads.
     keep : sequence of int or str
-        Policies that are never eliminated, so that they can be compared with others for good.
+        Policies that are never eliminated, so that they can be compared with others for good. The
+        one that the problem names as `against` is kept anyway.
     """
 
     def __init__(
@@ -96,7 +98,8 @@ class Evidence:
         keep: Sequence[int | str] = (),
     ) -> None:
         check_comparable(policies, problem)
-        kept = _numbers_of(policies, keep)
+        against = policies.against(problem)
+        kept = _numbers_of(policies, keep, () if against is None else (against,))
         self.policies = policies
         self.problem = problem
         self.memory_limit = integer("memory_limit", memory_limit, low=0)
@@ -201,6 +204,8 @@ class Evidence:
                 return incumbent.smallest_epsilon(policies)
             return proof_in_retrospect(past, standing, policies).smallest_epsilon(low, high)
 
+        against = policies.against(q)
+        least = partial(capped_difference, standing, past, self.survivors)
         eliminated = np.ones(self.policies.n_policies, dtype=np.bool_)
         eliminated[standing.survivors] = False
         return Certificate(
@@ -213,6 +218,8 @@ class Evidence:
             method="capped",
             find_bound=find_bound,
             name=None if policies.names is None else policies.names[standing.leader],
+            against=None if against is None else policies.name_of(against),
+            find_gain=partial(gain_over, policies, q, standing.leader, least),
         )
 
     def proof(self) -> Proof:
@@ -320,13 +327,14 @@ class Evidence:
         self.at_look = copy(self)
 
 
-def _numbers_of(policies: Policies, keep: Any) -> Numbers:
-    """Numbers of policies that are given by number or name, or raise."""
+def _numbers_of(policies: Policies, keep: Any, more: tuple[int, ...]) -> Numbers:
+    """Numbers of policies that are given by number or name, and of some more, or raise."""
     if isinstance(keep, str) or not isinstance(keep, Sequence):
         raise InvalidArgumentError(
             f"keep must be a sequence of policy numbers or names, got {shown(keep)}"
         )
-    return np.unique(np.array([policies.number_of(policy) for policy in keep], np.intp))
+    numbers = [policies.number_of(policy, argument="keep") for policy in keep]
+    return np.unique(np.array([*numbers, *more], np.intp))
 
 
 def _look_after(rounds: int) -> int:

@@ -1,6 +1,7 @@
 """Evidence where only the propensities of shown actions are known, and a floor under all."""
 
 from collections.abc import Callable
+from copy import copy
 from functools import partial
 from math import exp, log
 from typing import Literal, get_args
@@ -13,7 +14,13 @@ from policysieve.errors import InvalidArgumentError
 from policysieve.evidence import classical
 from policysieve.evidence.betting import Betting
 from policysieve.evidence.certificate import Certificate, Proof
-from policysieve.evidence.comparing import Comparison, chosen_among, compared, least_difference
+from policysieve.evidence.comparing import (
+    Comparison,
+    chosen_among,
+    compared,
+    gain_over,
+    least_difference,
+)
 from policysieve.evidence.estimates import Estimates, ValueIntervals
 from policysieve.evidence.events import check_comparable, rewarded_events
 from policysieve.evidence.record import Record, check_floor
@@ -126,7 +133,7 @@ class FloorEvidence:
     def _judged(self, pending: int) -> tuple[Certificate, Betting | None]:
         """The certificate, and the wealth behind it."""
         policies, problem = self.record.policies, self.record.problem
-        threshold = log((policies.n_policies - 1) / problem.delta)
+        threshold = log((policies.n_policies - 1) / problem.delta_of_best)
         self._check_declared()
         leader, betting = self._leader(), self._betting
         if self.method == "betting":
@@ -147,13 +154,14 @@ class FloorEvidence:
                 min(problem.epsilon if certified else problem.reward_cap, problem.reward_cap),
             )
         else:
-            lower = self._classical(leader, problem.delta / (policies.n_policies - 1))
+            lower = self._classical(leader, problem.delta_of_best / (policies.n_policies - 1))
             lower = np.where(np.isfinite(lower), lower, -problem.reward_cap)
             eliminated = self._eliminated | (lower > 0)
             rivals = self._rivals(leader, eliminated)
             bound = max(0.0, -float(lower[rivals].min())) if len(rivals) else 0.0
             certified = bound <= problem.epsilon
             find_bound = partial(min, bound, problem.reward_cap)
+        against = policies.against(problem)
         certificate = Certificate(
             leader=leader,
             certified=certified,
@@ -164,6 +172,8 @@ class FloorEvidence:
             method=self.method,
             find_bound=find_bound,
             name=None if policies.names is None else policies.names[leader],
+            against=None if against is None else policies.name_of(against),
+            find_gain=partial(gain_over, policies, problem, leader, copy(self)._least_difference),
         )
         return certificate, betting
 

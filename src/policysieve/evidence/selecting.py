@@ -1,7 +1,7 @@
 """From any log with propensities to the best policy, with a certificate."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from math import log as ln
 from math import log1p
@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from policysieve.checks import number, one_of
 from policysieve.errors import InvalidArgumentError
-from policysieve.evidence.certificate import Certificate
+from policysieve.evidence.certificate import Certificate, gain_in_words
 from policysieve.evidence.comparing import Comparison, chosen_among, pair_of
 from policysieve.evidence.estimates import ValueIntervals
 from policysieve.evidence.events import check_log_fits
@@ -101,7 +101,20 @@ class Selection(Reported):
 
     @property
     def guarantee(self) -> str:
-        """What is proved, in one sentence."""
+        """What is proved, in one sentence, and one more if the problem names who runs today."""
+        proof = self.certificate
+        if proof.against is None or proof.gain is None:
+            return self._about_the_best
+        gain = gain_in_words(self.policy_name, proof.against, proof.gain, self.problem.delta)
+        return f"{self._about_the_best} {gain}"
+
+    @property
+    def gain(self) -> float | None:
+        """By how much the policy is at least better than the one that runs today, if named."""
+        return self.certificate.gain
+
+    @property
+    def _about_the_best(self) -> str:
         proof, problem = self.certificate, self.problem
         sure = f"With probability at least {1 - problem.delta:g}"
         if proof.method == "none":
@@ -324,7 +337,8 @@ def _compared(
         return evidence.compare(first, second, named_beforehand=named_beforehand)
     among = chosen_among(evidence.policies, named_beforehand)
     pair = PolicyPair(evidence.policies, pair_of(evidence.policies, first, second))
-    of_two = Evidence(pair, evidence.problem, memory_limit=evidence.memory_limit, keep=(0, 1))
+    problem = replace(evidence.problem, against=None)
+    of_two = Evidence(pair, problem, memory_limit=evidence.memory_limit, keep=(0, 1))
     for piece in log.pieces():
         of_two.add(piece, exploration)
     return of_two.compare_among(0, 1, among)

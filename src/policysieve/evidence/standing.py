@@ -230,7 +230,7 @@ class Standing:
         weights = (self.weights[0] + new * weight, self.weights[1] + new * weight**2)
         rounds, totals = self.rounds + new, self.totals if own else self.totals.copy()
         add_rounds(totals, problem, past, self.leader, survivors, np.zeros(1), new, weight)
-        leaves = _reaches(totals, delta_shares.log_elimination(problem.delta))
+        leaves = _reaches(totals, delta_shares.log_elimination(problem.delta_of_best))
         leaves &= survivors != self.leader
         leaves[survivors.searchsorted(self.kept)] = False
         if leaves.any():

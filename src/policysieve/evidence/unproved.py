@@ -1,5 +1,6 @@
 """What a log says where nothing is known of the propensities that it did not meet."""
 
+from copy import copy
 from functools import partial
 from math import inf, log
 
@@ -8,7 +9,7 @@ import numpy.typing as npt
 
 from policysieve.checks import as_rewards
 from policysieve.evidence.certificate import Certificate
-from policysieve.evidence.comparing import Comparison, chosen_among, compared
+from policysieve.evidence.comparing import Comparison, chosen_among, compared, gain_over
 from policysieve.evidence.estimates import Estimates, ValueIntervals
 from policysieve.evidence.events import check_comparable, check_log_fits, rewarded_events
 from policysieve.evidence.values import limits_from_sums
@@ -61,6 +62,7 @@ class UnprovedEvidence:
     def certificate(self, *, pending: int = 0) -> Certificate:
         """Nothing is proved about the leader."""
         names, leader = self.policies.names, self._earned.leader
+        against = self.policies.against(self.problem)
         return Certificate(
             leader=leader,
             certified=False,
@@ -71,6 +73,8 @@ class UnprovedEvidence:
             method="none",
             find_bound=partial(float, self.problem.reward_cap),
             name=None if names is None else names[leader],
+            against=None if against is None else self.policies.name_of(against),
+            find_gain=partial(gain_over, self.policies, self.problem, leader, copy(self)._least),
         )
 
     def intervals(self) -> ValueIntervals:
@@ -90,11 +94,6 @@ class UnprovedEvidence:
         named_beforehand : bool
             As for `Evidence`.
         """
-
-        def least(first: int, second: int, log_term: float) -> float:
-            lower, upper = self._limits(log_term + log(2))  # one limit of each of the two
-            return float(lower[first] - upper[second])
-
         values = self._earned.values
         return compared(
             self.policies,
@@ -102,11 +101,16 @@ class UnprovedEvidence:
             first,
             second,
             estimate_of=lambda policy: float(values[policy]),
-            least=least,
+            least=self._least,
             rounds=self.rounds,
             among=chosen_among(self.policies, named_beforehand),
             when="whenever you look",
         )
+
+    def _least(self, first: int, second: int, log_term: float) -> float:
+        """Lower limit on value(first) - value(second) at level exp(-log_term)."""
+        lower, upper = self._limits(log_term + log(2))  # one limit of each of the two
+        return float(lower[first] - upper[second])
 
     def _limits(self, log_term: float) -> tuple[Array, Array]:
         """Limits of all policies, each at level exp(-log_term)."""

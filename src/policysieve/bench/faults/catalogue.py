@@ -62,6 +62,7 @@ CALLS: dict[str, Call] = {
             "sparsity": 1.0,
             "epsilon": 0.1,
             "delta": 0.1,
+            "against": "old",
         },
     ),
     "Problem and plan": Call(
@@ -160,6 +161,12 @@ CALLS: dict[str, Call] = {
             "exploration": None,
             "memory_limit": 1000,
         },
+    ),
+    "select against": Call(
+        lambda _, against: (
+            ps.select(a_log(), a_table(), a_problem(against=against), floor=0.1).gain
+        ),
+        lambda: {"against": 1},
     ),
     "Selection.to_frame": Call(
         lambda selection, backend: selection.to_frame(backend),
