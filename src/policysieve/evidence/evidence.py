@@ -288,6 +288,17 @@ class Evidence:
         then.standing, then._incumbent = self._now()
         return then
 
+    def led_by(self, policy: int) -> Self:
+        """The same with all rounds looked at, as if a survivor led them.
+
+        Certificates in retrospect hold for every leader at once, so this one may be chosen, too. If
+        rounds were forgotten there are none, and the leader stays who it is.
+        """
+        then = self.now()
+        if then._incumbent is None:
+            then.standing = replace(then.standing, leader=policy)
+        return then
+
     def up_to_look(self, most: int, waiting: int = 0) -> int:
         """So many rounds or fewer, behind those that wait, so that they end where it looks.
 

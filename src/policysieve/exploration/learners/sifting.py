@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from policysieve.checks import integer
-from policysieve.evidence import Evidence, ValueIntervals
+from policysieve.evidence import Certificate, Evidence, ValueIntervals
 from policysieve.evidence.evidence import MEMORY_LIMIT
 from policysieve.exploration.decisions import Recommendation
 from policysieve.exploration.designs.needs import NeedExploration
@@ -79,8 +79,16 @@ class SiftingExplorer(Explorer):
 
     @property
     def _proved(self) -> bool:
-        """Whether the last look has certified what is asked for, so that nothing is left to do."""
-        return self._certificate.certified
+        """Whether the last look has proved what is asked for, so that nothing is left to do."""
+        return self._proves(self._certificate)
+
+    def _proves(self, certificate: Certificate) -> bool:
+        """Whether a certificate proves what is asked for."""
+        return certificate.certified
+
+    def _answer(self, evidence: Evidence) -> Evidence:
+        """The evidence, led by the policy to recommend."""
+        return evidence
 
     @property
     def _used_up(self) -> bool:
@@ -118,7 +126,7 @@ class SiftingExplorer(Explorer):
         looked = evidence.next_look > self.evidence.next_look
         self.evidence = evidence
         if looked:
-            self._certificate = evidence.at_look.certificate()
+            self._certificate = self._answer(evidence.at_look).certificate()
             self.exploration = self._explore_next()
 
     def _explore_next(self) -> NeedExploration:
@@ -146,9 +154,9 @@ class SiftingExplorer(Explorer):
         Rounds behind the look that has ended it may have been asked for already. They take back no
         proof: certificates hold at all times at once.
         """
-        evidence = self.evidence
-        if self._proved and not evidence.certificate().certified:
-            evidence = evidence.at_look
+        evidence = self._answer(self.evidence)
+        if self._proved and not self._proves(evidence.certificate()):
+            evidence = self._answer(self.evidence.at_look)
         return certificate_recommendation(evidence, rounds=self._rounds)
 
     def _intervals(self) -> ValueIntervals:
