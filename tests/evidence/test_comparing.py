@@ -145,7 +145,7 @@ class TestCappedScores:
         world = World(6)
         with pytest.raises(ps.InvalidArgumentError, match="keep must be a sequence"):
             world.evidence(keep="old")
-        with pytest.raises(ps.InvalidArgumentError, match="policy must"):
+        with pytest.raises(ps.InvalidArgumentError, match=r"keep must be .* got 6"):
             world.evidence(keep=[6])
 
     def test_nothing_is_bet_on_once_rounds_were_forgotten(self):

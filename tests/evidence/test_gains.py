@@ -182,6 +182,31 @@ class TestSelections:
         assert "logreg" in asked()._repr_html_()
 
 
+def test_any_survivor_may_be_taken_for_the_leader():
+    world = World(6, m=2, n=130, sparsity=None)
+    evidence = ps.Evidence(world.policies, world.problem)
+    world.feed(evidence, 0, 130)
+    assert len(evidence.survivors) > 1
+    for policy in evidence.now().survivors.tolist():
+        led = evidence.led_by(policy)
+        proof, bets = led.certificate(), led.proof()
+        assert proof.leader == policy
+        assert policy not in bets.rivals
+        assert proof.certified == bets.holds(world.problem.epsilon)
+    assert evidence.certificate().leader == evidence.standing.leader
+    gone = [p for p in range(6) if p not in evidence.now().survivors]
+    with pytest.raises(ps.InvalidArgumentError, match="which was eliminated"):
+        evidence.led_by(gone[0])
+
+
+def test_a_gain_of_zero_is_said_to_be_no_loss():
+    log_, policies = logged()
+    twins = ps.PolicyTable(policies.table[:, [1, 1, 0]], n_actions=2, names=["a", "b", "c"])
+    found = ps.select(log_, twins, asked("b"))
+    assert (found.policy_name, found.gain) == ("a", 0.0)
+    assert found.guarantee.endswith("that a is better than b, only that it is not worse.")
+
+
 class TestCommand:
     @pytest.mark.parametrize("who", ["logreg", "0"])
     def test_select_against(self, tmp_path, who):

@@ -118,9 +118,8 @@ def gain_in_words(leader: str, against: str, gain: float, delta: float) -> str:
             f"With probability at least {1 - delta:g} in all, {leader} is better than {against} by "
             f"at least {gain:.3g}."
         )
-    return (
-        f"It is not proved that {leader} is better than {against}: it may be worse by {-gain:.3g}."
-    )
+    worse = f": it may be worse by {-gain:.3g}" if gain < 0 else ", only that it is not worse"
+    return f"It is not proved that {leader} is better than {against}{worse}."
 
 
 @dataclass(frozen=True, eq=False)

@@ -288,13 +288,23 @@ class Evidence:
         then.standing, then._incumbent = self._now()
         return then
 
-    def led_by(self, policy: int) -> Self:
+    def led_by(self, policy: int | str) -> Self:
         """The same with all rounds looked at, as if a survivor led them.
 
         Certificates in retrospect hold for every leader at once, so this one may be chosen, too. If
         rounds were forgotten there are none, and the leader stays who it is.
+
+        Raises
+        ------
+        InvalidArgumentError
+            If there is no such policy, or it was eliminated.
         """
-        then = self.now()
+        policy, then = self.policies.number_of(policy), self.now()
+        if policy not in then.survivors:
+            raise InvalidArgumentError(
+                f"policy must be in the race to be said to lead, got {policy}, which was "
+                "eliminated; keep it when the evidence is made"
+            )
         if then._incumbent is None:
             then.standing = replace(then.standing, leader=policy)
         return then
