@@ -18,6 +18,7 @@ from policysieve.errors import UnknownValueError as UnknownValueError
 from policysieve.errors import UnpicklableError as UnpicklableError
 from policysieve.evidence import Accuracy as Accuracy
 from policysieve.evidence import Certificate as Certificate
+from policysieve.evidence import Comparison as Comparison
 from policysieve.evidence import Evidence as Evidence
 from policysieve.evidence import FloorEvidence as FloorEvidence
 from policysieve.evidence import Selection as Selection

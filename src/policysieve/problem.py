@@ -35,6 +35,9 @@ class Problem(Carded):
         Probability with which that may fail.
     actions : sequence of str, optional
         Names of the actions, in the order of their numbers.
+    against : int or str, optional
+        Number or name of the policy that runs today. Then it is also proved by how much the
+        recommended policy is better, and half of delta is for that.
 
     Examples
     --------
@@ -50,6 +53,7 @@ class Problem(Carded):
     epsilon: float
     delta: float
     actions: Sequence[str] | None = None
+    against: int | str | None = None
 
     def __post_init__(self) -> None:
         actions, n_actions = named_actions(self.actions, self.n_actions)
@@ -88,6 +92,7 @@ class Problem(Carded):
             ("epsilon", epsilon),
             ("delta", delta),
             ("actions", actions),
+            ("against", _as_against(self.against)),
         ]:
             object.__setattr__(self, name, value)
 
@@ -97,6 +102,17 @@ class Problem(Carded):
         if self.sparsity is None:
             return float(self.slate_size)
         return min(self.sparsity, float(self.slate_size))
+
+    @property
+    def delta_of_best(self) -> float:
+        """The part of delta for what is said about the best policy: half if `against` is set."""
+        return self.delta if self.against is None else self.delta / 2
+
+
+def _as_against(against: Any) -> int | str | None:
+    if against is None or isinstance(against, str):
+        return against
+    return integer("against", against, low=0, hint="or a name: the policy that runs today")
 
 
 def check_problem(problem: Any) -> None:

@@ -259,3 +259,12 @@ class TestDocumentation:
             assert f"| `{name}` | {', '.join(f'`{key}`' for key in keys)} |\n" in self.PAGE
         for name in world_kinds():
             assert f"`{name}`" in self.PAGE
+
+
+def test_a_policy_to_be_better_than():
+    experiment = make_experiment(small(problem__against=3))
+    assert experiment.problem.against == 3
+    with pytest.raises(ps.InvalidArgumentError, match=r"policies: against must be .* got 12"):
+        make_experiment(small(problem__against=12))
+    with pytest.raises(ps.InvalidArgumentError, match=r"problem\.against: must be"):
+        make_experiment(small(problem__against=[3]))

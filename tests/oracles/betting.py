@@ -30,3 +30,17 @@ def log_wealth(R, leader, stakes, ranges, epsilon, shares=None):
         wealth = [np.prod(1 + stake / ranges[:, p] * Z[:, p]) for stake in stakes]
         out[p] = np.log(np.average(wealth, weights=shares))
     return out
+
+
+def log_wealth_of_difference(R, first, second, stakes, ranges, difference, shares):
+    """Of bets that first - second is larger than a difference; for gains stakes shrink."""
+    wealth = []
+    for stake in stakes:
+        product = 1.0
+        for i in range(len(R)):
+            bet = stake / ranges[i]
+            if difference > 0:
+                bet /= 1 + bet * difference / 0.99
+            product *= 1 + bet * (R[i, first] - R[i, second] - difference)
+        wealth.append(product)
+    return np.log(np.average(wealth, weights=shares))

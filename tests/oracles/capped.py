@@ -481,6 +481,27 @@ class Fold:
         upper = smallest(lambda v: passes(above, v), 0.0, self.cap)
         return lower, upper
 
+    def log_wealth_of_difference(self, first, second, difference):
+        """Of bets that first - second is larger, with stakes that shrink so that none loses all."""
+        found = []
+        for g in range(N_STAKES):
+            wealth = []
+            for i in self.kept:
+                stake, z = i.stakes[g], self.scores_of(i, first, second)[g]
+                if difference > 0:
+                    stake = stake / (1 + stake * Fraction(difference) / SLACK)
+                wealth.append(math.log1p(float(stake * (z - Fraction(difference)))))
+            found.append(math.fsum(wealth))
+        return log_mean(found)
+
+    def least_difference(self, first, second, log_term):
+        """The largest difference that is too low, from all rounds."""
+
+        def passes(distance):
+            return self.log_wealth_of_difference(first, second, -distance) >= log_term
+
+        return -smallest(passes, -self.cap, self.cap)
+
 
 def smallest(passes, low, high):
     """Where a condition begins to hold between low and high, by bisection; high if nowhere."""

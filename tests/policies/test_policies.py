@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import policysieve as ps
+from policysieve.policies.pair import PolicyPair
 from tests.contracts.policies_contract import PoliciesContract
 
 
@@ -339,3 +340,25 @@ class TestFingerprint:
             ps.FunctionPolicies([lambda x: x, lambda x, k=k: x * k], n_actions=5) for k in (0, 1)
         )
         assert one.fingerprint() == two.fingerprint() == repr(one)
+
+
+class TestPolicyPair(PoliciesContract):
+    kind = PolicyPair
+
+    @pytest.fixture(params=[ps.PolicyTable, ps.FunctionPolicies])
+    def policies(self, request):
+        if request.param is ps.FunctionPolicies:
+            return PolicyPair(ps.FunctionPolicies([zero, double, zero], 5), (1, 2))
+        return PolicyPair(ps.PolicyTable(np.arange(24).reshape(8, 3) % 5, n_actions=5), (2, 0))
+
+    @pytest.fixture
+    def contexts(self):
+        return np.array([3, 0, 7, 3, 1])
+
+    def test_it_has_the_two_and_their_names(self):
+        table = ps.PolicyTable([[0, 1, 2, 0]], n_actions=3, names=["a", "b", "c", "d"])
+        pair = PolicyPair(table, (3, 1))
+        assert pair.actions([0])[0, :, 0].tolist() == [0, 1]
+        assert pair.names == ("d", "b")
+        assert PolicyPair(table, (3, 0)).same_as(0, np.array([1])).tolist() == [True]
+        assert pair.same_as(0, np.array([1])).tolist() == [False]

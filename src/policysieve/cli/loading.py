@@ -18,7 +18,7 @@ from policysieve.policies import (
     PolicyTable,
 )
 
-__all__ = ["in_words", "load_policies"]
+__all__ = ["in_words", "load_policies", "policy_given"]
 
 _IN_PYTHON = (
     "if you trust it, write LinearPolicies(numpy.load(file)['weights']) in a module, and pass "
@@ -63,6 +63,12 @@ def in_words(policies: AnyPolicies) -> str:
     contexts = policies.n_contexts
     listed = "" if contexts is None else f" for {contexts:,} contexts"
     return f"{policies.n_policies:,} policies{listed}"
+
+
+def policy_given(text: str, policies: AnyPolicies) -> int | str:
+    """The name of a policy, or its number if none has this name."""
+    named = policies.names is not None and text in policies.names
+    return int(text) if text.isdecimal() and not named else text
 
 
 def _load(

@@ -1,5 +1,6 @@
 """``policysieve select``: the best policy from a log, with a certificate."""
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -47,6 +48,11 @@ _METHODS = ("capped", "betting", "empirical_bernstein", "stitched", "fixed", "ch
     type=int,
     help="Number of the first round that counts, fixed beforehand or where a change was proved.",
 )
+@click.option(
+    "--against",
+    metavar="POLICY",
+    help="Name or number of the policy that runs today: by how much is the selected one better?",
+)
 @json_option()
 @page_options
 def select(
@@ -56,6 +62,7 @@ def select(
     floor: float | None,
     design: str | None,
     since: int,
+    against: str | None,
     as_json: bool,
     page: PageOutput,
 ) -> None:
@@ -65,12 +72,14 @@ def select(
     have been fixed before each round. A proof needs more than those of shown actions: those of all
     actions, from the log or a --design, or a --floor under them.
     """
-    from policysieve.cli.loading import in_words
+    from policysieve.cli.loading import in_words, policy_given
     from policysieve.evidence import select as choose
     from policysieve.exploration.designs.saving import ExplorationFile
 
     opened = log.open(candidates.action_names)
     policies, problem = candidates.load(opened.slate_size)
+    if against is not None:
+        problem = replace(problem, against=policy_given(against, policies))
     track = reading(opened, quiet=as_json)
     exploration = None if design is None else ExplorationFile.read(design).exploration(policies)
     selection = choose(

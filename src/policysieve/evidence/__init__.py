@@ -4,6 +4,7 @@ from policysieve.evidence.accuracy import Accuracy, accuracy_from
 from policysieve.evidence.certificate import Certificate
 from policysieve.evidence.change import Change
 from policysieve.evidence.change_sums import Watched
+from policysieve.evidence.comparing import Comparison
 from policysieve.evidence.estimates import Estimates, ValueIntervals
 from policysieve.evidence.events import Events, rewarded_events
 from policysieve.evidence.evidence import Evidence
@@ -17,6 +18,7 @@ __all__ = [
     "Accuracy",
     "Certificate",
     "Change",
+    "Comparison",
     "Estimates",
     "Events",
     "Evidence",

@@ -17,6 +17,7 @@ Numbers = npt.NDArray[np.intp]
 
 _BETS = 8
 _BOLDEST = 0.9  # of what could lose everything in one round
+_SLACK = 0.99  # of what could lose everything in one round, for stakes that shrink with a gain
 _ON_BOLDEST = 0.5  # share of the capital that is bet so; the others have equal parts of the rest
 
 
@@ -47,7 +48,8 @@ class Betting:
     starts at one, and ever reaches exp(threshold) with probability at most exp(-threshold). So once
     it has, for all pi, the leader is within eps of the best. The bets do not depend on eps, so one
     event covers all eps at once, also eps = 0, by which policies are eliminated (docs/maths.md,
-    "Betting").
+    "Betting"). A negative eps is a gain g that is bet on: stakes shrink to lam/(1 + lam g/.99)
+    then, so that nothing is lost at once (docs/maths.md, "Differences").
 
     A value: wealth up to some place of the record, for one leader, some values of epsilon, and all
     policies or some. `after` continues it.
@@ -71,7 +73,8 @@ class Betting:
         which: Numbers | None = None,
     ) -> None:
         self.leader = leader
-        self._epsilons, self._stakes = epsilons, stakes_for(problem)
+        self._gains, self._stakes = np.maximum(-epsilons, 0.0), stakes_for(problem)
+        self._epsilons = np.where(epsilons < 0, self._gains / _SLACK - self._gains, epsilons)
         self._which = None if which is None else np.append(which, leader)
         size = n_policies if self._which is None else len(self._which)
         self._place_of_leader = leader if self._which is None else size - 1
@@ -113,3 +116,4 @@ class Betting:
         )
         quiet = events.n_rounds - len(events.rounds)
         self._common += quiet * np.log1p(bets * self._epsilons[:, None])
+        self._common -= events.n_rounds * np.log1p(bets * self._gains[:, None] / _SLACK)

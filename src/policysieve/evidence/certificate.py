@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from policysieve.reported import Carded
 
-__all__ = ["Certificate", "Proof", "delta_shares"]
+__all__ = ["Certificate", "Proof", "delta_shares", "gain_in_words"]
 
 Array = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.intp]
@@ -45,6 +45,8 @@ class Certificate(Carded):
         How it was proved, or "none".
     name : str or None
         Name of the leader, if it has one.
+    against : str or None
+        The policy that runs today in words, if the problem names it.
     """
 
     leader: Any
@@ -56,6 +58,8 @@ class Certificate(Carded):
     method: str
     find_bound: Callable[[], float] = field(repr=False)
     name: str | None = None
+    against: str | None = None
+    find_gain: Callable[[], float | None] = field(default=lambda: None, repr=False)
 
     @property
     def policy_name(self) -> str:
@@ -73,10 +77,20 @@ class Certificate(Carded):
         """
         return self.find_bound()
 
+    @cached_property
+    def gain(self) -> float | None:
+        """By how much the leader is at least better than the policy that runs today.
+
+        The largest number that is proved; it may be negative. The bound, what is said of eliminated
+        policies, and this hold together, with probability at least 1 - delta. None if the problem
+        names no policy to be better than.
+        """
+        return self.find_gain()
+
     def __getstate__(self) -> dict[str, Any]:
-        """Find the bound before travelling: the search needs the evidence."""
-        bound = self.suboptimality_bound
-        return {**self.__dict__, "suboptimality_bound": bound, "find_bound": None}
+        """Find the numbers before travelling: the search needs the evidence."""
+        found = {"suboptimality_bound": self.suboptimality_bound, "gain": self.gain}
+        return {**self.__dict__, **found, "find_bound": None, "find_gain": None}
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON; of the eliminated policies only their number."""
@@ -90,7 +104,22 @@ class Certificate(Carded):
             "pending": self.pending,
             "log_threshold": None if self.method == "none" else self.log_threshold,
             "method": self.method,
+            "against": self.against,
+            "gain": self.gain,
         }
+
+
+def gain_in_words(leader: str, against: str, gain: float, delta: float) -> str:
+    """What is proved about a leader and the policy that runs today, in one sentence."""
+    if leader == against:
+        return f"{against}, which runs today, leads itself."
+    if gain > 0:
+        return (
+            f"With probability at least {1 - delta:g} in all, {leader} is better than {against} by "
+            f"at least {gain:.3g}."
+        )
+    worse = f": it may be worse by {-gain:.3g}" if gain < 0 else ", only that it is not worse"
+    return f"It is not proved that {leader} is better than {against}{worse}."
 
 
 @dataclass(frozen=True, eq=False)

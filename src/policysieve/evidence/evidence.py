@@ -1,6 +1,6 @@
 """Evidence: rounds in, a certificate out."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import replace
 from functools import partial
@@ -13,6 +13,13 @@ from policysieve.arrays import shown
 from policysieve.checks import as_rewards, integer
 from policysieve.errors import InvalidArgumentError
 from policysieve.evidence.certificate import Certificate, Proof
+from policysieve.evidence.comparing import (
+    Comparison,
+    capped_difference,
+    chosen_among,
+    compared,
+    gain_over,
+)
 from policysieve.evidence.estimates import ValueIntervals
 from policysieve.evidence.events import check_comparable, check_log_fits
 from policysieve.evidence.incumbents import Incumbent
@@ -77,18 +84,28 @@ class Evidence:
     memory_limit : int
         Bytes of rounds to keep. A certificate in retrospect needs all of them; once they take more,
         they are forgotten, and a leader is certified by the rounds since it leads.
+    keep : sequence of int or str
+        Policies that are never eliminated, so that they can be compared with others for good. The
+        one that the problem names as `against` is kept anyway.
     """
 
     def __init__(
-        self, policies: Policies, problem: Problem, *, memory_limit: int = MEMORY_LIMIT
+        self,
+        policies: Policies,
+        problem: Problem,
+        *,
+        memory_limit: int = MEMORY_LIMIT,
+        keep: Sequence[int | str] = (),
     ) -> None:
         check_comparable(policies, problem)
+        against = policies.against(problem)
+        kept = _numbers_of(policies, keep, () if against is None else (against,))
         self.policies = policies
         self.problem = problem
         self.memory_limit = integer("memory_limit", memory_limit, low=0)
         self.rounds = 0
         self.next_look = _FIRST_LOOK
-        self.standing = Standing.first(problem, policies.n_policies)
+        self.standing = Standing.first(problem, policies.n_policies, kept)
         self._past = Past(policies, len(BIN_EDGES) + 1)
         self._retrospect = Retrospect.first(problem, policies.n_policies)
         self._incumbent: Incumbent | None = None
@@ -187,6 +204,8 @@ class Evidence:
                 return incumbent.smallest_epsilon(policies)
             return proof_in_retrospect(past, standing, policies).smallest_epsilon(low, high)
 
+        against = policies.against(q)
+        least = partial(capped_difference, standing, past, self.survivors)
         eliminated = np.ones(self.policies.n_policies, dtype=np.bool_)
         eliminated[standing.survivors] = False
         return Certificate(
@@ -199,6 +218,8 @@ class Evidence:
             method="capped",
             find_bound=find_bound,
             name=None if policies.names is None else policies.names[standing.leader],
+            against=None if against is None else policies.name_of(against),
+            find_gain=partial(gain_over, policies, q, standing.leader, least),
         )
 
     def proof(self) -> Proof:
@@ -223,10 +244,69 @@ class Evidence:
         """
         return policy_interval(self._now()[0], self._past, self.policies.number_of(policy))
 
+    def compare(
+        self, first: int | str, second: int | str, *, named_beforehand: bool = False
+    ) -> Comparison:
+        """How much better one policy is than another, both by number or name, at any time.
+
+        By bets on the difference, if both are in the race and no rounds were forgotten. Of an
+        eliminated policy later rounds say nothing, so it is compared by limits on the two values,
+        which are much wider (docs/maths.md, "Differences"); `keep` those that you will ask about.
+
+        Parameters
+        ----------
+        first, second : int or str
+        named_beforehand : bool
+            Whether this pair was chosen before the rounds were seen, and is the only one: then the
+            interval is narrower. By default all pairs hold at once, so the data may have chosen.
+
+        Raises
+        ------
+        InvalidArgumentError
+            If there is no such policy, or both are the same.
+        """
+        return self.compare_among(first, second, chosen_among(self.policies, named_beforehand))
+
+    def compare_among(self, first: int | str, second: int | str, among: int) -> Comparison:
+        """`compare` for a pair that the data may have chosen among so many policies."""
+        standing, past, kept = self._now()[0], self._past, self.survivors
+        return compared(
+            self.policies,
+            self.problem,
+            first,
+            second,
+            estimate_of=lambda policy: standing.of_one(policy)[0],
+            least=partial(capped_difference, standing, past, kept),
+            rounds=self.rounds,
+            among=among,
+            when="whenever you look",
+        )
+
     def now(self) -> Self:
         """The same with all rounds looked at, for several questions."""
         then = copy(self)
         then.standing, then._incumbent = self._now()
+        return then
+
+    def led_by(self, policy: int | str) -> Self:
+        """The same with all rounds looked at, as if a survivor led them.
+
+        Certificates in retrospect hold for every leader at once, so this one may be chosen, too. If
+        rounds were forgotten there are none, and the leader stays who it is.
+
+        Raises
+        ------
+        InvalidArgumentError
+            If there is no such policy, or it was eliminated.
+        """
+        policy, then = self.policies.number_of(policy), self.now()
+        if policy not in then.survivors:
+            raise InvalidArgumentError(
+                f"policy must be in the race to be said to lead, got {policy}, which was "
+                "eliminated; keep it when the evidence is made"
+            )
+        if then._incumbent is None:
+            then.standing = replace(then.standing, leader=policy)
         return then
 
     def up_to_look(self, most: int, waiting: int = 0) -> int:
@@ -266,6 +346,16 @@ class Evidence:
         self.next_look = _look_after(self.rounds)
         self.__dict__.pop("at_look", None)  # a look does not keep the looks before it
         self.at_look = copy(self)
+
+
+def _numbers_of(policies: Policies, keep: Any, more: tuple[int, ...]) -> Numbers:
+    """Numbers of policies that are given by number or name, and of some more, or raise."""
+    if isinstance(keep, str) or not isinstance(keep, Sequence):
+        raise InvalidArgumentError(
+            f"keep must be a sequence of policy numbers or names, got {shown(keep)}"
+        )
+    numbers = [policies.number_of(policy, argument="keep") for policy in keep]
+    return np.unique(np.array([*numbers, *more], np.intp))
 
 
 def _look_after(rounds: int) -> int:

@@ -1,8 +1,9 @@
 """Evidence where only the propensities of shown actions are known, and a floor under all."""
 
 from collections.abc import Callable
+from copy import copy
 from functools import partial
-from math import log
+from math import exp, log
 from typing import Literal, get_args
 
 import numpy as np
@@ -13,6 +14,13 @@ from policysieve.errors import InvalidArgumentError
 from policysieve.evidence import classical
 from policysieve.evidence.betting import Betting
 from policysieve.evidence.certificate import Certificate, Proof
+from policysieve.evidence.comparing import (
+    Comparison,
+    chosen_among,
+    compared,
+    gain_over,
+    least_difference,
+)
 from policysieve.evidence.estimates import Estimates, ValueIntervals
 from policysieve.evidence.events import check_comparable, rewarded_events
 from policysieve.evidence.record import Record, check_floor
@@ -125,12 +133,8 @@ class FloorEvidence:
     def _judged(self, pending: int) -> tuple[Certificate, Betting | None]:
         """The certificate, and the wealth behind it."""
         policies, problem = self.record.policies, self.record.problem
-        threshold = log((policies.n_policies - 1) / problem.delta)
-        if self.method == "fixed" and self.rounds != self._declared:
-            raise InvalidArgumentError(
-                f'method="fixed" holds at the declared {self._declared} rounds only, there are '
-                f"{self.rounds}"
-            )
+        threshold = log((policies.n_policies - 1) / problem.delta_of_best)
+        self._check_declared()
         leader, betting = self._leader(), self._betting
         if self.method == "betting":
             betting = self._bets_on(leader).after(self.record)
@@ -150,13 +154,14 @@ class FloorEvidence:
                 min(problem.epsilon if certified else problem.reward_cap, problem.reward_cap),
             )
         else:
-            lower = self._classical(leader, problem.delta / (policies.n_policies - 1))
+            lower = self._classical(leader, problem.delta_of_best / (policies.n_policies - 1))
             lower = np.where(np.isfinite(lower), lower, -problem.reward_cap)
             eliminated = self._eliminated | (lower > 0)
             rivals = self._rivals(leader, eliminated)
             bound = max(0.0, -float(lower[rivals].min())) if len(rivals) else 0.0
             certified = bound <= problem.epsilon
             find_bound = partial(min, bound, problem.reward_cap)
+        against = policies.against(problem)
         certificate = Certificate(
             leader=leader,
             certified=certified,
@@ -167,6 +172,8 @@ class FloorEvidence:
             method=self.method,
             find_bound=find_bound,
             name=None if policies.names is None else policies.names[leader],
+            against=None if against is None else policies.name_of(against),
+            find_gain=partial(gain_over, policies, problem, leader, copy(self)._least_difference),
         )
         return certificate, betting
 
@@ -181,6 +188,59 @@ class FloorEvidence:
         lower = np.nan_to_num(limits.lower, nan=0.0)
         upper, names = np.nan_to_num(limits.upper, nan=cap), self.record.policies.names
         return ValueIntervals(self.estimates.values, lower, upper, names=names)
+
+    def compare(
+        self, first: int | str, second: int | str, *, named_beforehand: bool = False
+    ) -> Comparison:
+        """How much better one policy is than another, both by number or name.
+
+        It holds when certificates of the method hold (docs/maths.md, "Differences").
+
+        Parameters
+        ----------
+        first, second : int or str
+        named_beforehand : bool
+            Whether this pair was chosen before the rounds were seen, and is the only one: then the
+            interval is narrower. By default all pairs hold at once, so the data may have chosen.
+
+        Raises
+        ------
+        InvalidArgumentError
+            If there is no such policy, or both are the same.
+        """
+        self._check_declared()
+        record, values = self.record, self.estimates.values
+        when = "at the declared number of rounds" if self.method == "fixed" else "whenever you look"
+        return compared(
+            record.policies,
+            record.problem,
+            first,
+            second,
+            estimate_of=lambda policy: float(values[policy]),
+            least=self._least_difference,
+            rounds=self.rounds,
+            among=chosen_among(record.policies, named_beforehand),
+            when=f"{when}, provided that no action's propensity could be below its floor",
+        )
+
+    def _least_difference(self, first: int, second: int, log_term: float) -> float:
+        """Lower limit on value(first) - value(second) at level exp(-log_term)."""
+        if self.method != "betting":
+            lower = float(self._classical(first, exp(-log_term))[second])
+            return lower if np.isfinite(lower) else -self.record.problem.reward_cap
+        rival = np.array([second])
+        return least_difference(
+            lambda differences: _log_wealth(self.record, first, rival, -differences)[0],
+            self.record.problem.reward_cap,
+            log_term,
+        )
+
+    def _check_declared(self) -> None:
+        if self.method == "fixed" and self.rounds != self._declared:
+            raise InvalidArgumentError(
+                f'method="fixed" holds at the declared {self._declared} rounds only, there are '
+                f"{self.rounds}"
+            )
 
     def _bets_on(self, leader: int) -> Betting:
         """Those of the last elimination if it was the same leader's, else from the first round."""

@@ -49,7 +49,7 @@ class Incumbent:
             epsilons.append(2 * epsilons[-1])
         grid = np.array(epsilons)
         wealth = log_factors(problem, past, standing.leader, standing.survivors, grid, len(past))
-        threshold = delta_shares.log_retrospect(problem.delta, standing.n_policies)
+        threshold = delta_shares.log_retrospect(problem.delta_of_best, standing.n_policies)
         return cls(standing, threshold, 0, grid, wealth)
 
     def after(self, past: Past, new: int, standing: Standing) -> "Incumbent":
@@ -59,7 +59,7 @@ class Incumbent:
             number = self.number + 1
             wealth = np.empty((len(standing.survivors), *self.log_wealth.shape[1:]))
             wealth[:] = log_mean_exp(standing.log_wealth)[:, None, None]
-            threshold = delta_shares.log_incumbent(problem.delta, number)
+            threshold = delta_shares.log_incumbent(problem.delta_of_best, number)
             return Incumbent(standing, threshold, number, self.epsilons, wealth)
         wealth = self.log_wealth + log_factors(
             problem, past, before.leader, before.survivors, self.epsilons, new

@@ -66,7 +66,7 @@ class Retrospect:
         """Nobody was looked at yet."""
         n_stakes = len(FIXED_STAKES) + len(STAKE_SHARES)
         nobody, none = np.empty(0, np.intp), np.empty(0, np.int64)
-        threshold = delta_shares.log_retrospect(problem.delta, n_policies)
+        threshold = delta_shares.log_retrospect(problem.delta_of_best, n_policies)
         return cls(problem, threshold, leader, nobody, none, np.empty((0, n_stakes)))
 
     @property
@@ -131,7 +131,7 @@ def proof_in_retrospect(past: Past, standing: Standing, policies: Policies) -> P
     """The bets on the leader of a standing in all rounds of the past, for any epsilon."""
     return Proof(
         standing.all_rivals(policies),
-        delta_shares.log_retrospect(standing.problem.delta, standing.n_policies),
+        delta_shares.log_retrospect(standing.problem.delta_of_best, standing.n_policies),
         partial(_log_wealth, standing.problem, past, standing.leader),
     )
 

@@ -1,7 +1,8 @@
 """From any log with propensities to the best policy, with a certificate."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from math import log as ln
 from math import log1p
 from typing import Any
@@ -11,16 +12,25 @@ import numpy.typing as npt
 
 from policysieve.checks import number, one_of
 from policysieve.errors import InvalidArgumentError
-from policysieve.evidence.certificate import Certificate
+from policysieve.evidence.certificate import Certificate, gain_in_words
+from policysieve.evidence.comparing import Comparison, chosen_among, pair_of
 from policysieve.evidence.estimates import ValueIntervals
 from policysieve.evidence.events import check_log_fits
-from policysieve.evidence.evidence import MEMORY_LIMIT, Decider, check_decider
-from policysieve.evidence.kinds import METHODS, Method, default_method, evidence_of
+from policysieve.evidence.evidence import MEMORY_LIMIT, Decider, Evidence, check_decider
+from policysieve.evidence.implicit import ImplicitEvidence
+from policysieve.evidence.kinds import (
+    METHODS,
+    AnyEvidence,
+    Method,
+    default_method,
+    evidence_of,
+)
 from policysieve.evidence.record import check_floor
 from policysieve.evidence.weights import Mass
 from policysieve.log import AnyLog, Log, LogFile, open_for
 from policysieve.policies import AnyPolicies, Policy, check_class
 from policysieve.policies.base import names_of_actions
+from policysieve.policies.pair import PolicyPair
 from policysieve.problem import Problem
 from policysieve.reported import Reported
 from policysieve.tabling import FrameKind, frame_of
@@ -57,6 +67,7 @@ class Selection(Reported):
     certificate: Certificate
     problem: Problem
     floor: float | None
+    find_comparison: Callable[..., Comparison] | None = field(default=None, repr=False)
 
     @property
     def values(self) -> npt.NDArray[np.float64]:
@@ -90,7 +101,20 @@ class Selection(Reported):
 
     @property
     def guarantee(self) -> str:
-        """What is proved, in one sentence."""
+        """What is proved, in one sentence, and one more if the problem names who runs today."""
+        proof = self.certificate
+        if proof.against is None or proof.gain is None:
+            return self._about_the_best
+        gain = gain_in_words(self.policy_name, proof.against, proof.gain, self.problem.delta)
+        return f"{self._about_the_best} {gain}"
+
+    @property
+    def gain(self) -> float | None:
+        """By how much the policy is at least better than the one that runs today, if named."""
+        return self.certificate.gain
+
+    @property
+    def _about_the_best(self) -> str:
         proof, problem = self.certificate, self.problem
         sure = f"With probability at least {1 - problem.delta:g}"
         if proof.method == "none":
@@ -133,6 +157,38 @@ class Selection(Reported):
             "may not have been met. Give the smallest that any action could have had as floor"
             f"{'' if isinstance(self.policy, Policy) else full}."
         )
+
+    def compare(
+        self, first: int | str, second: int | str, *, named_beforehand: bool = False
+    ) -> Comparison:
+        """How much better one policy is than another, both by number or name, eliminated or not.
+
+        Where all propensities are known, the log is read again, and the two policies are asked
+        about its contexts again.
+
+        Parameters
+        ----------
+        first, second : int or str
+        named_beforehand : bool
+            Whether this pair was chosen before the log was seen, and is the only one: then the
+            interval is narrower. By default all pairs hold at once, so the data may have chosen.
+
+        Raises
+        ------
+        InvalidArgumentError
+            If there is no such policy, both are the same, the class cannot be listed, or the
+            selection comes from another process, to which its rounds did not travel.
+        """
+        if self.find_comparison is None:
+            raise InvalidArgumentError(
+                "compare needs the rounds, which do not travel with a pickled selection: call it "
+                "where select was called"
+            )
+        return self.find_comparison(first, second, named_beforehand)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the rounds, which may be many."""
+        return {**self.__dict__, "find_comparison": None}
 
     def leaders(self, count: int = 10) -> list[dict[str, Any]]:
         """The policies with the largest estimates, with their limits."""
@@ -265,7 +321,33 @@ def select(
         certificate=certificate,
         problem=problem,
         floor=None if method == "capped" else floor,
+        find_comparison=partial(_compared, evidence, log, exploration),
     )
+
+
+def _compared(
+    evidence: AnyEvidence,
+    log: Log | LogFile,
+    exploration: Decider | None,
+    first: int | str,
+    second: int | str,
+    named_beforehand: bool,
+) -> Comparison:
+    """Compare two policies, after a second look at the log if it has let go of policies."""
+    if isinstance(evidence, ImplicitEvidence):
+        raise InvalidArgumentError(
+            "policies must be numbered to be compared, and those of this class cannot be listed; "
+            "select among a list of the two"
+        )
+    if not isinstance(evidence, Evidence):
+        return evidence.compare(first, second, named_beforehand=named_beforehand)
+    among = chosen_among(evidence.policies, named_beforehand)
+    pair = PolicyPair(evidence.policies, pair_of(evidence.policies, first, second))
+    problem = replace(evidence.problem, against=None)
+    of_two = Evidence(pair, problem, memory_limit=evidence.memory_limit, keep=(0, 1))
+    for piece in log.pieces():
+        of_two.add(piece, exploration)
+    return of_two.compare_among(0, 1, among)
 
 
 def _check_propensities(

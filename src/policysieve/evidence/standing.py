@@ -73,6 +73,8 @@ class Standing:
     leader : int
         The survivor with the largest estimate, of equals the one with the lowest number.
     model : Model
+    kept : integer array
+        Policies that are never eliminated.
     """
 
     problem: Problem
@@ -84,9 +86,10 @@ class Standing:
     gone: Columns
     leader: int
     model: Model
+    kept: Numbers
 
     @classmethod
-    def first(cls, problem: Problem, n_policies: int) -> Self:
+    def first(cls, problem: Problem, n_policies: int, kept: Numbers) -> Self:
         """Before any round: all alike, and what many would show is expected to be right."""
         everyone = np.arange(n_policies)
         unseen = Model(
@@ -107,6 +110,7 @@ class Standing:
             gone=Columns(*nobody, np.empty(0, np.int64)),
             leader=0,
             model=unseen,
+            kept=kept,
         )
 
     @property
@@ -226,8 +230,9 @@ class Standing:
         weights = (self.weights[0] + new * weight, self.weights[1] + new * weight**2)
         rounds, totals = self.rounds + new, self.totals if own else self.totals.copy()
         add_rounds(totals, problem, past, self.leader, survivors, np.zeros(1), new, weight)
-        leaves = _reaches(totals, delta_shares.log_elimination(problem.delta))
+        leaves = _reaches(totals, delta_shares.log_elimination(problem.delta_of_best))
         leaves &= survivors != self.leader
+        leaves[survivors.searchsorted(self.kept)] = False
         if leaves.any():
             out = survivors[leaves]
             same = np.tile(weights, (len(out), 1)), np.full(len(out), rounds)
@@ -243,6 +248,7 @@ class Standing:
             gone=gone,
             leader=int(survivors[totals[:, _N_STAKES].argmax()]),
             model=self.model,
+            kept=self.kept,
         )
         return replace(found, model=found._next_model(past, new))
 

@@ -1,12 +1,15 @@
 """What a log says where nothing is known of the propensities that it did not meet."""
 
+from copy import copy
 from functools import partial
 from math import inf, log
 
 import numpy as np
+import numpy.typing as npt
 
 from policysieve.checks import as_rewards
 from policysieve.evidence.certificate import Certificate
+from policysieve.evidence.comparing import Comparison, chosen_among, compared, gain_over
 from policysieve.evidence.estimates import Estimates, ValueIntervals
 from policysieve.evidence.events import check_comparable, check_log_fits, rewarded_events
 from policysieve.evidence.values import limits_from_sums
@@ -16,6 +19,8 @@ from policysieve.policies.base import names_of_actions
 from policysieve.problem import Problem
 
 __all__ = ["UnprovedEvidence"]
+
+Array = npt.NDArray[np.float64]
 
 
 class UnprovedEvidence:
@@ -57,6 +62,7 @@ class UnprovedEvidence:
     def certificate(self, *, pending: int = 0) -> Certificate:
         """Nothing is proved about the leader."""
         names, leader = self.policies.names, self._earned.leader
+        against = self.policies.against(self.problem)
         return Certificate(
             leader=leader,
             certified=False,
@@ -67,17 +73,50 @@ class UnprovedEvidence:
             method="none",
             find_bound=partial(float, self.problem.reward_cap),
             name=None if names is None else names[leader],
+            against=None if against is None else self.policies.name_of(against),
+            find_gain=partial(gain_over, self.policies, self.problem, leader, copy(self)._least),
         )
 
     def intervals(self) -> ValueIntervals:
         """Estimates of all policies, with limits that hold simultaneously and at any time."""
-        problem, n_policies = self.problem, self.policies.n_policies
-        cap = problem.reward_cap
-        if not self.rounds:
-            limits = np.zeros(n_policies), np.full(n_policies, cap)
-            return ValueIntervals(self._earned.values, *limits, names=self.policies.names)
-        weight = np.full(n_policies, float(self.rounds))
-        log_term = log(2 * n_policies / problem.delta)
-        earned, missed = ((kind.totals, kind.squares) for kind in (self._earned, self._missed))
-        limits = limits_from_sums(problem, earned, missed, weight, log_term)
+        limits = self._limits(log(2 * self.policies.n_policies / self.problem.delta))
         return ValueIntervals(self._earned.values, *limits, names=self.policies.names)
+
+    def compare(
+        self, first: int | str, second: int | str, *, named_beforehand: bool = False
+    ) -> Comparison:
+        """How much better one policy is than another, from limits on their values.
+
+        Parameters
+        ----------
+        first, second : int or str
+            Numbers or names.
+        named_beforehand : bool
+            As for `Evidence`.
+        """
+        values = self._earned.values
+        return compared(
+            self.policies,
+            self.problem,
+            first,
+            second,
+            estimate_of=lambda policy: float(values[policy]),
+            least=self._least,
+            rounds=self.rounds,
+            among=chosen_among(self.policies, named_beforehand),
+            when="whenever you look",
+        )
+
+    def _least(self, first: int, second: int, log_term: float) -> float:
+        """Lower limit on value(first) - value(second) at level exp(-log_term)."""
+        lower, upper = self._limits(log_term + log(2))  # one limit of each of the two
+        return float(lower[first] - upper[second])
+
+    def _limits(self, log_term: float) -> tuple[Array, Array]:
+        """Limits of all policies, each at level exp(-log_term)."""
+        problem, n_policies = self.problem, self.policies.n_policies
+        if not self.rounds:
+            return np.zeros(n_policies), np.full(n_policies, problem.reward_cap)
+        weight = np.full(n_policies, float(self.rounds))
+        earned, missed = ((kind.totals, kind.squares) for kind in (self._earned, self._missed))
+        return limits_from_sums(problem, earned, missed, weight, log_term)

@@ -41,17 +41,31 @@ def policy_intervals(standing: Standing, past: Past) -> ValueIntervals:
     """
     order = np.argsort(-standing.estimates, kind="stable")
     bet_on = standing.survivors[order[:_BET_ON]]
-    limits = _limits(standing, past, standing.sums, standing.counted, bet_on, bet_on)
+    limits = _limits(
+        standing, past, standing.sums, standing.counted, bet_on, bet_on, _log_term(standing)
+    )
     return ValueIntervals(standing.values, *limits)
 
 
-def policy_interval(standing: Standing, past: Past, policy: int) -> tuple[float, float, float]:
-    """Estimate and limits of one policy; by betting, too, if it is a survivor."""
+def policy_interval(
+    standing: Standing, past: Past, policy: int, log_term: float | None = None
+) -> tuple[float, float, float]:
+    """Estimate and limits of one policy; by betting, too, if it is a survivor.
+
+    Each limit of either kind is at level exp(-log_term), by default as for all policies at once.
+    """
+    log_term = _log_term(standing) if log_term is None else log_term
     value, sums, counted = standing.of_one(policy)
     bet_on = standing.survivors[standing.survivors == policy]
     here = np.zeros(len(bet_on), np.intp)
-    lower, upper = _limits(standing, past, sums[:, None], np.array([counted]), bet_on, here)
+    counts = np.array([counted])
+    lower, upper = _limits(standing, past, sums[:, None], counts, bet_on, here, log_term)
     return value, float(lower[0]), float(upper[0])
+
+
+def _log_term(standing: Standing) -> float:
+    """Of the levels at which all limits of all policies hold at once."""
+    return log(_WAYS * standing.n_policies / standing.problem.delta)
 
 
 def _limits(
@@ -61,12 +75,12 @@ def _limits(
     counted: npt.NDArray[np.int64],
     bet_on: Numbers,
     places: Numbers,
+    log_term: float,
 ) -> tuple[Array, Array]:
     """Limits from sums of shape (7, n), and sharper ones at the places of policies to bet on."""
     problem = standing.problem
     if not standing.rounds:
         return np.zeros(len(counted)), np.full(len(counted), problem.reward_cap)
-    log_term = log(_WAYS * standing.n_policies / problem.delta)
     weight = counted.astype(np.float64)
     lower, upper = limits_from_sums(
         problem, (sums[2], sums[3]), (sums[4], sums[5]), weight, log_term

@@ -159,6 +159,10 @@ class Recommendation(Carded):
         What holds, and with which probability, in one sentence.
     name : str or None
         Name of the policy, if it has one.
+    against : str or None
+        The policy that runs today in words, if the problem names it.
+    gain : float or None
+        By how much the recommended one is at least better; None if nothing can be said.
     """
 
     policy: int | Policy | RandomizedPolicy | MarginalPolicy
@@ -170,6 +174,8 @@ class Recommendation(Carded):
     rounds: int
     guarantee: str
     name: str | None = None
+    against: str | None = None
+    gain: float | None = None
 
     @property
     def policy_name(self) -> str:

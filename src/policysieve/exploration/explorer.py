@@ -11,6 +11,7 @@ from policysieve.arrays import shown
 from policysieve.checks import as_rewards, as_rng
 from policysieve.errors import InvalidArgumentError
 from policysieve.evidence import Events, ValueIntervals, rewarded_events
+from policysieve.evidence.certificate import gain_in_words
 from policysieve.evidence.change import Change, find_change
 from policysieve.evidence.change_sums import ChangeSums
 from policysieve.evidence.events import check_log_fits
@@ -315,9 +316,16 @@ class Explorer(Asking):
     def recommend(self) -> Recommendation:
         """The policy to deploy now, and what is known about it."""
         best = self._snapshot()._recommend()
-        if self.policies.names is None or not isinstance(best.policy, int):
+        if self.policies.names is not None and isinstance(best.policy, int):
+            best = replace(best, name=self.policies.names[best.policy])
+        against = self.policies.against(self.problem)
+        if against is None:
             return best
-        return replace(best, name=self.policies.names[best.policy])
+        best = replace(best, against=self.policies.name_of(against))
+        if best.gain is None or best.against is None:
+            return best
+        gain = gain_in_words(best.policy_name, best.against, best.gain, self.problem.delta)
+        return replace(best, guarantee=f"{best.guarantee} {gain}")
 
     def intervals(self) -> ValueIntervals:
         """Estimate and limits of every policy's value, as `recommend` uses them."""

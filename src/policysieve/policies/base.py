@@ -175,13 +175,16 @@ class PolicyClass(ABC):
         policy = integer("number", number, low=0, high=most)
         return f"policy {policy}" if self.names is None else self.names[policy]
 
-    def number_of(self, policy: int | str) -> int:
-        """The number of a policy that is given by its number or its name."""
+    def number_of(self, policy: int | str, *, argument: str = "policy") -> int:
+        """The number of a policy that is given by its number or its name.
+
+        If there is none, the error names the `argument`.
+        """
         if isinstance(policy, str):
-            return number_of("policy", policy, self.names)
+            return number_of(argument, policy, self.names)
         most = None if self.n_policies is None else self.n_policies - 1
         hint = "or its name" if self.names is not None else ""
-        return integer("policy", policy, low=0, high=most, hint=hint)
+        return integer(argument, policy, low=0, high=most, hint=hint)
 
     def _numbers(self) -> tuple[npt.NDArray[Any], ...]:
         """The arrays that the policies are made of, if they are."""
@@ -213,6 +216,19 @@ class PolicyClass(ABC):
                     f"policies and problem must agree on {name}, got {ours} and {theirs}"
                 )
         check_same_actions(self.action_names, problem.actions, of="policies and problem")
+        self.against(problem)
+
+    def against(self, problem: Problem) -> int | None:
+        """The number of the policy that the problem asks to be better than, if it names one."""
+        if problem.against is None:
+            return None
+        if self.n_policies is None:
+            raise InvalidArgumentError(
+                f"against must be a policy of a list, got {problem.against!r} with "
+                f"{type(self).__name__}, whose policies cannot be listed; leave it out, or give a "
+                "list of candidates with the one that runs today"
+            )
+        return self.number_of(problem.against, argument="against")
 
     def check_contexts(self, contexts: Any) -> Any:
         """Return the contexts as an array, or as rows of a table, one for each, or raise."""

@@ -10,7 +10,7 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from policysieve.arrays import shown
-from policysieve.report.table import CellValue, Table, shown_text, value_text
+from policysieve.report.table import CellValue, Table, gain_fact, shown_text, value_text
 
 if TYPE_CHECKING:
     from policysieve.evidence import Certificate, Selection, ValueIntervals
@@ -68,6 +68,7 @@ def _problem(problem: "Problem") -> str:
             "Sparsity": "not known" if problem.sparsity is None else problem.sparsity,
             "epsilon": problem.epsilon,
             "delta": problem.delta,
+            **({} if problem.against is None else {"Better than": problem.against}),
         },
     )
 
@@ -80,6 +81,7 @@ def _recommendation(best: "Recommendation") -> str:
         facts={
             "Estimated value": (best.value, _between(best.lower, best.upper)),
             "Suboptimality bound": best.suboptimality_bound,
+            **gain_fact(best.gain, best.against),
             "Rounds": best.rounds,
         },
     )
@@ -91,6 +93,7 @@ def _certificate(proof: "Certificate") -> str:
         _pill_of(proof.certified),
         facts={
             "Suboptimality bound": proof.suboptimality_bound,
+            **gain_fact(proof.gain, proof.against),
             **_eliminated(proof),
             "Rounds": (proof.rounds, f"{proof.pending:,} pending" if proof.pending else ""),
             "Method": proof.method,
@@ -114,6 +117,7 @@ def _selection(selection: "Selection") -> str:
                 proof.suboptimality_bound,
                 f"asked for: {value_text(selection.problem.epsilon)}",
             ),
+            **gain_fact(proof.gain, proof.against),
             **_eliminated(proof),
             "Rounds": (proof.rounds, f"{proof.pending:,} pending" if proof.pending else ""),
         },
@@ -136,6 +140,7 @@ def _run(result: "RunResult") -> str:
                 best.suboptimality_bound,
                 f"asked for: {value_text(result.problem.epsilon)}",
             ),
+            **gain_fact(best.gain, best.against),
             "Rounds": (result.rounds, "finished" if result.finished else "not finished"),
             **distance,
         },

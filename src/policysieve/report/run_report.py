@@ -25,7 +25,7 @@ from policysieve.report.style import (
     say,
     short_names,
 )
-from policysieve.report.table import CellValue, Table, shown_text, value_text
+from policysieve.report.table import CellValue, Table, gain_fact, shown_text, value_text
 from policysieve.report.usage_report import add_usage
 
 if TYPE_CHECKING:
@@ -83,6 +83,7 @@ def _headlines(result: "RunResult") -> dict[str, CellValue | tuple[CellValue, st
             best.certified,
             "the bound proves epsilon" if best.certified else "the bound does not prove epsilon",
         ),
+        **gain_fact(best.gain, best.against),
         "Rounds": (result.rounds, stop),
         "True suboptimality": (
             result.suboptimality,
@@ -183,6 +184,7 @@ def problem_settings(problem: "Problem") -> dict[str, Any]:
         "sparsity": "not known" if problem.sparsity is None else problem.sparsity,
         "epsilon": problem.epsilon,
         "delta": problem.delta,
+        **({} if problem.against is None else {"against": problem.against}),
     }
 
 

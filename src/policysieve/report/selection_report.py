@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from policysieve.report.page import Page
 from policysieve.report.run_report import problem_settings, value_intervals
-from policysieve.report.table import Table, value_text
+from policysieve.report.table import Table, gain_fact, value_text
 
 if TYPE_CHECKING:
     from policysieve.evidence import Selection
@@ -48,6 +48,7 @@ def selection_page(selection: "Selection", title: str | None, command: str | Non
                 proof.certified,
                 "the bound proves epsilon" if proof.certified else "more rounds are needed",
             ),
+            **gain_fact(proof.gain, proof.against),
             "Eliminated": (len(eliminated), f"of {candidates}"),
             "Rounds": (proof.rounds, f"{proof.pending:,} pending" if proof.pending else "all told"),
         }

@@ -16,6 +16,7 @@ __all__ = [
     "column_texts",
     "exact_text",
     "flat_texts",
+    "gain_fact",
     "is_number",
     "shown_text",
     "sort_key",
@@ -165,3 +166,13 @@ def _plain(value: CellValue) -> str | int | float | None:
 
 def _minus(text: str) -> str:
     return text.replace("-", "\N{MINUS SIGN}").replace("inf", "\N{INFINITY}")
+
+
+def gain_fact(
+    gain: float | None, against: str | None
+) -> dict[str, CellValue | tuple[CellValue, str]]:
+    """How much better than what runs today, for the headlines of a page; nothing if not asked."""
+    if against is None:
+        return {}
+    proved = "not proved" if gain is None or gain <= 0 else "proved"
+    return {f"Better than {against} by": (gain, f"at least; that it is better is {proved}")}

@@ -212,8 +212,11 @@ class World(ABC):
             f"{type(self).__name__} cannot tell the best value of {type(policies).__name__}"
         )
 
-    def problem(self, *, epsilon: float, delta: float) -> Problem:
-        """The problem of finding a policy within `epsilon` of the best in this world."""
+    def problem(self, *, epsilon: float, delta: float, against: int | str | None = None) -> Problem:
+        """The problem of finding a policy within `epsilon` of the best in this world.
+
+        And better than the one `against` which it runs, if that is given, by number or name.
+        """
         return Problem(
             n_actions=self.n_actions,
             slate_size=self.slate_size,
@@ -221,6 +224,7 @@ class World(ABC):
             epsilon=epsilon,
             delta=delta,
             actions=self.actions,
+            against=against,
         )
 
     @abstractmethod

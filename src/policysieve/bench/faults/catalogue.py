@@ -62,6 +62,7 @@ CALLS: dict[str, Call] = {
             "sparsity": 1.0,
             "epsilon": 0.1,
             "delta": 0.1,
+            "against": "old",
         },
     ),
     "Problem and plan": Call(
@@ -162,6 +163,12 @@ CALLS: dict[str, Call] = {
             "memory_limit": 1000,
         },
     ),
+    "select against": Call(
+        lambda _, against: (
+            ps.select(a_log(), a_table(), a_problem(against=against), floor=0.1).gain
+        ),
+        lambda: {"against": 1},
+    ),
     "Selection.to_frame": Call(
         lambda selection, backend: selection.to_frame(backend),
         lambda: {"backend": "pyarrow"},
@@ -170,9 +177,16 @@ CALLS: dict[str, Call] = {
     "Selection.plot": Call(
         lambda selection, name: selection.plot(name), lambda: {"name": "leaders"}, _selection
     ),
+    "Selection.compare": Call(
+        lambda selection, first, second, beforehand: selection.compare(
+            first, second, named_beforehand=beforehand
+        ),
+        lambda: {"first": 0, "second": 1, "beforehand": True},
+        _selection,
+    ),
     "Evidence": Call(
-        lambda _, policies, problem, log, exploration, memory_limit: ps.Evidence(
-            policies, problem, memory_limit=memory_limit
+        lambda _, policies, problem, log, exploration, memory_limit, keep: ps.Evidence(
+            policies, problem, memory_limit=memory_limit, keep=keep
         ).add(log, exploration),
         lambda: {
             "policies": a_table(),
@@ -180,7 +194,15 @@ CALLS: dict[str, Call] = {
             "log": a_log(),
             "exploration": None,
             "memory_limit": 1000,
+            "keep": [0],
         },
+    ),
+    "Evidence.compare": Call(
+        lambda evidence, first, second, beforehand: evidence.compare(
+            first, second, named_beforehand=beforehand
+        ),
+        lambda: {"first": 0, "second": 1, "beforehand": True},
+        lambda: ps.Evidence(a_table(), a_problem()),
     ),
     "FloorEvidence": Call(
         lambda _, policies, problem, log, floor, method: ps.FloorEvidence(

@@ -249,6 +249,7 @@ class ExplorationByOptimization(RecordedExplorer):
             promise=promise,
             policy=policy,
             bound=bound,
+            against=self.policies.against(self.problem),
         )
 
     def _promise_of_the_average(self, sure: str) -> tuple[float | None, str]:

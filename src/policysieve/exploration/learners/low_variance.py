@@ -140,13 +140,14 @@ class LowVarianceExploration(TwoPhaseExplorer):
     def _planned_recommendation(self) -> Recommendation:
         """The policy with the largest estimate; at the end, the one the theorem is about."""
         planned = self.explore_rounds + (self.estimate_rounds or self.plan.estimate_rounds)
+        contradiction = self._contradiction()
         return fixed_size_recommendation(
             self._planned_intervals(),
             self.problem,
             rounds=self._rounds,
             planned=planned,
             complete=self._finished,
-            promise=self._contradiction()
+            promise=contradiction
             or promise_of_class(self.policies, self.problem)
             or promise_of_size(
                 self.problem,
@@ -154,6 +155,7 @@ class LowVarianceExploration(TwoPhaseExplorer):
                 sufficient=self.plan.total_rounds,
                 guaranteed=self._guaranteed,
             ),
+            against=None if contradiction else self.policies.against(self.problem),
         )
 
     def _planned_intervals(self) -> ValueIntervals:

@@ -26,6 +26,7 @@ def fixed_size_recommendation(
     promise: str,
     policy: Any = None,
     bound: float | None = None,
+    against: int | None = None,
 ) -> Recommendation:
     """Recommend a policy from intervals that hold at the planned number of rounds.
 
@@ -43,6 +44,8 @@ def fixed_size_recommendation(
         By default the one with the largest estimate.
     bound : float, optional
         On its suboptimality; by default from the intervals.
+    against : int, optional
+        The policy that runs today: all intervals hold at once, so they also bound the gain.
     """
     if not complete:
         promise = (
@@ -60,7 +63,14 @@ def fixed_size_recommendation(
         certified=complete and bound <= problem.epsilon,
         rounds=rounds,
         guarantee=promise,
+        gain=None if against is None or not complete else _gain(intervals, chosen, lower, against),
     )
+
+
+def _gain(intervals: ValueIntervals, chosen: Any, lower: float, against: int) -> float:
+    """How much better a policy with this lower limit is at least than another."""
+    same = isinstance(chosen, int) and chosen == against
+    return 0.0 if same else lower - float(intervals.upper[against])
 
 
 def anytime_recommendation(
@@ -76,6 +86,7 @@ def anytime_recommendation(
         complete=True,
         promise=f"All intervals hold {sure}; {remark}",
         policy=policy,
+        against=record.policies.against(record.problem),
     )
 
 
@@ -95,6 +106,7 @@ def certificate_recommendation(evidence: Evidence, *, rounds: int) -> Recommenda
         certified=proof.certified,
         rounds=rounds,
         guarantee=f"Within {bound:.3g} of the best policy {sure}, whenever you look.",
+        gain=proof.gain,
     )
 
 

@@ -5,15 +5,17 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from policysieve.checks import number, one_of
+from policysieve.errors import InvalidArgumentError
+from policysieve.evidence import Certificate, Evidence
 from policysieve.exploration.learners.sifting import MEMORY_LIMIT, Array, SiftingExplorer
 from policysieve.policies import Policies
-from policysieve.problem import Problem
+from policysieve.problem import Problem, check_problem
 
 __all__ = ["Sieve"]
 
-Goal = Literal["certify", "best"]
+Goal = Literal["certify", "best", "beat"]
 
-_MIXING: dict[str, float] = {"certify": 0.75, "best": 0.5}
+_MIXING: dict[str, float] = {"certify": 0.75, "best": 0.5, "beat": 0.75}
 
 
 class Sieve(SiftingExplorer):
@@ -31,13 +33,15 @@ class Sieve(SiftingExplorer):
     ----------
     policies, problem, rng
         As for every learner; at least two policies.
-    goal : {"certify", "best"}
+    goal : {"certify", "best", "beat"}
         Fewest rounds to a certificate, or the best policy for a given number of rounds. Without
-        `rounds`, a Sieve for the best never stops by itself.
+        `rounds`, a Sieve for the best never stops by itself. To beat the policy that runs today,
+        the problem's `against`: it stops when another one is proved to be better, and recommends
+        that, or when none is proved to be better by more than epsilon, and recommends to stay.
     rounds : int, optional
         Rounds after which to stop, certified or not.
     mixing : float, optional
-        Share of exploration by need. By default 0.75 to certify, and 0.5 for the best.
+        Share of exploration by need. By default 0.75 to certify or to beat, and 0.5 for the best.
     memory_limit : int
         Bytes of rounds that the evidence may keep. Beyond, a leader is certified by the rounds
         since it leads, which takes more of them.
@@ -55,6 +59,12 @@ class Sieve(SiftingExplorer):
         rng: Any = None,
     ) -> None:
         one_of("goal", goal, get_args(Goal))
+        check_problem(problem)
+        if goal == "beat" and problem.against is None:
+            raise InvalidArgumentError(
+                'goal="beat" needs the policy that runs today: give its name or number as '
+                "Problem(against=...)"
+            )
         self.goal = goal
         share = _MIXING[goal] if mixing is None else mixing
         super().__init__(
@@ -67,18 +77,37 @@ class Sieve(SiftingExplorer):
         )
 
     @property
-    def _proved(self) -> bool:
-        """Whether a look has certified epsilon; the best is looked for all the same."""
-        return self.goal == "certify" and super()._proved
+    def _today(self) -> int | None:
+        """The policy that is to be beaten, if that is the goal."""
+        today: int | None = self.policies.against(self.problem) if self.goal == "beat" else None
+        return today
+
+    def _proves(self, certificate: Certificate) -> bool:
+        """Whether it proves epsilon, or who is to be beaten is or cannot be; never for the best."""
+        if self.goal == "beat":
+            stays = certificate.certified and certificate.leader == self._today
+            return stays or (certificate.gain or 0.0) > 0
+        return self.goal == "certify" and certificate.certified
+
+    def _answer(self, evidence: Evidence) -> Evidence:
+        """Led by the policy that runs today if none is proved better, nor could be by epsilon."""
+        if self._today is None or self._proves(evidence.certificate()):
+            return evidence
+        stay = evidence.led_by(self._today)
+        return stay if self._proves(stay.certificate()) else evidence
 
     def _needs(self) -> Array:
         """The survivors' eps/(eps + gap): about 1/W/(eps + gap) rounds are needed for each.
 
-        The gap to the leader is taken to be a standard error smaller than its estimate.
+        The gap to the leader is taken to be a standard error smaller than its estimate. The policy
+        that is to be beaten has the leader's need.
         """
         standing, epsilon = self.evidence.standing, self.problem.epsilon
         need = standing.gaps
         need -= standing.errors
         np.maximum(need, 0.0, out=need)
         need += epsilon
-        return np.divide(epsilon, need, out=need)
+        np.divide(epsilon, need, out=need)
+        if self._today is not None:
+            need[standing.survivors.searchsorted(self._today)] = 1.0
+        return need

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from policysieve.checks import integer
-from policysieve.evidence import Evidence, ValueIntervals
+from policysieve.evidence import Certificate, Evidence, ValueIntervals
 from policysieve.evidence.evidence import MEMORY_LIMIT
 from policysieve.exploration.decisions import Recommendation
 from policysieve.exploration.designs.needs import NeedExploration
@@ -64,7 +64,7 @@ class SiftingExplorer(Explorer):
         self.max_rounds = None if rounds is None else integer("rounds", rounds, low=1)
         self.mixing = mixing
         self.evidence = Evidence(policies, problem, memory_limit=memory_limit)
-        self._certified: Evidence | None = None  # at the latest look that has certified epsilon
+        self._ended: Evidence | None = None  # at the latest look that proved what is asked for
         self.exploration = self._explore_next()
 
     @property
@@ -79,8 +79,16 @@ class SiftingExplorer(Explorer):
 
     @property
     def _proved(self) -> bool:
-        """Whether a look has certified what is asked for, so that nothing is left to do."""
-        return self._certified is not None
+        """Whether a look has proved what is asked for, so that nothing is left to do."""
+        return self._ended is not None
+
+    def _proves(self, certificate: Certificate) -> bool:
+        """Whether a certificate proves what is asked for."""
+        return certificate.certified
+
+    def _answer(self, evidence: Evidence) -> Evidence:
+        """The evidence, led by the policy to recommend."""
+        return evidence
 
     @property
     def _used_up(self) -> bool:
@@ -118,8 +126,9 @@ class SiftingExplorer(Explorer):
         looked = evidence.next_look > self.evidence.next_look
         self.evidence = evidence
         if looked:
-            if evidence.at_look.certificate().certified:
-                self._certified = evidence.at_look
+            answer = self._answer(evidence.at_look)
+            if self._proves(answer.certificate()):
+                self._ended = answer
             self.exploration = self._explore_next()
 
     def _explore_next(self) -> NeedExploration:
@@ -150,11 +159,12 @@ class SiftingExplorer(Explorer):
         return self._shown().intervals()
 
     def _shown(self) -> Evidence:
-        """All evidence; or that of the look that has ended it, if the later rounds prove less.
+        """All evidence; or that of the look that has ended it, if later rounds prove less.
 
         Rounds behind that look may have been asked for already. They take back no proof:
         certificates hold at all times at once.
         """
-        if not self._proved or self.evidence.certificate().certified:
-            return self.evidence
-        return self._certified or self.evidence
+        answer = self._answer(self.evidence)
+        if self._ended is None or self._proves(answer.certificate()):
+            return answer
+        return self._ended

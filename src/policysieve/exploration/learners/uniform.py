@@ -79,6 +79,7 @@ class Uniform(PlannedExplorer):
                 sufficient=self.needed_rounds,
                 guaranteed=self.planned_rounds >= self.needed_rounds,
             ),
+            against=self.policies.against(self.problem),
         )
 
     def _intervals(self) -> ValueIntervals:
