@@ -25,7 +25,7 @@ def shipped(result: dict[str, Any]) -> dict[str, Any]:
         if row["learner"] == "Sieve":
             game = Game.of(TASKS[row["task"]], 0)
             asked = asdict(game.problem)
-            del asked["actions"]  # which have no names there
+            del asked["actions"], asked["against"]  # no names, and nothing that runs today
             tasks.append(
                 {
                     "task": row["task"],
