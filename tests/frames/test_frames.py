@@ -360,6 +360,21 @@ def test_rows_that_no_type_holds_together_are_refused(one, two, message):
         learner.ask(first)
 
 
+def test_categories_of_nothing_are_of_any_kind():
+    nothing = ContextFrame.of(pd.DataFrame({"a": pd.Categorical([None])}))
+    for more in (["x"], [1]):
+        frame = ContextFrame.of(pd.DataFrame({"a": pd.Categorical(more)}))
+        assert frame.plus(nothing).native()["a"].dtype == pd.CategoricalDtype(more)
+        assert nothing.like(frame.dtype).native()["a"].dtype == pd.CategoricalDtype(more)
+        assert nothing.plus(frame).native()["a"].dtype == pd.CategoricalDtype(more)
+
+
+def test_categories_that_no_type_holds_together_are_refused():
+    one, two = (ContextFrame.of(categories([v], [v])) for v in (2**60 + 1, 1.5))
+    with pytest.raises(ps.InvalidArgumentError, match="1152921504606846977 in column 'a'"):
+        one.plus(two)
+
+
 def test_categories_take_missing_values():
     frame = ContextFrame.of(categories(["x"], ["y", "x"]))
     longer = frame.plus(ContextFrame.of(pd.DataFrame({"a": pd.Series([None], dtype=object)})))

@@ -392,7 +392,8 @@ class Explorer(Asking):
 
     def _arranged(self, contexts: Any) -> Any:
         """Rows of a table as earlier ones came, or raise if no log holds both; others as given."""
-        for earlier in (self._earlier(), None if self._log is None else self._log.contexts):
+        told = None if self._log is None else self._log.contexts
+        for earlier in (told, self._ledger.contexts):
             if isinstance(earlier, ContextFrame) and is_tabular(contexts):
                 contexts = ContextFrame.of(contexts).like(earlier.dtype)
                 earlier.check_takes(contexts)

@@ -214,9 +214,9 @@ def _column(name: str, values: Sequence[Any]) -> "pa.Array":
         error = raised
         wrong = [i for i, value in enumerate(values) if not _is_taken(value)]
     there = [i for i, value in enumerate(values) if not _is_missing(value)]
-    first = values[there[0]]
+    first = values[there[0] if there else 0]
     others = [i for i in there if type(values[i]) is not type(first)]
-    row = [*others, *wrong, *there][0]
+    row = [*others, *wrong, *there, 0][0]
     raise InvalidArgumentError(
         f"contexts must have values of one kind in a column, got {shown(values[row])} in row "
         f"{row} of column {name!r}, which starts with {shown(first)}"

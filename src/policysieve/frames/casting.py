@@ -120,10 +120,10 @@ def united(name: str, one: "pa.Array", two: "pa.Array", *, ordered: bool) -> "pa
     new = two.filter(pc.invert(pc.is_in(two, value_set=one)))
     if not ordered:
         return pa.concat_arrays([one, new])
-    for all, some in ((one, two), (two, one)):
-        places = pc.index_in(some, value_set=all).to_pylist()
+    for whole, some in ((one, two), (two, one)):
+        places = pc.index_in(some, value_set=whole).to_pylist()
         if None not in places and places == sorted(places):
-            return all
+            return whole
     raise InvalidArgumentError(
         f"contexts must have categories of one order in a column, got {_listed(two)} in column "
         f"{name!r}, which had {_listed(one)} in earlier rows; convert it with astype(...) to the "

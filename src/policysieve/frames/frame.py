@@ -99,7 +99,7 @@ class FrameType:
             lists = all(map(pa.types.is_large_list, (columns, values)))
             if not lists or columns.value_type != pa.int32():
                 raise ValueError(f"sparse rows of {columns} and {values}")
-            if not 0 <= int(width) < MOST_COLUMNS:
+            if not 0 <= int(width) <= MOST_COLUMNS:
                 raise ValueError(f"sparse rows of {shown(width)} columns")
         try:
             found = ContextFrame([type.no_rows()]).native()
@@ -177,12 +177,14 @@ class FrameType:
         if self.is_exactly(other):
             return self
         self._check_alike(other)
-        fields = [joined_field(field, other.schema.field(field.name)) for field in self.schema]
+        fields = [joined_field(self._kind(name), other._kind(name)) for name in self.schema.names]
+        own = zip(fields, self.schema, strict=True)
+        fields = [mine if pa.types.is_null(field.type) else field for field, mine in own]
         schema = pa.schema(fields)
         levels: dict[str, pa.Array] = {}
         for field in filter(_has_levels, fields):
             found = [type.levels[field.name] for type in (self, other) if field.name in type.levels]
-            found = [each.cast(field.type.value_type) for each in found]
+            found = [_fitted_levels(field, each) for each in found]
             levels[field.name] = (
                 united(field.name, *found, ordered=field.type.ordered)
                 if len(found) == 2
@@ -191,6 +193,14 @@ class FrameType:
         metadata = joined_metadata(self.schema, other.schema, schema)
         return FrameType(schema.with_metadata(metadata), levels)
 
+    def _kind(self, name: str) -> "pa.Field":
+        """A column; one of categories that has none is of no kind."""
+        import pyarrow as pa
+
+        field = self.schema.field(name)
+        none = name in self.levels and not len(self.levels[name])
+        return field.with_type(pa.null()) if none else field
+
     def _check_alike(self, other: "FrameType") -> None:
         """Raise unless the other has the same columns, in whatever order."""
         if (self.is_sparse, other.is_sparse) != (False, False):
@@ -198,6 +208,14 @@ class FrameType:
                 raise InvalidArgumentError(f"contexts must be {self}, got {other}")
             return
         check_columns("contexts", other.names, needed=self.names, allowed=self.names)
+
+
+def _fitted_levels(field: "pa.Field", levels: "pa.Array") -> "pa.Array":
+    """Categories of one type as those of a column, or raise."""
+    import pyarrow as pa
+
+    column = pa.chunked_array([levels])
+    return _fitted(column, field.with_type(field.type.value_type), None).combine_chunks()
 
 
 def _has_levels(field: "pa.Field") -> bool:
@@ -494,19 +512,25 @@ def _cast(table: "pa.Table", dtype: FrameType) -> "pa.Table":
     """A table of the same columns as one of a type, or raise if it does not hold a value."""
     import pyarrow as pa
 
-    columns = []
-    for field in dtype.schema:
-        column, levels = table[field.name], dtype.levels.get(field.name)
-        made = fitted(column, field.type, levels)
-        if made is None:
-            raise InvalidArgumentError(
-                f"contexts must have values of one kind in a column, got "
-                f"{shown(unfit(column, field.type, levels))} in column {field.name!r}, which is "
-                f"none of {field.type}, the type for all rows; convert it, such as "
-                f"contexts[{field.name!r}].astype(...)"
-            )
-        columns.append(made)
+    columns = [
+        _fitted(table[field.name], field, dtype.levels.get(field.name)) for field in dtype.schema
+    ]
     return pa.Table.from_arrays(columns, schema=dtype.schema)
+
+
+def _fitted(
+    column: "pa.ChunkedArray", field: "pa.Field", levels: "pa.Array | None"
+) -> "pa.ChunkedArray":
+    """A column as another, with exactly the same values, or raise."""
+    made = fitted(column, field.type, levels)
+    if made is None:
+        raise InvalidArgumentError(
+            "contexts must have values of one kind in a column, got "
+            f"{shown(unfit(column, field.type, levels))} in column {field.name!r}, which is none "
+            f"of {field.type}, the type for all rows; convert it, such as "
+            f"contexts[{field.name!r}].astype(...)"
+        )
+    return made
 
 
 Contexts = npt.NDArray[Any] | ContextFrame
