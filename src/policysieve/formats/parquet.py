@@ -96,15 +96,16 @@ class _ParquetFile:
         except UnicodeDecodeError as error:
             raise FileFormatError(f"{path} has a column without a name ({error})") from error
         if self.layout.has_frames and not is_log(schema):  # a header says what categories there are
-            dtype = self._with_levels(self.layout.context_dtype, schema.names)
+            prefix = FRAME_PREFIX if rules.columns is None else ""
+            dtype = self._with_levels(self.layout.context_dtype, prefix)
             self.layout = replace(self.layout, context_dtype=dtype)
 
-    def _with_levels(self, dtype: FrameType, names: Sequence[str]) -> FrameType:
+    def _with_levels(self, dtype: FrameType, prefix: str) -> FrameType:
         """A type of rows with the categories that are in the file, in their order."""
         import pyarrow as pa
 
         found = dict(dtype.levels)
-        columns = {name: name if name in names else f"{FRAME_PREFIX}{name}" for name in found}
+        columns = {name: f"{prefix}{name}" for name in found}
         if not columns:
             return dtype
         with opened(self.path, sorted(self._packed)) as file:
