@@ -19,7 +19,6 @@ from policysieve.formats.parquet_columns import (
     OwnColumns,
     ParquetColumns,
     Part,
-    as_table,
     has_lists,
     is_log,
     unpacked_size,
@@ -27,6 +26,7 @@ from policysieve.formats.parquet_columns import (
 from policysieve.formats.parquet_mapped import MappedColumns
 from policysieve.formats.parquet_opening import opened
 from policysieve.formats.parquet_plain import PlainColumns
+from policysieve.formats.parquet_writing import as_table
 from policysieve.formats.rules import (
     BadRow,
     Report,

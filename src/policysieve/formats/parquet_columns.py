@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from policysieve.arrays import shown
-from policysieve.errors import FileFormatError, InvalidArgumentError
+from policysieve.errors import FileFormatError
 from policysieve.formats.arrow_values import (
     is_list,
     kind_of_type,
@@ -21,23 +21,26 @@ from policysieve.formats.arrow_values import (
 from policysieve.formats.parquet_opening import names_in, opened
 from policysieve.formats.rules import Rules
 from policysieve.formats.table import FRAME_PREFIX
-from policysieve.frames import ContextFrame, Contexts, FrameType
+from policysieve.frames import ContextFrame, FrameType
 from policysieve.log import Distributions, Layout, Rounds
 from policysieve.log.named import Names
-from policysieve.naming import as_names, named
+from policysieve.naming import as_names
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 __all__ = [
     "DISTRIBUTION",
+    "ITEMS",
+    "KEY",
+    "VERSION",
+    "WITH_NAMES",
     "FrameColumns",
     "ListColumns",
     "OwnColumns",
     "ParquetColumns",
     "Part",
     "RowColumns",
-    "as_table",
     "distribution_columns",
     "distributions",
     "frame_of",
@@ -45,93 +48,12 @@ __all__ = [
     "is_log",
 ]
 
-_KEY = b"policysieve.log"
-_VERSION, _WITH_NAMES = 1, 2  # the second has names of actions, or of columns of contexts
-_LONGEST_HEADER = 1 << 25  # Parquet reads 100 MB of such, and Arrow writes it twice
+KEY = b"policysieve.log"
+VERSION, WITH_NAMES = 1, 2  # the second has names of actions, or of columns of contexts
 _NEEDED = ("actions", "propensities")  # columns that have no nulls
-_ITEMS = {"actions": None, "propensities": "float64", "rewards": "float64"}  # None: as they are
+ITEMS = {"actions": None, "propensities": "float64", "rewards": "float64"}  # None: as they are
 
 DISTRIBUTION = {"distribution_actions": "int64", "distribution_propensities": "float64"}
-
-
-def as_table(rounds: Rounds) -> "pa.Table":
-    """An Arrow table of some rounds, with the header in its schema's metadata.
-
-    A missing reward (NaN), an empty id and a time that is NaN become nulls.
-    """
-    import pyarrow as pa
-
-    contexts, m = rounds.contexts, rounds.actions.shape[1]
-    table: dict[str, Any] = {}
-    if rounds.ids is not None:
-        table["id"] = pa.array([name or None for name in rounds.ids], type=pa.string())
-    if rounds.times is not None:
-        table["time"] = pa.array(rounds.times, from_pandas=True)
-    table |= _context_columns(contexts)
-    names = rounds.action_names
-    for name in _ITEMS:
-        values = getattr(rounds, name).reshape(-1)
-        if name == "actions" and names is not None:
-            items = pa.array(named(values, names), type=pa.string())
-        else:
-            items = pa.array(values, from_pandas=name == "rewards")
-        table[name] = pa.FixedSizeListArray.from_arrays(items, m)
-    if rounds.distributions is not None:
-        offsets, actions = pa.array(rounds.distributions.offsets), rounds.distributions.actions
-        entries = (
-            pa.array(actions)
-            if names is None
-            else pa.array(named(actions, names), type=pa.string()),
-            pa.array(rounds.distributions.propensities),
-        )
-        for name, column in zip(DISTRIBUTION, entries, strict=True):
-            table[name] = pa.LargeListArray.from_arrays(offsets, column)
-    header: dict[str, Any] = {"version": _VERSION, "slate_size": m}
-    if names is not None:
-        header |= {"version": _WITH_NAMES, "action_names": names}
-    if isinstance(contexts, ContextFrame):
-        kept = contexts.dtype.schema.metadata.items()
-        header |= {"version": _WITH_NAMES, "frame": {k.decode(): v.decode() for k, v in kept}}
-        header |= {"categories": _categories(contexts.dtype)}
-    else:
-        header |= {"context_shape": contexts.shape[1:], "context_dtype": contexts.dtype.str}
-    text = json.dumps(header)
-    if len(text) > _LONGEST_HEADER:
-        raise InvalidArgumentError(
-            f"contexts must have fewer categories in a file, a header of {len(text):,} characters "
-            "could not be read again; make text of columns with so many"
-        )
-    return pa.table(table).replace_schema_metadata({_KEY: text})
-
-
-def _categories(dtype: FrameType) -> dict[str, Any]:
-    """Of each column of categories these as text, in the order of their codes.
-
-    Parquet keeps the categories of a row group that are text, and of others the values alone.
-    """
-    import pyarrow as pa
-
-    return {
-        name: {
-            "levels": levels.cast(pa.string()).to_pylist(),
-            "ordered": dtype.schema.field(name).type.ordered,
-        }
-        for name, levels in dtype.levels.items()
-    }
-
-
-def _context_columns(contexts: Contexts) -> dict[str, Any]:
-    """Contexts as one column, or as those of their table, each under a name of its own."""
-    import pyarrow as pa
-
-    if isinstance(contexts, ContextFrame):
-        table = contexts.table
-        return {f"{FRAME_PREFIX}{name}": table[name] for name in table.schema.names}
-    flat = contexts.reshape(-1)
-    values = pa.array(flat.tolist(), type=pa.string()) if flat.dtype == object else pa.array(flat)
-    if contexts.ndim > 1:
-        values = pa.FixedSizeListArray.from_arrays(values, int(np.prod(contexts.shape[1:])))
-    return {"context": values}
 
 
 def unpacked_size(rows: "pa.RecordBatch") -> int:
@@ -161,7 +83,7 @@ def unpacked(rows: "pa.RecordBatch") -> "pa.RecordBatch":
 
 def is_log(schema: "pa.Schema") -> bool:
     """Whether a Parquet file says that it is a log of ours."""
-    return _KEY in (schema.metadata or {})
+    return KEY in (schema.metadata or {})
 
 
 @dataclass(frozen=True)
@@ -313,11 +235,11 @@ class OwnColumns(RowColumns):
     def _described(self, path: Path, schema: "pa.Schema") -> Layout:
         """What the header says."""
         try:
-            header = json.loads(schema.metadata[_KEY])
-            if header["version"] not in (_VERSION, _WITH_NAMES):
+            header = json.loads(schema.metadata[KEY])
+            if header["version"] not in (VERSION, WITH_NAMES):
                 raise FileFormatError(
                     f"{path} is a log of version {header['version']!r}, this release reads versions"
-                    f" {_VERSION} and {_WITH_NAMES}"
+                    f" {VERSION} and {WITH_NAMES}"
                 )
             shape, dtype = self._kind_of_contexts(header, schema)
             names = header.get("action_names")
@@ -508,7 +430,7 @@ class ListColumns(OwnColumns):
         columns: dict[str, Any] = {name: batch[name] for name in batch.schema.names}
         if self._file.context_shape:
             columns["context"] = _fixed(columns["context"], self._file.context_shape[0], None)
-        for name, type in _ITEMS.items():
+        for name, type in ITEMS.items():
             columns[name] = _fixed(columns[name], self._file.slate_size, type)
         return pa.RecordBatch.from_pydict(columns)
 
@@ -581,7 +503,7 @@ def _length(value: Any, least: int) -> int:
 
 def _check_sizes(layout: Layout, schema: "pa.Schema") -> None:
     """Raise ValueError unless the sizes of a header are those of the columns."""
-    wanted = dict.fromkeys(_ITEMS, layout.slate_size)
+    wanted = dict.fromkeys(ITEMS, layout.slate_size)
     if not layout.has_frames:
         wanted["context"] = math.prod(layout.context_shape)
     for name, size in wanted.items():

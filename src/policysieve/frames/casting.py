@@ -9,7 +9,16 @@ from policysieve.errors import InvalidArgumentError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["encoded", "fitted", "joined_field", "levels_of", "same_column", "unfit", "united"]
+__all__ = [
+    "encoded",
+    "fitted",
+    "joined_field",
+    "levels_of",
+    "same_column",
+    "taken_as",
+    "unfit",
+    "united",
+]
 
 
 def fitted(
@@ -176,3 +185,18 @@ def _is_text(type: "pa.DataType") -> bool:
     return bool(
         pa.types.is_string(type) or pa.types.is_large_string(type) or pa.types.is_string_view(type)
     )
+
+
+def taken_as(
+    column: "pa.ChunkedArray", field: "pa.Field", levels: "pa.Array | None"
+) -> "pa.ChunkedArray":
+    """A column as another, with exactly the same values, or raise."""
+    made = fitted(column, field.type, levels)
+    if made is None:
+        raise InvalidArgumentError(
+            "contexts must have values of one kind in a column, got "
+            f"{shown(unfit(column, field.type, levels))} in column {field.name!r}, which is none "
+            f"of {field.type}, the type for all rows; convert it, such as "
+            f"contexts[{field.name!r}].astype(...)"
+        )
+    return made

@@ -1,20 +1,17 @@
 """Contexts that are rows of a table: columns have names and types, and values may be missing."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from policysieve.arrays import shown
 from policysieve.errors import InvalidArgumentError
 from policysieve.frames.arrow import (
     FRAMES,
-    KINDS,
     LIBRARIES,
     MADE_OF,
-    WIDTH,
     as_frame,
     described,
     from_dicts,
@@ -22,226 +19,21 @@ from policysieve.frames.arrow import (
     one_row,
 )
 from policysieve.frames.casting import (
-    encoded,
     fitted,
-    joined_field,
     levels_of,
     same_column,
+    taken_as,
     unfit,
     united,
 )
-from policysieve.frames.dtypes import check_objects, joined_metadata
-from policysieve.frames.sparse import MOST_COLUMNS, SPARSE, as_sparse, check_sparse, from_sparse
+from policysieve.frames.dtypes import joined_metadata
+from policysieve.frames.frame_type import FrameType, has_levels
+from policysieve.frames.sparse import as_sparse, check_sparse, from_sparse
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = [
-    "ContextFrame",
-    "Contexts",
-    "FrameType",
-    "check_columns",
-    "common_type",
-    "concatenated",
-    "is_tabular",
-    "kind_of",
-    "read_only",
-    "same",
-]
-
-
-def is_tabular(contexts: Any) -> bool:
-    """Whether contexts are a table, a row or rows with names, or a sparse matrix: not an array."""
-    if isinstance(contexts, np.ndarray | str):
-        return False
-    if isinstance(contexts, list | tuple):
-        return bool(contexts) and isinstance(contexts[0], Mapping)
-    if isinstance(contexts, ContextFrame | Mapping) or hasattr(contexts, "tocsr"):
-        return True
-    if hasattr(type(contexts), "collect"):
-        raise InvalidArgumentError(
-            f"contexts must be rows that are there, got a {type(contexts).__name__}, which is a "
-            "plan; pass contexts.collect()"
-        )
-    return hasattr(contexts, "columns")
-
-
-class FrameType:
-    """What the rows of a table have in common: names and types of the columns, in order.
-
-    Parameters
-    ----------
-    schema : pyarrow.Schema
-        Its metadata say what the rows were given as.
-    levels : mapping of str to pyarrow.Array
-        Of each column of categories these, in the order of their codes.
-    """
-
-    kind = "frame"  # where a numpy dtype has a letter
-
-    def __init__(self, schema: "pa.Schema", levels: "Mapping[str, pa.Array]") -> None:
-        self.schema, self.levels = schema, levels
-
-    @classmethod
-    def checked(cls, schema: "pa.Schema", levels: "Mapping[str, pa.Array]") -> "FrameType":
-        """The type that a file says its rows have, or ValueError if there is no such."""
-        import pyarrow as pa
-
-        made_of, width = (
-            (schema.metadata or {}).get(key, b"").decode() for key in (MADE_OF, WIDTH)
-        )
-        if made_of not in KINDS:
-            raise ValueError(f"rows made of {shown(made_of)}")
-        check_objects(schema)
-        type = cls(schema, levels)
-        if type.is_sparse:
-            columns, values = (schema.field(name).type for name in SPARSE)
-            lists = all(map(pa.types.is_large_list, (columns, values)))
-            if not lists or columns.value_type != pa.int32():
-                raise ValueError(f"sparse rows of {columns} and {values}")
-            if not 0 <= int(width) <= MOST_COLUMNS:
-                raise ValueError(f"sparse rows of {shown(width)} columns")
-        try:
-            found = ContextFrame([type.no_rows()]).native()
-        except Exception as error:  # what the libraries make of dtypes that a file names
-            raise ValueError(f"rows that cannot be made of {made_of} ({error})") from error
-        if made_of == "pandas" and tuple(map(str, getattr(found, "columns", ()))) != type.names:
-            raise ValueError(f"rows whose columns have other names in {made_of}")
-        return type
-
-    def no_rows(self) -> "pa.Table":
-        """A table of this type without rows; it has its categories."""
-        import pyarrow as pa
-
-        columns = [
-            encoded(pa.array([], pa.int32()), self.levels[field.name], field.type)
-            if field.name in self.levels
-            else pa.array([], field.type)
-            for field in self.schema
-        ]
-        return pa.Table.from_arrays(columns, schema=self.schema)
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Names of the columns."""
-        return () if self.is_sparse else tuple(self.schema.names)
-
-    @property
-    def made_of(self) -> str:
-        """What the rows were given as, and what candidates get: such as pandas, or dicts."""
-        return str((self.schema.metadata or {}).get(MADE_OF, b"").decode())
-
-    @property
-    def is_sparse(self) -> bool:
-        """Whether the rows are those of a sparse matrix."""
-        return self.made_of.startswith("csr")
-
-    @property
-    def width(self) -> int:
-        """How many columns there are."""
-        return int(self.schema.metadata[WIDTH]) if self.is_sparse else len(self.schema.names)
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, FrameType):
-            return NotImplemented
-        alike = (self.is_sparse, self.width) == (other.is_sparse, other.width)
-        return (
-            alike
-            and bool(self.schema.equals(other.schema))
-            and all(
-                levels.equals(other.levels[name])
-                for name, levels in self.levels.items()
-                if self.schema.field(name).type.ordered
-            )
-        )
-
-    def is_exactly(self, other: "FrameType") -> bool:
-        """Whether columns of both types can be laid one after the other as they are."""
-        return self.schema.equals(other.schema, check_metadata=True) and all(
-            levels.equals(other.levels[name]) for name, levels in self.levels.items()
-        )
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def __str__(self) -> str:
-        if self.is_sparse:
-            return f"sparse rows of {self.width:,} numbers"
-        return f"rows with the columns {', '.join(self.names)}"
-
-    __repr__ = __str__
-
-    def joined(self, other: "FrameType") -> "FrameType":
-        """The type that holds the rows of both, with the columns in this one's order, or raise."""
-        import pyarrow as pa
-
-        if self.is_exactly(other):
-            return self
-        self._check_alike(other)
-        fields = [joined_field(self._kind(name), other._kind(name)) for name in self.schema.names]
-        own = zip(fields, self.schema, strict=True)
-        fields = [mine if pa.types.is_null(field.type) else field for field, mine in own]
-        schema = pa.schema(fields)
-        levels: dict[str, pa.Array] = {}
-        for field in filter(_has_levels, fields):
-            found = [type.levels[field.name] for type in (self, other) if field.name in type.levels]
-            found = [_fitted_levels(field, each) for each in found]
-            levels[field.name] = (
-                united(field.name, *found, ordered=field.type.ordered)
-                if len(found) == 2
-                else found[0]
-            )
-        metadata = joined_metadata(self.schema, other.schema, schema)
-        return FrameType(schema.with_metadata(metadata), levels)
-
-    def _kind(self, name: str) -> "pa.Field":
-        """A column; one of categories that has none is of no kind."""
-        import pyarrow as pa
-
-        field = self.schema.field(name)
-        none = name in self.levels and not len(self.levels[name])
-        return field.with_type(pa.null()) if none else field
-
-    def _check_alike(self, other: "FrameType") -> None:
-        """Raise unless the other has the same columns, in whatever order."""
-        if (self.is_sparse, other.is_sparse) != (False, False):
-            if (self.is_sparse, self.width) != (other.is_sparse, other.width):
-                raise InvalidArgumentError(f"contexts must be {self}, got {other}")
-            return
-        check_columns("contexts", other.names, needed=self.names, allowed=self.names)
-
-
-def _fitted_levels(field: "pa.Field", levels: "pa.Array") -> "pa.Array":
-    """Categories of one type as those of a column, or raise."""
-    import pyarrow as pa
-
-    column = pa.chunked_array([levels])
-    return _fitted(column, field.with_type(field.type.value_type), None).combine_chunks()
-
-
-def _has_levels(field: "pa.Field") -> bool:
-    import pyarrow as pa
-
-    return bool(pa.types.is_dictionary(field.type))
-
-
-def check_columns(
-    what: str, names: Iterable[str], *, needed: Iterable[str], allowed: Iterable[str] | None
-) -> None:
-    """Raise unless all needed columns are there and, if that is known, only allowed ones."""
-    there = list(names)
-    missing = [name for name in needed if name not in there]
-    extra = [] if allowed is None else [name for name in there if name not in allowed]
-    if not missing and not extra:
-        return
-    wrong = [
-        *([f"no {' and no '.join(map(repr, missing))}"] if missing else []),
-        *([f"also {', '.join(map(repr, extra))}"] if extra else []),
-    ]
-    mend = f"pass contexts[{list(allowed or needed)}]" if not missing else "add what is missing"
-    raise InvalidArgumentError(
-        f"{what} must have the columns {', '.join(allowed or needed)}, got {', '.join(wrong)} in "
-        f"{', '.join(there)}; {mend}"
-    )
+__all__ = ["ContextFrame"]
 
 
 class ContextFrame:
@@ -265,7 +57,7 @@ class ContextFrame:
         self._parts = tuple(parts)
         self._length: int = sum(part.num_rows for part in self._parts)
         first = self._parts[0]
-        levels = {f.name: levels_of(first[f.name]) for f in filter(_has_levels, first.schema)}
+        levels = {f.name: levels_of(first[f.name]) for f in filter(has_levels, first.schema)}
         self.dtype = FrameType(first.schema, levels)
 
     @classmethod
@@ -513,68 +305,6 @@ def _cast(table: "pa.Table", dtype: FrameType) -> "pa.Table":
     import pyarrow as pa
 
     columns = [
-        _fitted(table[field.name], field, dtype.levels.get(field.name)) for field in dtype.schema
+        taken_as(table[field.name], field, dtype.levels.get(field.name)) for field in dtype.schema
     ]
     return pa.Table.from_arrays(columns, schema=dtype.schema)
-
-
-def _fitted(
-    column: "pa.ChunkedArray", field: "pa.Field", levels: "pa.Array | None"
-) -> "pa.ChunkedArray":
-    """A column as another, with exactly the same values, or raise."""
-    made = fitted(column, field.type, levels)
-    if made is None:
-        raise InvalidArgumentError(
-            "contexts must have values of one kind in a column, got "
-            f"{shown(unfit(column, field.type, levels))} in column {field.name!r}, which is none "
-            f"of {field.type}, the type for all rows; convert it, such as "
-            f"contexts[{field.name!r}].astype(...)"
-        )
-    return made
-
-
-Contexts = npt.NDArray[Any] | ContextFrame
-"""Contexts that were checked: an array with one entry or row for each, or rows of a table."""
-
-
-def concatenated(parts: Sequence[Any]) -> Any:
-    """Arrays, or contexts of any kind, one after the other."""
-    frames = [isinstance(part, ContextFrame) for part in parts]
-    if all(frames):
-        return ContextFrame.concatenate(parts)
-    if any(frames):
-        kinds = [kind_of(part.dtype) for part in parts]
-        raise InvalidArgumentError(
-            "contexts must be of one kind in all logs, got "
-            f"{' and '.join(dict.fromkeys(kinds))}; keep them apart"
-        )
-    return np.concatenate(parts)
-
-
-def common_type(one: Any, two: Any) -> Any:
-    """The type that holds contexts of two types of one kind, or raise."""
-    if isinstance(one, FrameType):
-        return one.joined(two)
-    return np.result_type(one, two)
-
-
-def kind_of(dtype: Any) -> str:
-    """What contexts of a type are, in a word: a log holds contexts of one kind."""
-    if dtype.kind == "frame":
-        return "sparse rows" if dtype.is_sparse else "rows of a table"
-    return "strings" if dtype.kind == "O" else "numbers"
-
-
-def read_only(contexts: Any) -> None:
-    """Let nobody change an array; rows of a table never change."""
-    if isinstance(contexts, np.ndarray):
-        contexts.setflags(write=False)
-
-
-def same(one: Any, two: Any) -> bool:
-    """Whether two arrays, or contexts of any kind, are equal."""
-    if isinstance(one, ContextFrame):
-        return one.same_as(two)
-    if isinstance(two, ContextFrame) or one.shape != two.shape:
-        return False
-    return bool((one == two).all())
