@@ -11,7 +11,7 @@ import pytest
 
 from policysieve.errors import FileFormatError
 from policysieve.formats import convert
-from policysieve.formats.parquet_columns import as_table
+from policysieve.formats.parquet_writing import as_table
 from policysieve.formats.rules import MISSING
 from policysieve.log import Log, LogFile, Rounds
 from tests.formats.rounds import read
