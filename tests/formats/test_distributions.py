@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from policysieve.errors import FileFormatError, InvalidArgumentError
 from policysieve.formats import FORMATS, convert
-from policysieve.formats.parquet_columns import as_table
+from policysieve.formats.parquet_writing import as_table
 from policysieve.log import Distributions, Log, LogFile, Rounds
 from policysieve.log.distributions import stacked
 from tests.formats.rounds import assert_same, full_propensities, read, write

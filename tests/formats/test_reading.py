@@ -11,7 +11,7 @@ import pytest
 
 from policysieve.errors import FileFormatError, InvalidArgumentError
 from policysieve.formats import FORMATS, convert
-from policysieve.formats.parquet_columns import as_table
+from policysieve.formats.parquet_writing import as_table
 from policysieve.log import Log, LogFile, Rounds
 from tests.formats.rounds import read, write
 
