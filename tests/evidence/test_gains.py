@@ -97,7 +97,7 @@ class TestSelections:
         log_, policies = logged()
         found = ps.select(log_, policies, asked())
         assert found.guarantee.endswith(
-            f" With probability at least 0.95 in all, trees is better than logreg by at least "
+            f" With probability at least 0.95, trees is better than logreg by at least "
             f"{found.gain:.3g}."
         )
         assert json.loads(json.dumps(found.to_dict()))["certificate"]["gain"] == found.gain

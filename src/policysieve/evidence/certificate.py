@@ -115,8 +115,8 @@ def gain_in_words(leader: str, against: str, gain: float, delta: float) -> str:
         return f"{against}, which runs today, leads itself."
     if gain > 0:
         return (
-            f"With probability at least {1 - delta:g} in all, {leader} is better than {against} by "
-            f"at least {gain:.3g}."
+            f"With probability at least {1 - delta:g}, {leader} is better than {against} by at "
+            f"least {gain:.3g}."
         )
     worse = f": it may be worse by {-gain:.3g}" if gain < 0 else ", only that it is not worse"
     return f"It is not proved that {leader} is better than {against}{worse}."

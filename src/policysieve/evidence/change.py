@@ -1,6 +1,6 @@
 """Whether the world has changed, tested at any time."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from math import isfinite, isnan, log
@@ -40,11 +40,14 @@ class Change:
     watched : Watched
         What has changed.
     before, after : float
-        Its mean up to the split, and from there to the rounds at which evidence was strongest.
+        Its mean up to the split, and from there to the alarm.
     split_time, alarm_time : float
         Seconds since 1970-01-01 UTC of the first rounds after these; NaN if not known.
     column : str
         Name of the column that has changed, with its threshold; empty if it is none.
+    n_actions : int
+    names : sequence of str or None
+        How many actions there are, and their names, if they have any.
     ends, means : arrays
         Numbers of rounds at the ends of stretches, and the mean of what has changed in each.
     start : int
@@ -60,6 +63,8 @@ class Change:
     split_time: float
     alarm_time: float
     column: str
+    n_actions: int
+    names: Sequence[str] | None = field(repr=False)
     ends: npt.NDArray[np.int64] = field(repr=False)
     means: Array = field(repr=False)
     start: int = 0
@@ -74,16 +79,8 @@ class Change:
             start=self.start + start,
         )
 
-    def what(self, name_of: Callable[[int], str] = str, n_actions: int = 0) -> str:
-        """What has changed, in words.
-
-        Parameters
-        ----------
-        name_of : callable
-            Names of actions.
-        n_actions : int
-            If there are more than 32, they are looked at in groups.
-        """
+    def what(self) -> str:
+        """What has changed, in words; more than 32 actions are looked at in groups."""
         watched = self.watched
         if watched.kind == "share":
             return f"the share of contexts in group {watched.group}"
@@ -91,19 +88,21 @@ class Change:
             return f"the share of contexts with column {self.column}"
         whose = "all actions"
         if watched.action is not None:
-            names = [name_of(one) for one in range(watched.action, n_actions, ACTION_GROUPS)[:3]]
-            whose = f"action {name_of(watched.action)}"
+            group = range(watched.action, self.n_actions, ACTION_GROUPS)[:3]
+            names = [str(one) if self.names is None else self.names[one] for one in group]
+            whose = f"action {names[0]}"
             if len(names) > 1:
                 whose = f"actions {', '.join(names)} and so on"
         where = "" if watched.group is None else f" in group {watched.group} of contexts"
         return f"the mean reward of {whose}{where}"
 
-    def sentence(self, name_of: Callable[[int], str] = str, n_actions: int = 0) -> str:
+    def sentence(self) -> str:
         """What has changed, when, and how sure that is."""
+        p = f"p = {self.p_value:.2g}" if self.p_value else "p < 1e-300"
         return (
-            f"The world has changed: {self.what(name_of, n_actions)} went from {self.before:.3g} "
+            f"The world has changed: {self.what()} went from {self.before:.3g} "
             f"to {self.after:.3g} around round {self.split:,}{_at(self.split_time)}, which was "
-            f"proved after {self.alarm:,} rounds{_at(self.alarm_time)} (p = {self.p_value:.2g})."
+            f"proved after {self.alarm:,} rounds{_at(self.alarm_time)} ({p})."
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -227,11 +226,14 @@ def _below(sums: Array, mean: float, most: float) -> Array:
     return np.asarray(np.logaddexp(shown, known))
 
 
-def find_change(sums: ChangeSums, n_actions: int, delta: float) -> Change | None:
-    """The change that the rounds so far prove, or None.
+def find_change(
+    sums: ChangeSums, n_actions: int, delta: float, names: Sequence[str] | None = None
+) -> Change | None:
+    """The change that the rounds so far prove, or None; of several the first.
 
     A world that does not change is ever said to have changed with probability at most delta,
-    however often one looks.
+    however often one looks, for one number of actions. It looks at boundaries that were fixed
+    beforehand and at the end: what only an end between two of them proves may be gone later.
     """
     watched = sums.watched(n_actions)
     bets = Bets([series for _, series in watched], [what.share for what, _ in watched])
@@ -239,9 +241,9 @@ def find_change(sums: ChangeSums, n_actions: int, delta: float) -> Change | None
     for look in range(2, last + 1):
         first = _strongest(bets, look, enough)
         if first is not None:
-            best = max(first, _strongest(bets, last, first[0]) or first)
-            evidence, split, which, end = best
-            return _told(sums, *watched[which], split, end, look, np.exp(-evidence))
+            evidence, split, which, _ = first
+            said = (n_actions, names)
+            return _told(sums, *watched[which], split, look, np.exp(-evidence), said)
     return None
 
 
@@ -266,8 +268,8 @@ def _told(
     series: Series,
     split: int,
     look: int,
-    first: int,
     p_value: float,
+    said: tuple[int, Sequence[str] | None],
 ) -> Change:
     ends = sums.boundaries
     parts = [slice(0, split + 1), slice(split + 1, look)]
@@ -277,13 +279,15 @@ def _told(
     means = [np.diff(part.cumsum()[drawn], prepend=0.0) for part in (series.earned, series.missed)]
     return Change(
         split=int(ends[split]),
-        alarm=int(ends[first - 1]),
+        alarm=int(ends[look - 1]),
         p_value=float(p_value),
         watched=what,
         before=before,
         after=after,
         split_time=sums.time_after(split),
-        alarm_time=sums.time_after(first - 1) if first < len(ends) else float("nan"),
+        alarm_time=sums.time_after(look - 1) if look < len(ends) else float("nan"),
+        n_actions=said[0],
+        names=said[1],
         column="" if what.column is None else sums.name_of_column(what.column),
         ends=ends[drawn],
         means=np.array([_mean(*pair) for pair in zip(*means, strict=True)]),

@@ -106,6 +106,8 @@ class Selection(Reported):
         if proof.against is None or proof.gain is None:
             return self._about_the_best
         gain = gain_in_words(self.policy_name, proof.against, proof.gain, self.problem.delta)
+        if proof.gain > 0:
+            gain = f"{gain.removesuffix('.')}{self._premise}."
         return f"{self._about_the_best} {gain}"
 
     @property
@@ -118,7 +120,8 @@ class Selection(Reported):
         proof, problem = self.certificate, self.problem
         sure = f"With probability at least {1 - problem.delta:g}"
         if proof.method == "none":
-            return f"Nothing is proved: {self._why_not}"
+            what = "" if proof.gain is None else " about the best policy"
+            return f"Nothing is proved{what}: {self._why_not}"
         if proof.suboptimality_bound >= problem.reward_cap and not proof.certified:
             return (
                 f"{proof.rounds:,} rounds prove nothing yet: {self.policy_name} has the largest "

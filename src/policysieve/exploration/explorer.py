@@ -260,7 +260,8 @@ class Explorer(Asking):
         sums = ChangeSums(self.problem.slate_size)
         for rounds in log.rounds():
             sums.add(rounds, context_groups(rounds.contexts))
-        return find_change(sums, self.problem.n_actions, self.problem.delta)
+        names = names_of_actions(self.policies, self.problem)
+        return find_change(sums, self.problem.n_actions, self.problem.delta, names)
 
     @property
     def rounds(self) -> int:
@@ -322,7 +323,7 @@ class Explorer(Asking):
         if against is None:
             return best
         best = replace(best, against=self.policies.name_of(against))
-        if best.gain is None or best.against is None:
+        if best.gain is None or best.against is None or not best.rounds:
             return best
         gain = gain_in_words(best.policy_name, best.against, best.gain, self.problem.delta)
         return replace(best, guarantee=f"{best.guarantee} {gain}")

@@ -170,7 +170,7 @@ def check_log(
         hint += "; are actions numbered from 1? Here the first is 0"
     count = least if n_actions is None else integer("n_actions", n_actions, low=least, hint=hint)
     tests = WeightTests(sums, count, level, names)
-    change = None if tests.too_small else find_change(sums.changes, count, level)
+    change = None if tests.too_small else find_change(sums.changes, count, level, names)
     if change is not None:
         change = change.later(int(since))
     return LogHealth(

@@ -222,13 +222,13 @@ def _world(tests: WeightTests, change: Change | None) -> Finding:
     if change.alarm < change.ends[-1]:
         advice = (
             f"use the rounds from {change.alarm:,} on alone (since={change.alarm}), which had no "
-            "part in finding it, or collect new ones"
+            "part in finding it, and check these again, or collect new ones"
         )
     return Finding(
         name,
         "warning",
         f"around round {change.split:,}",
-        f"{change.sentence(tests.name_of, tests.n_actions)} What is concluded from the whole log "
+        f"{change.sentence()} What is concluded from the whole log "
         f"is about a mixture of both worlds. To learn about the new one, {advice}.",
         {"changed": True, **change.to_dict()},
     )

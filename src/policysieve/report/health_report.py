@@ -108,7 +108,7 @@ def health_page(health: "LogHealth", title: str | None, command: str | None) -> 
 
 def _what(health: "LogHealth") -> str:
     assert health.change is not None
-    return health.change.what(health.tests.name_of, health.n_actions)
+    return health.change.what()
 
 
 def change_over_time(change: "Change") -> Figure:

@@ -196,7 +196,7 @@ def _data(game: Game, source: str, most: int) -> Iterator[tuple[Log, Exploration
     explore = 20 * problem.n_actions if source == "low_variance" else most + 1
     learner = Uniform(policies, problem, rounds=2 * most, rng=seed)
     designed: Exploration | None = None
-    played = 0
+    played, rng = 0, np.random.default_rng(seed)
     while played < most:
         if played >= explore and designed is None:
             designed = design(learner.log, policies, problem, rng=seed)
@@ -204,7 +204,10 @@ def _data(game: Game, source: str, most: int) -> Iterator[tuple[Log, Exploration
         if designed is None:
             size = min(size, explore - played)
         draw = game.world.draw(size, game.rng)
-        decisions = (learner if designed is None else designed).ask(draw.contexts)
+        if designed is None:
+            decisions = learner.ask(draw.contexts)
+        else:
+            decisions = designed.ask(draw.contexts, rng=rng)
         rewards = draw.rewards(decisions.actions)
         if designed is None:
             learner.tell(decisions, rewards)
