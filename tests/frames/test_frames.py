@@ -380,3 +380,11 @@ def test_categories_take_missing_values():
     longer = frame.plus(ContextFrame.of(pd.DataFrame({"a": pd.Series([None], dtype=object)})))
     assert longer.native()["a"].dtype == pd.CategoricalDtype(["y", "x"])
     assert longer.tolist() == [{"a": "x"}, {"a": None}]
+
+
+def test_it_is_said_what_columns_hold():
+    frame = ContextFrame.of(pd.DataFrame(ROWS).astype({"country": "category"}))
+    assert str(frame.dtype) == (
+        "rows with the columns age (numbers), country (categories), spend (numbers), "
+        "since (times), pro (true or false)"
+    )

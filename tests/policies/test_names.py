@@ -1,6 +1,7 @@
 """Named policies and named actions: names are taken and given, and numbers go on working."""
 
 import pickle
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -165,7 +166,8 @@ def test_models_by_name_may_predict_names():
 
 def test_a_label_that_is_no_action_is_told_with_its_policy_and_row():
     labels = ["shoes", "hats", "boots"]
-    models = [GaussianNB().fit(ROWS, labels)]
+    model = GaussianNB().fit(ROWS, labels)
+    models = [SimpleNamespace(predict=model.predict)]  # which does not tell its classes
     policies = ps.EstimatorPolicies(models, names=["bayes"], actions=ACTIONS)
     with pytest.raises(ps.PolicyFailureError) as caught:
         policies.actions(ROWS)
@@ -174,9 +176,9 @@ def test_a_label_that_is_no_action_is_told_with_its_policy_and_row():
     assert (caught.value.policy, caught.value.name) == (0, "bayes")
     again = pickle.loads(pickle.dumps(caught.value))
     assert (str(again), again.name) == (str(caught.value), "bayes")
-    slates = ps.EstimatorPolicies(models, names=["bayes"], actions=ACTIONS, slate_size=2)
-    with pytest.raises(ps.PolicyFailureError, match=r"policy 'bayes'.*got 'boots'"):
-        slates.actions(ROWS)
+    for size in (1, 2):
+        with pytest.raises(ps.InvalidArgumentError, match=r"model 'bayes' .*got 'boots'"):
+            ps.EstimatorPolicies([model], names=["bayes"], actions=ACTIONS, slate_size=size)
 
 
 def test_a_model_that_can_only_score_shows_its_likeliest_class():
@@ -255,3 +257,11 @@ def test_labels_of_a_model_that_are_no_actions_are_told_at_once():
     model = LogisticRegression().fit([[0.0], [1.0]], [1, 3])
     with pytest.raises(ps.InvalidArgumentError, match=r"model 'm' has 3; fit it on names"):
         ps.EstimatorPolicies({"m": model}, n_actions=3)
+
+
+def test_a_label_of_a_model_that_is_no_action_is_told_at_once():
+    from sklearn.linear_model import LogisticRegression
+
+    model = LogisticRegression().fit([[0.0], [1.0]], ["hats", "shoes"])
+    with pytest.raises(ps.InvalidArgumentError, match=r"model 'm' .*'hatz'.* got 'hats'; did you"):
+        ps.EstimatorPolicies({"m": model}, actions=["hatz", "shoes"])

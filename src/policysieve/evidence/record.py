@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from policysieve.checks import number
+from policysieve.checks import first_rows, number
 from policysieve.errors import InvalidArgumentError
 from policysieve.evidence.events import Events
 from policysieve.log import Log
@@ -118,6 +118,7 @@ def check_floor(log: Log, floor: float) -> float:
         row = int(np.flatnonzero(below.any(axis=1))[0])
         raise InvalidArgumentError(
             f"propensities must be at least the floor {smallest:g}, got "
-            f"{log.propensities[row].min():g} in row {row}"
+            f"{log.propensities[row].min():g} in row {row}{first_rows(below.any(axis=1))}; the "
+            "floor is the smallest that any action could have had, so declare no more than that"
         )
     return smallest

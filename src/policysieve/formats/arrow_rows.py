@@ -35,6 +35,12 @@ _ALLOWED = {
 }
 
 
+_MENDED = {
+    ("reward", "text"): '; compare it with what is good, such as frame[name] == "True"',
+    ("propensity", "text"): "; make numbers of it, such as frame[name].astype(float)",
+}
+
+
 @dataclass(frozen=True)
 class Slates:
     """Rows of a table as rounds.
@@ -105,7 +111,7 @@ class ArrowRows:
                 raise FileFormatError(
                     f"{where}: column {name}, the {key}, must hold "
                     f"{' or '.join(what for what in _ALLOWED[key] if what != 'nothing')}, got "
-                    f"{type}"
+                    f"{type}{_MENDED.get((key, kind), '')}"
                 )
         actions = () if contexts_only else columns.action
         kinds = {kind_of_type(schema.field(name).type) for name in actions}

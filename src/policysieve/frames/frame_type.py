@@ -127,7 +127,8 @@ class FrameType:
     def __str__(self) -> str:
         if self.is_sparse:
             return f"sparse rows of {self.width:,} numbers"
-        return f"rows with the columns {', '.join(self.names)}"
+        columns = (f"{field.name} ({_in_words(field.type)})" for field in self.schema)
+        return f"rows with the columns {', '.join(columns)}"
 
     __repr__ = __str__
 
@@ -177,6 +178,25 @@ def _fitted_levels(field: "pa.Field", levels: "pa.Array") -> "pa.Array":
 
     column = pa.chunked_array([levels])
     return taken_as(column, field.with_type(field.type.value_type), None).combine_chunks()
+
+
+def _in_words(type: "pa.DataType") -> str:
+    """What a column holds, in a word or two."""
+    from pyarrow import types
+
+    if types.is_dictionary(type):
+        return "categories"
+    if types.is_string(type) or types.is_large_string(type) or types.is_string_view(type):
+        return "text"
+    if types.is_boolean(type):
+        return "true or false"
+    if types.is_integer(type):
+        return "whole numbers"
+    if types.is_floating(type) or types.is_decimal(type):
+        return "numbers"
+    if types.is_null(type):
+        return "nothing"
+    return "times" if types.is_temporal(type) else str(type)
 
 
 def has_levels(field: "pa.Field") -> bool:

@@ -356,5 +356,6 @@ def log_paths(log: object) -> Paths:
     if are_paths(log):
         return log
     raise InvalidArgumentError(
-        f"log must be a Log, a LogFile, a path or several paths, got {type(log).__name__}"
+        f"log must be a Log, a LogFile, a path or several paths, got {type(log).__name__}; "
+        "Log.from_frame makes one of a data frame"
     )

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from policysieve.checks import as_contexts
 from policysieve.errors import InvalidArgumentError
 from policysieve.frames import ContextFrame, check_columns, own_copy
-from policysieve.naming import named_parts
+from policysieve.naming import named_parts, number_of
 from policysieve.policies.base import Policies, mended, top_actions
 
 __all__ = ["EstimatorPolicies"]
@@ -82,6 +82,8 @@ class EstimatorPolicies(Policies):
                     "models must have predict, or be fitted and have predict_proba, "
                     f"{name} is a {type(model).__name__}"
                 )
+            for one in _string_labels([model]):
+                number_of(f"the label of {name}", one, self.action_names)
             label = _outside(model, self.n_actions)
             if label is not None:
                 raise InvalidArgumentError(

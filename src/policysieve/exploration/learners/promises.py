@@ -105,7 +105,9 @@ def certificate_recommendation(evidence: Evidence, *, rounds: int) -> Recommenda
         suboptimality_bound=bound,
         certified=proof.certified,
         rounds=rounds,
-        guarantee=f"Within {bound:.3g} of the best policy {sure}, whenever you look.",
+        guarantee=f"Within {bound:.3g} of the best policy {sure}, whenever you look."
+        if rounds
+        else "Nothing is known yet: no round was told.",
         gain=proof.gain,
     )
 
