@@ -297,3 +297,28 @@ def test_what_is_refused(log, tmp_path):
     ):
         with pytest.raises(ps.FileFormatError, match=f"log.parquet, row 1: .*{reason}"):
             ps.check_log(saved(tmp_path, replace(batch, **change)))
+
+
+def test_a_column_that_is_text_because_of_one_cell_is_told(tmp_path):
+    rng = np.random.default_rng(0)
+    rows = [f"{rng.random() < 0.5},{'n/a' if i == 7 else i},{i % 3}x" for i in range(60)]
+    rows[17] = rows[17].replace("True", "maybe").replace("False", "maybe")
+    text = "\n".join(f"{row},{i % 2},0.5,{i % 2}" for i, row in enumerate(rows))
+    (tmp_path / "log.csv").write_text(f"mobile,age,code,a,p,r\n{text}\n")
+    columns = {
+        "context": ["mobile", "age", "code"],
+        "action": "a",
+        "propensity": "p",
+        "reward": "r",
+    }
+    health = ps.check_log(ps.LogFile(tmp_path / "log.csv", columns=columns))
+    finding = found(health, "columns")
+    assert finding.verdict == "warning"
+    assert "Column mobile is text because of cells such as 'maybe' in round 17" in finding.sentence
+    assert [(o["column"], o["text"], o["round"]) for o in finding.numbers["odd"]] == [
+        ("mobile", "maybe", 17),
+        ("age", "n/a", 7),
+    ]
+    (tmp_path / "log.csv").write_text(f"mobile,age,code,a,p,r\n{text}\n".replace("maybe", "True"))
+    health = ps.check_log(ps.LogFile(tmp_path / "log.csv", columns=columns))
+    assert [o["column"] for o in found(health, "columns").numbers["odd"]] == ["age"]

@@ -7,6 +7,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from policysieve.arrays import shown
 from policysieve.evidence.change import Change
 from policysieve.evidence.weights import MeanWeights, inverse
 from policysieve.health.weight_tests import LogSums, WeightTests
@@ -61,6 +62,8 @@ def findings(tests: WeightTests, change: Change | None) -> Iterator[Finding]:
     yield _ids(tests.sums)
     yield _times(tests.sums)
     yield _world(tests, change)
+    if tests.sums.odd_cells.any:
+        yield _columns(tests.sums)
 
 
 def _mean_weight(tests: WeightTests) -> Finding:
@@ -251,6 +254,24 @@ def _rewards(sums: LogSums) -> Finding:
         text = "No round earned anything: nothing can be compared."
         return Finding("rewards", "warning", value, text, numbers)
     return Finding("rewards", "ok", value, f"{rewarded:,} rounds earned something.", numbers)
+
+
+def _columns(sums: LogSums) -> Finding:
+    odd, name = sums.odd_cells.found(), "columns"
+    numbers = {"odd": [cell._asdict() for cell in odd]}
+    if not odd:
+        text = "No column of text looks like numbers, but for a few cells."
+        return Finding(name, "ok", "no odd cells", text, numbers)
+    first = odd[0]
+    return Finding(
+        name,
+        "warning",
+        f"{first.column} is text",
+        f"Column {first.column} is text because of cells such as {shown(first.text)} in round "
+        f"{first.round:,}, where {first.share:.1%} are {first.kind}: candidates get text for all "
+        "of them. Mend those cells, or leave them empty.",
+        numbers,
+    )
 
 
 def _ids(sums: LogSums) -> Finding:

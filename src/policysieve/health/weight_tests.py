@@ -10,6 +10,7 @@ from policysieve.errors import InvalidArgumentError
 from policysieve.evidence.change_sums import ChangeSums
 from policysieve.evidence.groups import CONTEXT_GROUPS, context_groups
 from policysieve.evidence.weights import Mass, MeanWeights, inverse, mean_weights
+from policysieve.health.odd_cells import OddCells
 from policysieve.log import Rounds
 
 __all__ = ["LogSums", "WeightTests", "exact_weights"]
@@ -52,11 +53,14 @@ class LogSums:
         Rounds with an earlier time than the one before, rounds with a time.
     changes : ChangeSums
         Of the stretches between which the world may have changed.
+    odd_cells : OddCells
+        Of tables of contexts.
     """
 
     def __init__(self, slate_size: int) -> None:
         self.mass = Mass(slate_size)
         self.changes = ChangeSums(slate_size)
+        self.odd_cells = OddCells()
         self.width = 1
         self.stretches = np.zeros((3, _STRETCHES))
         self.groups = np.zeros(CONTEXT_GROUPS, dtype=np.int64)
@@ -104,6 +108,7 @@ class LogSums:
         groups = context_groups(rounds.contexts)
         self._add_actions(actions, propensities, groups)
         self.changes.add(rounds, groups)
+        self.odd_cells.add(rounds.contexts)
         smallest = propensities.min(axis=1)
         size = np.minimum((-np.log2(smallest)).astype(np.intp), _SIZES - 1)
         self.sizes += np.bincount(size, minlength=_SIZES)
