@@ -36,6 +36,10 @@ class TestTabular(ExactContract):
         with pytest.raises(ps.InvalidArgumentError, match="actions must be whole numbers"):
             self.policies.best([0], actions, [1.0])
 
+    def test_names_of_actions_that_have_none(self):
+        with pytest.raises(ps.InvalidArgumentError, match=r"actions \(row 0\) must be a number"):
+            self.policies.best([0], ["a"], [1.0])
+
     def test_policies_stay_frozen_when_they_travel(self):
         best = pickle.loads(pickle.dumps(self.policies.best([1], [2], [1.0])))
         with pytest.raises(ValueError, match="read-only"):

@@ -122,7 +122,7 @@ class FrameType:
             levels.equals(other.levels[name]) for name, levels in self.levels.items()
         )
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None  # type: ignore[assignment]  # it would take a pass over all categories
 
     def __str__(self) -> str:
         if self.is_sparse:
