@@ -62,6 +62,8 @@ class Decisions:
         Mark of the learner that issued them; empty if none did.
     all_actions : tuple of str or None
         Names of all actions, in the order of their numbers, if they have any.
+    ids : array of str of shape (n,), or None
+        What a study knows the rounds by, wherever they are told.
     """
 
     contexts: Any
@@ -71,6 +73,7 @@ class Decisions:
     asked: npt.NDArray[np.float64]
     issuer: str
     all_actions: Sequence[str] | None = None
+    ids: npt.NDArray[np.object_] | None = None
 
     def __post_init__(self) -> None:
         for array in (self.contexts, self.actions, self.propensities, self.numbers, self.asked):
@@ -133,6 +136,7 @@ class Decisions:
             asked=self.asked[index],
             issuer=self.issuer,
             all_actions=self.all_actions,
+            ids=None if self.ids is None else self.ids[index],
         )
 
 

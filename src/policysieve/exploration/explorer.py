@@ -75,6 +75,8 @@ class Explorer(Asking):
     takes_slates: ClassVar[bool] = True
     """Whether the learner shows more than one item."""
 
+    _keeps_log = True  # a study keeps it elsewhere
+
     # A learner that takes no implicit class may count on numbered policies.
     policies: Any
     exploration: Exploration
@@ -375,11 +377,13 @@ class Explorer(Asking):
         self._learn(rounds, part.exploration, answers)
         if rounds.rewards.any():
             mass = (rounds.rewards / rounds.propensities).sum(axis=1)
-            self._mass = (self._mass[0] + float(mass.sum()), self._mass[1] + float(mass @ mass))
+            self._mass = (_plus(self._mass[0], mass), _plus(self._mass[1], mass * mass))
+        self._rounds += len(rounds)
+        if not self._keeps_log:
+            return
         if rounds.distributions is not None:  # which rounds that were asked here do not have
             rounds = rounds.without_distributions()
         self._log = rounds.copy() if self._log is None else self._log.plus(rounds)
-        self._rounds += len(rounds)
 
     def _events(self, rounds: Log, answers: Answers) -> Events:
         return rewarded_events(rounds, self.policies, answers)
@@ -450,6 +454,11 @@ class Explorer(Asking):
                 f"{cls.__name__} shows one action at a time, got slate_size={problem.slate_size}; "
                 "LowVarianceExploration and Sieve show slates"
             )
+
+
+def _plus(total: float, terms: npt.NDArray[np.float64]) -> float:
+    """Add one after the other: the same bits, however rounds are cut into parts."""
+    return float(np.concatenate([[total], terms]).cumsum()[-1])
 
 
 def _kind(contexts: Contexts) -> tuple[tuple[int, ...], str]:

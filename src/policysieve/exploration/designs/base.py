@@ -67,6 +67,11 @@ class Exploration(ABC):
     def floor(self) -> float:
         """Smallest propensity that an item can have, for `FloorEvidence`."""
 
+    @property
+    def consulted(self) -> npt.NDArray[np.int32] | None:
+        """Policies whose answers are read of rounds that it decides, now or later; None if all."""
+        return None
+
     def ask(self, contexts: Any, *, rng: Any = None) -> Decisions:
         """Decide what to show at the contexts, and with which propensities.
 

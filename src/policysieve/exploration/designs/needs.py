@@ -69,6 +69,11 @@ class NeedExploration(Exploration):
         least = self.mixing * q.slate_size * need / total + (1 - self.mixing) * self.votes
         return float(least.min())
 
+    @property
+    def consulted(self) -> npt.NDArray[np.int32]:
+        """The survivors: whoever is eliminated stays so."""
+        return self.survivors
+
     @cached_property
     def _alias(self) -> tuple[Array, npt.NDArray[np.int32]]:
         return alias_of(self.votes)

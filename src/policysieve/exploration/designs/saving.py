@@ -84,6 +84,10 @@ class ExplorationFile:
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write the file; an existing one is replaced only when all is written."""
+        write_whole(path, self.to_bytes())
+
+    def to_bytes(self) -> bytes:
+        """The content of the file."""
         header = {
             "version": _VERSION,
             "kind": self.kind,
@@ -97,7 +101,7 @@ class ExplorationFile:
         file = BytesIO()
         content: dict[str, Any] = {"header": json.dumps(header), **self.arrays}
         np.savez_compressed(file, **content)
-        write_whole(path, sealed(file.getvalue()))
+        return sealed(file.getvalue())
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Self:
@@ -105,7 +109,11 @@ class ExplorationFile:
         name = os.fspath(path)
         if not Path(path).is_file():
             raise FileNotFoundError(f"no exploration at {name}")
-        data = Path(path).read_bytes()
+        return cls.from_bytes(Path(path).read_bytes(), name)
+
+    @classmethod
+    def from_bytes(cls, data: bytes, name: str) -> Self:
+        """What `to_bytes` made, from where the name says."""
         if hashlib.sha256(data[:-_CHECKSUM]).hexdigest().encode() != data[-_CHECKSUM:]:
             raise FileFormatError(
                 f"{name} is not a readable exploration: it does not end with the checksum of its "
