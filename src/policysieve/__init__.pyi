@@ -14,6 +14,7 @@ from policysieve.errors import InvalidArgumentError as InvalidArgumentError
 from policysieve.errors import MissingExtraError as MissingExtraError
 from policysieve.errors import PolicyFailureError as PolicyFailureError
 from policysieve.errors import PolicySieveError as PolicySieveError
+from policysieve.errors import StorageError as StorageError
 from policysieve.errors import UnknownValueError as UnknownValueError
 from policysieve.errors import UnpicklableError as UnpicklableError
 from policysieve.evidence import Accuracy as Accuracy
@@ -60,5 +61,7 @@ from policysieve.policies import natarajan_cover as natarajan_cover
 from policysieve.problem import Problem as Problem
 from policysieve.simulate import RunResult as RunResult
 from policysieve.simulate import run as run
+from policysieve.study import Study as Study
+from policysieve.study import StudyStatus as StudyStatus
 
 __version__: str

@@ -17,6 +17,7 @@ __all__ = [
     "MissingExtraError",
     "PolicyFailureError",
     "PolicySieveError",
+    "StorageError",
     "UnknownValueError",
     "UnpicklableError",
 ]
@@ -70,6 +71,13 @@ class FileFormatError(PolicySieveError, ValueError):
 
 class InUseError(PolicySieveError, BlockingIOError):
     """Another process writes to the same folder; the message says which, and since when."""
+
+
+class StorageError(PolicySieveError, OSError):
+    """The database of a study cannot be reached, is full, or was cut off; the message says what.
+
+    Nothing of the call counts that was not acknowledged. `tell` may be called again in any case.
+    """
 
 
 class DatasetUnavailableError(PolicySieveError, OSError):

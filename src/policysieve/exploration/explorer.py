@@ -75,6 +75,9 @@ class Explorer(Asking):
     takes_slates: ClassVar[bool] = True
     """Whether the learner shows more than one item."""
 
+    splits_freely: ClassVar[bool] = False
+    """Whether the same rounds leave the same bits however they are cut into parts."""
+
     _keeps_log = True  # a study keeps it elsewhere
 
     # A learner that takes no implicit class may count on numbered policies.

@@ -50,6 +50,8 @@ class SiftingExplorer(Explorer):
 
     exploration: NeedExploration
 
+    splits_freely = True  # the evidence looks at rounds of its own choice
+
     def __init__(
         self,
         policies: Policies,

@@ -1,0 +1,13 @@
+"""A study survives its process: durable ask and tell on SQLite and PostgreSQL."""
+
+from importlib.util import find_spec
+
+from policysieve.errors import MissingExtraError
+
+if find_spec("sqlalchemy") is None:
+    raise MissingExtraError("Study", "SQLAlchemy", "study")
+
+from policysieve.study.results import StudyStatus, StudySummary, Told, Verification
+from policysieve.study.study import Study
+
+__all__ = ["Study", "StudyStatus", "StudySummary", "Told", "Verification"]

@@ -1,0 +1,284 @@
+"""The ledger in SQL: rounds are issued, settled, and read in the order of decisions."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from sqlalchemy import Connection, bindparam, func, insert, select, update
+
+from policysieve.errors import FileFormatError
+from policysieve.exploration.designs.base import Exploration
+from policysieve.exploration.designs.saving import ExplorationFile
+from policysieve.policies import Answers, AnyPolicies, Slates
+from policysieve.study.packing import Batch, packed, unpacked
+from policysieve.study.record import StudyRecord
+from policysieve.study.schema import batches, counters, explorations, rewards
+
+__all__ = ["DISCARDED", "EXPIRED", "LARGEST", "TOLD", "SqlLedger"]
+
+TOLD, EXPIRED, DISCARDED = 1, 2, 3
+"""How a round was settled: its reward is known, is the declared one, or will never be known."""
+
+LARGEST = 1000  # rounds of a batch; more are several
+_STRETCH = 4  # batches read at first, then twice as many each time
+_MOST = 256
+_NEAR = 4  # times as many rounds between the first and the last: all of them are read
+_AT_ONCE = 500  # places that are looked up at once
+_RECENT, _N_RECENT = 1 << 26, 4096  # bytes and batches in memory whose rewards may come soon
+_KEPT = 64  # explorations in memory
+
+Array = npt.NDArray[np.float64]
+Places = npt.NDArray[np.int64]
+
+_NUMBER = bindparam("number")
+_COUNTERS = select(counters.c.rounds, counters.c.exploration).where(counters.c.study == _NUMBER)
+_ISSUE = (
+    update(counters)
+    .where(counters.c.study == _NUMBER)
+    .values(rounds=counters.c.rounds + bindparam("n"))
+    .returning(counters.c.rounds, counters.c.exploration)
+)
+_INSERT = insert(batches)
+_BATCHES = (
+    select(batches)
+    .where(batches.c.study == _NUMBER, batches.c.first >= bindparam("low"))
+    .order_by(batches.c.first)
+    .limit(bindparam("most"))
+)
+_TIMES = (
+    select(batches.c.first, batches.c.size, batches.c.asked)
+    .where(batches.c.study == _NUMBER, batches.c.first.between(bindparam("low"), bindparam("high")))
+    .order_by(batches.c.first)
+)
+_TIMES_FROM = (
+    select(batches.c.first, batches.c.size, batches.c.asked)
+    .where(batches.c.study == _NUMBER, batches.c.first >= bindparam("low"))
+    .order_by(batches.c.first)
+    .limit(bindparam("most"))
+)
+_SETTLED = (
+    select(rewards.c.place, rewards.c.state, rewards.c.rewards)
+    .where(rewards.c.study == _NUMBER, rewards.c.place.between(bindparam("low"), bindparam("high")))
+    .order_by(rewards.c.place)
+)
+_SETTLED_AT = select(rewards.c.place, rewards.c.state, rewards.c.rewards).where(
+    rewards.c.study == _NUMBER, rewards.c.place.in_(bindparam("wanted", expanding=True))
+)
+_COUNT = select(func.count()).where(
+    rewards.c.study == _NUMBER, rewards.c.place.between(bindparam("low"), bindparam("high"))
+)
+_SETTLE = insert(rewards)
+_EXPLORATION = select(explorations.c.content).where(
+    explorations.c.study == _NUMBER, explorations.c.version == bindparam("version")
+)
+
+
+class Front(NamedTuple):
+    """How many rounds a batch has, and when they were asked for."""
+
+    size: int
+    asked: float
+
+
+class SqlLedger:
+    """The rounds of one study in its database.
+
+    Attributes
+    ----------
+    record : StudyRecord
+    policies : PolicyClass
+    """
+
+    def __init__(self, record: StudyRecord, policies: AnyPolicies) -> None:
+        self.record, self.policies = record, policies
+        self._study = {"number": record.study}
+        self._explorations: dict[int, Exploration] = {}
+        self._recent: dict[int, Batch] = {}
+        self._recent_bytes = 0
+
+    def counters(self, connection: Connection) -> tuple[int, int]:
+        """Rounds that were ever issued, and the newest exploration."""
+        rounds, version = connection.execute(_COUNTERS, self._study).one()
+        return int(rounds), int(version)
+
+    def take_places(self, connection: Connection, n: int) -> tuple[int, int]:
+        """Number n new rounds: the first place, and the newest exploration.
+
+        From here to the end of the transaction nobody else numbers rounds of this study.
+        """
+        rounds, version = connection.execute(_ISSUE, {**self._study, "n": n}).one()
+        return int(rounds) - n, int(version)
+
+    def issue(
+        self,
+        connection: Connection,
+        first: int,
+        version: int,
+        exploration: Exploration,
+        contexts: Any,
+        answers: Answers,
+        uniforms: Array,
+        asked: float,
+    ) -> tuple[npt.NDArray[np.int32], Array]:
+        """Decide and write down new rounds, whose places were taken: actions and propensities."""
+        actions, propensities = exploration._choose(answers, uniforms)
+        row = packed(
+            self.policies,
+            exploration.consulted,
+            actions,
+            propensities,
+            contexts,
+            answers,
+            keep_contexts=self.record.keep_contexts,
+        )
+        row |= {"study": self.record.study, "first": first, "exploration": version, "asked": asked}
+        connection.execute(_INSERT, row)
+        return actions, propensities
+
+    def exploration(self, connection: Connection, version: int) -> Exploration:
+        """A published exploration, validated when it is first loaded."""
+        found = self._explorations.get(version)
+        if found is None:
+            row = connection.execute(_EXPLORATION, {**self._study, "version": version}).first()
+            if row is None:
+                raise FileFormatError(
+                    f"exploration {version} of study {self.record.name!r} is not there; restore "
+                    "the database from a backup"
+                )
+            name = f"exploration {version} of study {self.record.name!r}"
+            file = ExplorationFile.from_bytes(row.content, name)
+            found = file.exploration(self.policies)
+            self.remember(version, found)
+        return found
+
+    def known(self, version: int) -> Exploration | None:
+        """A published exploration, if it is in memory."""
+        return self._explorations.get(version)
+
+    def remember(self, version: int, exploration: Exploration) -> None:
+        """Keep an exploration in memory; old ones are let go."""
+        kept = self._explorations
+        kept[version] = exploration
+        if len(kept) > _KEPT:
+            del kept[min(kept)]
+
+    def keep(self, batch: Batch) -> None:
+        """Keep a batch that was just committed in memory: its rewards may come soon."""
+        size = batch.actions.nbytes + (batch.contexts.nbytes if self.reads_contexts else 0)
+        if isinstance(batch.answers, Slates):
+            size += batch.answers.table.nbytes
+        self._recent[batch.first] = batch
+        self._recent_bytes += size
+        if self._recent_bytes > _RECENT or len(self._recent) > _N_RECENT:
+            self._recent, self._recent_bytes = {batch.first: batch}, size
+
+    def batches(
+        self, connection: Connection, low: int, *, contexts: bool, most: int
+    ) -> list[Batch]:
+        """Batches from a place on, in order."""
+        if not contexts and low in self._recent:
+            return [self._recent[low]]
+        rows = connection.execute(_BATCHES, {**self._study, "low": low, "most": most}).all()
+        return [self._batch(connection, row, contexts) for row in rows]
+
+    def all_batches(
+        self, connection: Connection, low: int = 0, *, contexts: bool = True
+    ) -> Iterator[Batch]:
+        """Batches from a place on, in order, some at a time."""
+        most = _STRETCH
+        while found := self.batches(connection, low, contexts=contexts, most=most):
+            yield from found
+            low, most = found[-1].end, min(2 * most, _MOST)
+
+    def _batch(self, connection: Connection, row: Any, contexts: bool) -> Batch:
+        which = None
+        if row.answers is not None:
+            which = self.exploration(connection, row.exploration).consulted
+        return unpacked(row, self.policies, which, contexts=contexts or self.reads_contexts)
+
+    @property
+    def reads_contexts(self) -> bool:
+        """Whether the answers of the class are found from contexts, not kept."""
+        return bool(self.policies.looked_up) or self.policies.n_policies is None
+
+    def holding(self, connection: Connection, place: int, *, contexts: bool = True) -> Batch:
+        """The batch that a round is in."""
+        low = max(0, place - LARGEST + 1)
+        rows = connection.execute(_TIMES, {**self._study, "low": low, "high": place}).all()
+        return self.batches(connection, rows[-1].first, contexts=contexts, most=1)[0]
+
+    def asked(self, connection: Connection, places: Places) -> Array:
+        """When rounds were asked for."""
+        low, high = max(0, int(places.min()) - LARGEST + 1), int(places.max())
+        rows = connection.execute(_TIMES, {**self._study, "low": low, "high": high}).all()
+        starts = np.array([row.first for row in rows], np.int64)
+        times = np.array([row.asked for row in rows])
+        return np.asarray(times[np.searchsorted(starts, places, side="right") - 1])
+
+    def times(self, connection: Connection, low: int) -> Iterator[Any]:
+        """First place, size and time of the batches from a place on, in order."""
+        most = _STRETCH
+        while rows := connection.execute(
+            _TIMES_FROM, {**self._study, "low": low, "most": most}
+        ).all():
+            yield from rows
+            low, most = rows[-1].first + rows[-1].size, min(2 * most, _MOST)
+
+    def set_asked(self, connection: Connection, first: int, asked: float) -> None:
+        """Say that a batch was asked for at another time."""
+        self._recent.pop(first, None)
+        connection.execute(
+            update(batches)
+            .where(batches.c.study == self.record.study, batches.c.first == first)
+            .values(asked=asked)
+        )
+
+    def front(self, connection: Connection, place: int) -> "Front | None":
+        """The batch that begins at a place, if there is one."""
+        batch = self._recent.get(place)
+        if batch is not None:
+            return Front(len(batch), batch.asked)
+        rows = connection.execute(_TIMES_FROM, {**self._study, "low": place, "most": 1}).all()
+        return Front(rows[0].size, rows[0].asked) if rows else None
+
+    def settled(self, connection: Connection, low: int, high: int) -> tuple[Places, Any, Array]:
+        """Places in [low, high) that are settled, how, and the rewards; 0 if not known."""
+        bounds = {**self._study, "low": low, "high": high - 1}
+        return self._arrays(connection.execute(_SETTLED, bounds).all())
+
+    def settled_at(self, connection: Connection, places: Places) -> tuple[Places, Any, Array]:
+        """The same for those of some rounds that are settled, and perhaps others near them."""
+        low, high = int(places.min()), int(places.max())
+        if high - low < _NEAR * len(places):
+            return self.settled(connection, low, high + 1)
+        rows: list[Any] = []
+        for start in range(0, len(places), _AT_ONCE):
+            wanted = {**self._study, "wanted": places[start : start + _AT_ONCE].tolist()}
+            rows += connection.execute(_SETTLED_AT, wanted).all()
+        return self._arrays(sorted(rows))
+
+    def _arrays(self, rows: Sequence[Any]) -> tuple[Places, Any, Array]:
+        places = np.array([row[0] for row in rows], np.int64)
+        states = np.array([row[1] for row in rows], np.uint8)
+        m = self.policies.slate_size
+        nothing = bytes(8 * m)
+        told = np.frombuffer(b"".join(row[2] or nothing for row in rows), np.float64)
+        return places, states, told.reshape(len(rows), m)
+
+    def n_settled(self, connection: Connection, low: int, high: int) -> int:
+        """How many rounds in [low, high) are settled."""
+        bounds = {**self._study, "low": low, "high": high - 1}
+        return int(connection.execute(_COUNT, bounds).scalar_one())
+
+    def settle(
+        self, connection: Connection, places: Places, state: int, told: Array | None, now: float
+    ) -> None:
+        """Settle open rounds."""
+        content = [None] * len(places) if told is None else [row.tobytes() for row in told]
+        rows = [
+            {"study": self.record.study, "place": p, "state": state, "rewards": r, "told": now}
+            for p, r in zip(places.tolist(), content, strict=True)
+        ]
+        if rows:
+            connection.execute(_SETTLE, rows)

@@ -1,0 +1,122 @@
+"""What is in a study: decisions by id, open ones, and where it stands."""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sqlalchemy import Connection, func, select
+
+from policysieve.exploration.decisions import Decisions
+from policysieve.frames import concatenated
+from policysieve.policies.base import names_of_actions
+from policysieve.study.ids import ids_at
+from policysieve.study.learning import Learning
+from policysieve.study.ledger import DISCARDED, EXPIRED, TOLD, SqlLedger
+from policysieve.study.results import StudyStatus
+from policysieve.study.schema import batches, leases, rewards
+from policysieve.study.settling import audited
+
+__all__ = ["decided", "n_forgotten", "open_places", "status_of"]
+
+Places = npt.NDArray[np.int64]
+
+
+def open_places(ledger: SqlLedger, connection: Connection, low: int) -> Places:
+    """Rounds from a place on that are not settled, in order."""
+    rounds, _ = ledger.counters(connection)
+    known, _, _ = ledger.settled(connection, low, rounds)
+    return np.setdiff1d(np.arange(low, rounds), known)
+
+
+def decided(ledger: SqlLedger, connection: Connection, places: Places) -> Decisions:
+    """Rounds as `ask` returned them.
+
+    Contexts are None if one of them was erased, and hashes if they are not kept.
+    """
+    record, m = ledger.record, ledger.policies.slate_size
+    contexts: list[Any] = []
+    actions = np.empty((len(places), m), np.int32)
+    propensities, asked = np.empty((len(places), m)), np.empty(len(places))
+    order = np.argsort(places, kind="stable")
+    start = 0
+    while start < len(order):
+        batch = ledger.holding(connection, int(places[order[start]]))
+        stop = int(np.searchsorted(places[order], batch.end))
+        rows, into = places[order[start:stop]] - batch.first, order[start:stop]
+        actions[into], propensities[into] = batch.actions[rows], batch.propensities[rows]
+        asked[into] = batch.asked
+        contexts.append(batch.contexts[rows] if batch.forgotten is None else None)
+        start = stop
+    if not contexts or any(part is None for part in contexts):
+        x: Any = np.full(len(places), None, dtype=object)
+    else:
+        x = concatenated(contexts)[np.argsort(order)]
+    return Decisions(
+        contexts=x,
+        actions=actions,
+        propensities=propensities,
+        numbers=places,
+        asked=asked,
+        issuer=record.mark,
+        all_actions=names_of_actions(ledger.policies, record.problem),
+        ids=ids_at(connection, record.study, record.mark, places),
+    )
+
+
+def n_forgotten(ledger: SqlLedger, connection: Connection) -> int:
+    """How many contexts were erased."""
+    rows = connection.execute(
+        select(batches.c.forgotten, batches.c.size).where(
+            batches.c.study == ledger.record.study, batches.c.forgotten.is_not(None)
+        )
+    )
+    return sum(
+        int(np.unpackbits(np.frombuffer(row.forgotten, np.uint8), count=row.size).sum())
+        for row in rows
+    )
+
+
+def status_of(
+    ledger: SqlLedger, connection: Connection, learning: Learning, now: float
+) -> StudyStatus:
+    """Where a study stands, after what was learnt."""
+    record = ledger.record
+    rounds, version = ledger.counters(connection)
+    states = dict(
+        connection.execute(
+            select(rewards.c.state, func.count())
+            .where(rewards.c.study == record.study)
+            .group_by(rewards.c.state)
+        )
+        .tuples()
+        .all()
+    )
+    waiting = open_places(ledger, connection, learning.learnt)
+    oldest = None
+    if len(waiting):
+        oldest = max(0.0, now - float(ledger.asked(connection, waiting[:1])[0]))
+    lease = connection.execute(select(leases).where(leases.c.study == record.study)).first()
+    noted = audited(ledger, connection)
+    return StudyStatus(
+        name=record.name,
+        learner=record.learner,
+        candidates=ledger.policies.size_in_words,
+        created=record.created,
+        archived=record.archived is not None,
+        rounds=rounds,
+        learnt=learning.learnt,
+        open=len(waiting),
+        oldest_open=oldest,
+        told=states.get(TOLD, 0),
+        expired=states.get(EXPIRED, 0),
+        discarded=states.get(DISCARDED, 0),
+        late=noted.get("late", 0),
+        refused=noted.get("refused", 0),
+        forgotten=n_forgotten(ledger, connection),
+        deadline=record.deadline,
+        exploration=version,
+        holder=lease.holder if lease is not None and lease.expires > now else None,
+        finished=learning.learner.finished,
+        recommendation=learning.learner.recommend(),
+        intervals=learning.learner.intervals(),
+    )

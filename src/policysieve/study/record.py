@@ -1,0 +1,196 @@
+"""What a study is: its name, problem, learner and rules, as its row says."""
+
+import json
+import secrets
+from dataclasses import asdict, dataclass
+from importlib import metadata
+from typing import Any, Self
+
+import numpy as np
+from sqlalchemy import Connection, insert, select
+from sqlalchemy.exc import IntegrityError
+
+from policysieve.arrays import shown
+from policysieve.checks import flag, integer, number, one_of
+from policysieve.errors import InvalidArgumentError
+from policysieve.exploration.explorer import Explorer
+from policysieve.exploration.learners import LEARNERS
+from policysieve.policies import AnyPolicies
+from policysieve.problem import Problem, check_problem
+from policysieve.study.durations import seconds
+from policysieve.study.schema import counters, studies
+
+__all__ = ["StudyRecord"]
+
+_LONGEST = 200
+
+
+@dataclass(frozen=True, kw_only=True)
+class StudyRecord:
+    """The row of a study.
+
+    Attributes
+    ----------
+    study : int
+        Its number in the database.
+    name, mark : str
+        Ids of rounds begin with the mark.
+    problem : Problem
+    learner : str
+    settings : dict
+        Arguments of the learner.
+    seed : int
+    identity : dict
+        Of the class, as `identity` has it.
+    deadline : float or None
+        Seconds.
+    default_reward : float
+        Of a round without an answer by then.
+    keep_contexts : bool
+    package : str
+        The release that created it.
+    created : float
+    archived : float or None
+        When.
+    """
+
+    study: int
+    name: str
+    mark: str
+    problem: Problem
+    learner: str
+    settings: dict[str, Any]
+    seed: int
+    identity: dict[str, Any]
+    deadline: float | None
+    default_reward: float
+    keep_contexts: bool
+    package: str
+    created: float
+    archived: float | None
+
+    @classmethod
+    def checked(
+        cls,
+        name: Any,
+        problem: Any,
+        *,
+        learner: Any,
+        settings: Any,
+        seed: Any,
+        identity: dict[str, Any],
+        deadline: Any,
+        default_reward: Any,
+        keep_contexts: Any,
+    ) -> Self:
+        """A record of what a user gave, or raise."""
+        if not isinstance(name, str) or not name.strip() or len(name) > _LONGEST:
+            raise InvalidArgumentError(
+                f"name must be a text of 1 to {_LONGEST} characters, got {shown(name)}"
+            )
+        check_problem(problem)
+        one_of("learner", learner, LEARNERS)
+        seed = secrets.randbits(63) if seed is None else integer("seed", seed, low=0)
+        return cls(
+            study=-1,
+            name=name,
+            mark=secrets.token_hex(3),
+            problem=problem,
+            learner=learner,
+            settings=_plain(settings),
+            seed=seed,
+            identity=identity,
+            deadline=None if deadline is None else seconds("deadline", deadline),
+            default_reward=number(
+                "default_reward", default_reward, above=0, below=1, closed=True, closed_below=True
+            ),
+            keep_contexts=flag("keep_contexts", keep_contexts),
+            package=metadata.version("policysieve"),
+            created=0.0,
+            archived=None,
+        )
+
+    def insert(self, connection: Connection, now: float) -> int:
+        """Write it as a new row, and return its number, or raise if the name is taken."""
+        row = {
+            "name": self.name,
+            "mark": self.mark,
+            "problem": json.dumps(asdict(self.problem)),
+            "learner": self.learner,
+            "settings": json.dumps(self.settings),
+            "seed": str(self.seed),
+            "identity": json.dumps(self.identity),
+            "deadline": self.deadline,
+            "default_reward": self.default_reward,
+            "keep_contexts": self.keep_contexts,
+            "package": self.package,
+            "created": now,
+        }
+        try:
+            made = connection.execute(insert(studies).returning(studies.c.study), row)
+            number = int(made.scalar_one())
+        except IntegrityError as error:
+            raise InvalidArgumentError(
+                f"name must be a new one, but there is a study {self.name!r}; open it with "
+                "Study.open, or choose another name"
+            ) from error
+        connection.execute(insert(counters), {"study": number, "rounds": 0, "exploration": 0})
+        return number
+
+    @classmethod
+    def read(cls, connection: Connection, name: str, where: str) -> Self:
+        """The record of that name, or raise."""
+        rows = connection.execute(select(studies).where(studies.c.name == name)).all()
+        if not rows:
+            names = connection.execute(select(studies.c.name).order_by(studies.c.name)).scalars()
+            known = ", ".join(map(repr, names)) or "none"
+            raise InvalidArgumentError(f"name must be that of a study in {where}, which has "
+                                       f"{known}, got {shown(name)}")  # fmt: skip
+        return cls.of(rows[0])
+
+    @classmethod
+    def of(cls, row: Any) -> Self:
+        """What a row says."""
+        return cls(
+            study=row.study,
+            name=row.name,
+            mark=row.mark,
+            problem=Problem(**json.loads(row.problem)),
+            learner=row.learner,
+            settings=json.loads(row.settings),
+            seed=int(row.seed),
+            identity=json.loads(row.identity),
+            deadline=row.deadline,
+            default_reward=row.default_reward,
+            keep_contexts=row.keep_contexts,
+            package=row.package,
+            created=row.created,
+            archived=row.archived,
+        )
+
+    def new_learner(self, policies: AnyPolicies) -> Explorer:
+        """The learner before any round."""
+        try:
+            return LEARNERS[self.learner](policies, self.problem, rng=self.seed, **self.settings)
+        except TypeError as error:
+            raise InvalidArgumentError(
+                f"settings must be arguments of {self.learner}: {error}"
+            ) from error
+
+
+def _plain(settings: Any) -> dict[str, Any]:
+    """Settings that JSON can hold, or raise."""
+    if settings is None:
+        return {}
+    try:
+        plain = {name: _number(value) for name, value in dict(settings).items()}
+        return dict(json.loads(json.dumps(plain, allow_nan=False)))
+    except (TypeError, ValueError) as error:
+        raise InvalidArgumentError(
+            f"settings must be arguments of the learner that are numbers, words or None, got "
+            f"{shown(settings)}"
+        ) from error
+
+
+def _number(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value

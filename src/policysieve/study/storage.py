@@ -1,0 +1,147 @@
+"""The database: connections, transactions, its clock, and errors one can read."""
+
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from sqlalchemy import Connection, Engine, create_engine, event, text
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError, SQLAlchemyError
+
+from policysieve.errors import InvalidArgumentError, MissingExtraError, StorageError
+from policysieve.study.schema import migrate
+
+__all__ = ["Storage"]
+
+_PATIENCE = 60.0  # seconds to wait for others who write
+
+
+class Storage:
+    """A database that holds studies.
+
+    SQLite is a file in WAL mode that is synced with every commit; who writes has it alone. Of
+    PostgreSQL rows are locked.
+
+    Parameters
+    ----------
+    url : str
+        ``sqlite:///shop.db`` or ``postgresql://user@host/database``.
+    create : bool
+        Whether a file may be made that is not there.
+    """
+
+    def __init__(self, url: str, *, create: bool = False) -> None:
+        self.url = _checked(url)
+        self.is_sqlite = self.url.get_backend_name() == "sqlite"
+        self.where = self.url.render_as_string(hide_password=True)
+        if self.is_sqlite and not create and not os.path.exists(str(self.url.database)):
+            raise FileNotFoundError(f"no studies at {self.url.database}")
+        self._process = os.getpid()
+        self._engine = self._opened()
+        with self.writing() as connection:
+            if not self.is_sqlite:  # two that make the tables at once
+                connection.execute(text("SELECT pg_advisory_xact_lock(7250001)"))
+            migrate(connection, self.where)
+
+    def _opened(self) -> Engine:
+        if not self.is_sqlite:
+            try:
+                return create_engine(self.url, pool_pre_ping=True)
+            except ModuleNotFoundError as error:
+                raise MissingExtraError("a study on PostgreSQL", "psycopg", "study") from error
+        engine = create_engine(self.url, connect_args={"timeout": _PATIENCE})
+        event.listen(engine, "connect", _on_connect)
+        event.listen(engine, "begin", _on_begin)
+        return engine
+
+    @contextmanager
+    def writing(self) -> Iterator[Connection]:
+        """A transaction: all of it is on disk when it ends, or nothing if it raises."""
+        with self._readable_errors(), self._own().begin() as connection:
+            yield connection
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """A transaction that sees one state, and changes nothing."""
+        with self._readable_errors(), self._own().connect() as connection:
+            if self.is_sqlite:
+                connection = connection.execution_options(deferred=True)
+            else:
+                connection = connection.execution_options(isolation_level="REPEATABLE READ")
+            yield connection
+
+    def now(self, connection: Connection) -> float:
+        """Seconds since 1970 by the clock of the database, which all who use it share."""
+        if self.is_sqlite:  # a file: its clock is the machine's
+            return time.time()
+        return float(
+            connection.execute(text("SELECT extract(epoch FROM clock_timestamp())")).scalar_one()
+        )
+
+    def close(self) -> None:
+        """Close all connections; the next call opens new ones."""
+        self._engine.dispose()
+
+    def _own(self) -> Engine:
+        """The engine; in a forked process one without the parent's connections."""
+        if self._process != os.getpid():
+            self._engine.dispose(close=False)
+            self._process = os.getpid()
+        return self._engine
+
+    @contextmanager
+    def _readable_errors(self) -> Iterator[None]:
+        try:
+            yield
+        except IntegrityError:
+            raise
+        except DBAPIError as error:
+            raise StorageError(
+                f"{self.where} did not answer as it should ({_first_line(error.orig)}); "
+                "this call has changed nothing, unless it was cut off while it committed: "
+                "then its decisions are among open_decisions, and rewards may be told again"
+            ) from error
+        except SQLAlchemyError as error:
+            raise StorageError(f"{self.where} cannot be used ({_first_line(error)})") from error
+
+
+def _checked(url: Any) -> URL:
+    """The address of a database of a kind that studies can live in, or raise."""
+    try:
+        found = make_url(os.fspath(url))
+    except (ArgumentError, TypeError) as error:
+        raise InvalidArgumentError(
+            f"url must be that of a database, such as sqlite:///shop.db or "
+            f"postgresql://user@host/shop, got {url!r}"
+        ) from error
+    backend = found.get_backend_name()
+    if backend not in ("sqlite", "postgresql"):
+        raise InvalidArgumentError(
+            f"url must be that of SQLite or PostgreSQL, got one of {backend!r}"
+        )
+    if backend == "sqlite" and found.database in (None, "", ":memory:"):
+        raise InvalidArgumentError(
+            "url must name a file, such as sqlite:///shop.db: a study in memory would not survive"
+        )
+    return found.set(drivername="sqlite" if backend == "sqlite" else "postgresql+psycopg")
+
+
+def _on_connect(connection: Any, _: Any) -> None:
+    """Let us begin transactions ourselves, and let none be lost when the power fails."""
+    connection.isolation_level = None
+    cursor = connection.cursor()
+    cursor.execute("PRAGMA journal_mode = WAL")
+    cursor.execute("PRAGMA synchronous = FULL")
+    cursor.execute("PRAGMA cache_size = -65536")
+    cursor.close()
+
+
+def _on_begin(connection: Connection) -> None:
+    deferred = connection.get_execution_options().get("deferred", False)
+    connection.exec_driver_sql("BEGIN" if deferred else "BEGIN IMMEDIATE")
+
+
+def _first_line(error: Any) -> str:
+    return str(error).strip().split("\n")[0]
