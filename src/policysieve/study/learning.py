@@ -13,7 +13,7 @@ from policysieve.exploration.explorer import Explorer
 from policysieve.exploration.ledger import Part
 from policysieve.log import Log
 from policysieve.policies import Answers
-from policysieve.study.ledger import DISCARDED, SqlLedger
+from policysieve.study.ledger import DISCARDED, Front, SqlLedger
 from policysieve.study.packing import Batch
 from policysieve.study.schema import counters, explorations
 
@@ -69,14 +69,29 @@ class Learning:
         twin.learner.__dict__.update(self.learner.__dict__)
         return twin
 
-    def advanced(self, connection: Connection, until: int | None = None) -> "Learning":
-        """What is known after all rounds that are settled, or those up to a place; this one stays.
+    def at(self, learnt: int, version: int) -> "Learning":
+        """The same learner, if it knows so many rounds and plays the exploration of that version."""
+        self._ledger.remember(version, self.learner.exploration)
+        return Learning(self._ledger, self.learner, learnt, version)
 
-        That is a place where a batch ends, or the next such.
+    def advanced(
+        self, connection: Connection, *, until: int | None = None, alone: bool = False
+    ) -> "Learning":
+        """What is known after all rounds that are settled; this one stays.
+
+        Parameters
+        ----------
+        connection : Connection
+        until : int, optional
+            The place up to which to fold, if there is more. If no batch ends there, it is the next
+            such.
+        alone : bool
+            Whether nobody else has published an exploration since.
         """
-        then = self.copied()
-        known = {"number": self._ledger.record.study, "known": then.version}
-        published = [(row.version, row.learnt) for row in connection.execute(_PUBLISHED, known)]
+        then, published = self.copied(), []
+        if not alone:
+            known = {"number": self._ledger.record.study, "known": then.version}
+            published = [(row.version, row.learnt) for row in connection.execute(_PUBLISHED, known)]
         then._meet(published)
         units: list[Unit] = []
         for unit in _complete(self._ledger, connection, then.learnt):
@@ -181,14 +196,19 @@ def _complete(
 ) -> Iterator[Unit]:
     """Batches from a place on of which all rounds are settled, up to the first that is not."""
     front = ledger.front(connection, low)
-    if front is None or ledger.n_settled(connection, low, low + front.size) < front.size:
+    if front is None:
+        return
+    settled = ledger.settled(connection, low, low + front.size)
+    if len(settled[0]) < front.size:
         return  # as most often: nothing else was read
     most = _STRETCH
     while found := ledger.batches(connection, low, contexts=False, most=most):
-        places, states, told = ledger.settled(connection, low, found[-1].end)
+        if found[-1].end > low + front.size:
+            settled = ledger.settled(connection, low, found[-1].end)
+        places, states, told = settled
         for batch in found:
             start, end = np.searchsorted(places, (batch.first, batch.end))
             if end - start < len(batch):
                 return
             yield batch, states[start:end], told[start:end]
-        low, most = found[-1].end, min(2 * most, _MOST)
+        low, most, front = found[-1].end, min(2 * most, _MOST), Front(0, 0.0)

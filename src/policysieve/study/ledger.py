@@ -15,7 +15,7 @@ from policysieve.study.packing import Batch, packed, unpacked
 from policysieve.study.record import StudyRecord
 from policysieve.study.schema import batches, counters, explorations, rewards
 
-__all__ = ["DISCARDED", "EXPIRED", "LARGEST", "TOLD", "SqlLedger"]
+__all__ = ["DISCARDED", "EXPIRED", "LARGEST", "TOLD", "Front", "SqlLedger"]
 
 TOLD, EXPIRED, DISCARDED = 1, 2, 3
 """How a round was settled: its reward is known, is the declared one, or will never be known."""

@@ -165,6 +165,7 @@ snapshots = Table(
     _study(autoincrement=False),
     Column("learnt", BigInteger, nullable=False),
     Column("parts", Integer, nullable=False),
+    Column("header", Text, nullable=False),
     Column("content", LargeBinary, nullable=False),
     Column("made", Float, nullable=False),
 )

@@ -33,6 +33,7 @@ from policysieve.study.packing import Batch
 from policysieve.study.record import StudyRecord
 from policysieve.study.results import StudyStatus, StudySummary, Told, Verification
 from policysieve.study.schema import counters, rewards, studies
+from policysieve.study.snapshots import Snapshots
 from policysieve.study.storage import Storage
 from policysieve.study.telling import as_told
 
@@ -74,6 +75,7 @@ class Study:
         self._lease = Lease(record.study)
         self._start = Learning.first(self._ledger)  # raises if the settings are not the learner's
         self._learning: Learning | None = None
+        self._snapshots = Snapshots(self._ledger)
         self._lock = threading.RLock()
         self._kind = ContextKind()
         self._version = 0  # of the exploration that the next ask uses
@@ -490,7 +492,7 @@ class Study:
                         break
                     self._expire_due(connection, before, now)
                 with self._storage.reading() as connection:
-                    then = before.advanced(connection, before.learnt + _AT_ONCE)
+                    then = before.advanced(connection, until=before.learnt + _AT_ONCE)
                     settled = then.learnt == before.learnt and then.is_published(connection)
                 if settled:
                     break
@@ -592,7 +594,8 @@ class Study:
         """What this process has learnt, from the beginning or a snapshot if it has not yet."""
         if self._learning is None:
             with self._storage.reading() as connection:
-                self._learning = self._start.advanced(connection)
+                latest = self._snapshots.latest(connection, self._start)
+                self._learning = latest.advanced(connection)
         return self._learning
 
     def _caught_up(self) -> Learning:
@@ -605,10 +608,11 @@ class Study:
 
     def _advance(self, connection: Connection, before: Learning, now: float) -> Learning | None:
         """What is known then, published if that is to be; None if another process learns."""
-        if not self._lease.seems_held and not self._lease.hold(connection, now):
+        alone = self._lease.seems_held
+        if not alone and not self._lease.hold(connection, now):
             return None
         self._expire_due(connection, before, now)
-        then = before.advanced(connection)
+        then = before.advanced(connection, alone=alone)
         if then.is_published(connection) or self._publish(connection, then, now):
             return then
         return None
@@ -634,3 +638,7 @@ class Study:
             self._learning = then
             self._ledger.remember(then.version, then.learner.exploration)
             self._version = max(self._version, then.version)
+            if self._snapshots.due(then):
+                with self._storage.writing() as connection:
+                    if self._lease.still_held(connection):
+                        self._snapshots.write(connection, then, self._storage.now(connection))

@@ -21,7 +21,7 @@ from policysieve.policies import PolicyClass
 from policysieve.policies.weights import Weights
 from policysieve.problem import Problem
 
-__all__ = ["ExplorationFile", "sealed"]
+__all__ = ["ExplorationFile", "is_sealed", "sealed"]
 
 _VERSION = 4
 _CHECKSUM = 64  # bytes: SHA-256 in hexadecimal digits
@@ -114,7 +114,7 @@ class ExplorationFile:
     @classmethod
     def from_bytes(cls, data: bytes, name: str) -> Self:
         """What `to_bytes` made, from where the name says."""
-        if hashlib.sha256(data[:-_CHECKSUM]).hexdigest().encode() != data[-_CHECKSUM:]:
+        if not is_sealed(data):
             raise FileFormatError(
                 f"{name} is not a readable exploration: it does not end with the checksum of its "
                 "content, so it was damaged, or written by another release; such files are "
@@ -200,3 +200,8 @@ def sealed(archive: bytes) -> bytes:
     """
     content = archive[:-2] + _CHECKSUM.to_bytes(2, "little")
     return content + hashlib.sha256(content).hexdigest().encode()
+
+
+def is_sealed(content: bytes) -> bool:
+    """Whether these are bytes that `sealed` has made."""
+    return hashlib.sha256(content[:-_CHECKSUM]).hexdigest().encode() == content[-_CHECKSUM:]
