@@ -104,7 +104,7 @@ def ids_at(
     names = default_ids(mark, places.tolist())
     if len(places):
         bounds = {"number": study, "low": int(places.min()), "high": int(places.max())}
-        given = {place: id for place, id in connection.execute(_GIVEN, bounds)}
+        given = dict(connection.execute(_GIVEN, bounds).tuples().all())
         for index, place in enumerate(places.tolist()):
             names[index] = given.get(place, names[index])
     return names
@@ -122,7 +122,7 @@ def _found(connection: Connection, study: int, ids: Sequence[str]) -> dict[str, 
     found: dict[str, int] = {}
     for start in range(0, len(ids), _AT_ONCE):
         wanted = {"number": study, "wanted": list(ids[start : start + _AT_ONCE])}
-        found |= {id: place for id, place in connection.execute(_FIND, wanted)}
+        found |= dict(connection.execute(_FIND, wanted).tuples().all())
     return found
 
 

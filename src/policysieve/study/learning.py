@@ -70,7 +70,7 @@ class Learning:
         return twin
 
     def at(self, learnt: int, version: int) -> "Learning":
-        """The same learner, if it knows so many rounds and plays the exploration of that version."""
+        """The same learner, which knows so many rounds and plays what was published last."""
         self._ledger.remember(version, self.learner.exploration)
         return Learning(self._ledger, self.learner, learnt, version)
 
@@ -158,11 +158,12 @@ class Learning:
 
     def _answers(self, batches: list[Batch]) -> Answers:
         policies = self._ledger.policies
+        parts: list[Answers]
         if self._ledger.reads_contexts:
             parts = [policies.answers_at(policies.check_contexts(b.contexts)) for b in batches]
         else:
             parts = [batch.answers for batch in batches if batch.answers is not None]
-        whole: Answers = parts[0]
+        whole = parts[0]
         for part in parts[1:]:
             whole = whole.plus(part)
         return whole
@@ -191,9 +192,7 @@ class Learning:
         )
 
 
-def _complete(
-    ledger: SqlLedger, connection: Connection, low: int
-) -> Iterator[Unit]:
+def _complete(ledger: SqlLedger, connection: Connection, low: int) -> Iterator[Unit]:
     """Batches from a place on of which all rounds are settled, up to the first that is not."""
     front = ledger.front(connection, low)
     if front is None:

@@ -59,9 +59,7 @@ class Lease:
         if row is None:
             connection.execute(insert(leases), {"study": self._study, **values})
         else:
-            connection.execute(
-                update(leases).where(leases.c.study == self._study).values(**values)
-            )
+            connection.execute(update(leases).where(leases.c.study == self._study).values(**values))
         self.fence, self._renew_at = fence, time.monotonic() + self._ttl / 3
         return True
 

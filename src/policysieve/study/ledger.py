@@ -10,7 +10,7 @@ from sqlalchemy import Connection, bindparam, func, insert, select, update
 from policysieve.errors import FileFormatError
 from policysieve.exploration.designs.base import Exploration
 from policysieve.exploration.designs.saving import ExplorationFile
-from policysieve.policies import Answers, AnyPolicies, Slates
+from policysieve.policies import AnyPolicies, Slates
 from policysieve.study.packing import Batch, packed, unpacked
 from policysieve.study.record import StudyRecord
 from policysieve.study.schema import batches, counters, explorations, rewards
@@ -31,7 +31,7 @@ _KEPT = 64  # explorations in memory
 Array = npt.NDArray[np.float64]
 Places = npt.NDArray[np.int64]
 
-_NUMBER = bindparam("number")
+_NUMBER: Any = bindparam("number")
 _COUNTERS = select(counters.c.rounds, counters.c.exploration).where(counters.c.study == _NUMBER)
 _ISSUE = (
     update(counters)
@@ -110,31 +110,12 @@ class SqlLedger:
         rounds, version = connection.execute(_ISSUE, {**self._study, "n": n}).one()
         return int(rounds) - n, int(version)
 
-    def issue(
-        self,
-        connection: Connection,
-        first: int,
-        version: int,
-        exploration: Exploration,
-        contexts: Any,
-        answers: Answers,
-        uniforms: Array,
-        asked: float,
-    ) -> tuple[npt.NDArray[np.int32], Array]:
-        """Decide and write down new rounds, whose places were taken: actions and propensities."""
-        actions, propensities = exploration._choose(answers, uniforms)
+    def issue(self, connection: Connection, batch: Batch, exploration: Exploration) -> None:
+        """Write down new rounds, whose places were taken."""
         row = packed(
-            self.policies,
-            exploration.consulted,
-            actions,
-            propensities,
-            contexts,
-            answers,
-            keep_contexts=self.record.keep_contexts,
+            self.policies, exploration.consulted, batch, keep_contexts=self.record.keep_contexts
         )
-        row |= {"study": self.record.study, "first": first, "exploration": version, "asked": asked}
-        connection.execute(_INSERT, row)
-        return actions, propensities
+        connection.execute(_INSERT, {"study": self.record.study, **row})
 
     def exploration(self, connection: Connection, version: int) -> Exploration:
         """A published exploration, validated when it is first loaded."""

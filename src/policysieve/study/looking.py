@@ -12,11 +12,12 @@ from policysieve.policies.base import names_of_actions
 from policysieve.study.ids import ids_at
 from policysieve.study.learning import Learning
 from policysieve.study.ledger import DISCARDED, EXPIRED, TOLD, SqlLedger
-from policysieve.study.results import StudyStatus
-from policysieve.study.schema import batches, leases, rewards
+from policysieve.study.results import StudyStatus, StudySummary
+from policysieve.study.schema import batches, counters, leases, rewards, studies
 from policysieve.study.settling import audited
+from policysieve.study.storage import Storage
 
-__all__ = ["decided", "n_forgotten", "open_places", "status_of"]
+__all__ = ["decided", "open_places", "status_of", "summaries"]
 
 Places = npt.NDArray[np.int64]
 
@@ -63,7 +64,7 @@ def decided(ledger: SqlLedger, connection: Connection, places: Places) -> Decisi
     )
 
 
-def n_forgotten(ledger: SqlLedger, connection: Connection) -> int:
+def _n_forgotten(ledger: SqlLedger, connection: Connection) -> int:
     """How many contexts were erased."""
     rows = connection.execute(
         select(batches.c.forgotten, batches.c.size).where(
@@ -82,7 +83,7 @@ def status_of(
     """Where a study stands, after what was learnt."""
     record = ledger.record
     rounds, version = ledger.counters(connection)
-    states = dict(
+    states: dict[int, int] = dict(
         connection.execute(
             select(rewards.c.state, func.count())
             .where(rewards.c.study == record.study)
@@ -112,7 +113,7 @@ def status_of(
         discarded=states.get(DISCARDED, 0),
         late=noted.get("late", 0),
         refused=noted.get("refused", 0),
-        forgotten=n_forgotten(ledger, connection),
+        forgotten=_n_forgotten(ledger, connection),
         deadline=record.deadline,
         exploration=version,
         holder=lease.holder if lease is not None and lease.expires > now else None,
@@ -120,3 +121,27 @@ def status_of(
         recommendation=learning.learner.recommend(),
         intervals=learning.learner.intervals(),
     )
+
+
+def summaries(url: str) -> list[StudySummary]:
+    """The studies of a database, by name."""
+    storage = Storage(url)
+    settled = select(func.count()).where(rewards.c.study == studies.c.study).scalar_subquery()
+    with storage.reading() as connection:
+        rows = connection.execute(
+            select(studies, counters.c.rounds, settled.label("settled"))
+            .join(counters, counters.c.study == studies.c.study)
+            .order_by(studies.c.name)
+        ).all()
+    storage.close()
+    return [
+        StudySummary(
+            name=row.name,
+            learner=row.learner,
+            rounds=row.rounds,
+            settled=row.settled,
+            created=row.created,
+            archived=row.archived is not None,
+        )
+        for row in rows
+    ]

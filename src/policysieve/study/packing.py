@@ -78,22 +78,19 @@ class Batch:
 
 
 def packed(
-    policies: PolicyClass,
-    which: Which,
-    actions: npt.NDArray[np.int32],
-    propensities: npt.NDArray[np.float64],
-    contexts: Any,
-    answers: Answers,
-    *,
-    keep_contexts: bool,
+    policies: PolicyClass, which: Which, batch: Batch, *, keep_contexts: bool
 ) -> dict[str, Any]:
-    """The packed columns of a row of `batches`."""
+    """A batch as a row of `batches`, with the answers of the policies `which`."""
+    x, answers = batch.contexts, batch.answers
     return {
-        "size": len(actions),
-        "actions": actions.astype(action_dtype(policies.n_actions)).tobytes(),
-        "propensities": propensities.tobytes(),
-        "contexts": pack_contexts(contexts) if keep_contexts else context_hashes(contexts),
-        "answers": pack_answers(policies, answers, which),
+        "first": batch.first,
+        "size": len(batch),
+        "exploration": batch.exploration,
+        "asked": batch.asked,
+        "actions": batch.actions.astype(action_dtype(policies.n_actions)).tobytes(),
+        "propensities": batch.propensities.tobytes(),
+        "contexts": pack_contexts(x) if keep_contexts else context_hashes(x),
+        "answers": None if answers is None else pack_answers(policies, answers, which),
     }
 
 
@@ -212,7 +209,7 @@ def _squeezed(data: bytes) -> bytes:
     if len(data) > _SMALL:
         import pyarrow as pa
 
-        small = pa.Codec("zstd", _LEVEL).compress(data, asbytes=True)
+        small: bytes = pa.Codec("zstd", _LEVEL).compress(data, asbytes=True)
         if len(small) + 8 < len(data):
             return b"\1" + len(data).to_bytes(8, "little") + small
     return b"\0" + data
@@ -220,7 +217,7 @@ def _squeezed(data: bytes) -> bytes:
 
 def _unsqueezed(data: bytes, size: int | None = None) -> bytes:
     """What `_squeezed` was given; it must be so long, if that is known."""
-    content = data[1:]
+    content: bytes = data[1:]
     if data[:1] == b"\1":
         import pyarrow as pa
 

@@ -13,7 +13,7 @@ from policysieve.study.ledger import DISCARDED, EXPIRED, TOLD, SqlLedger
 from policysieve.study.results import Told
 from policysieve.study.schema import audit
 
-__all__ = ["RefusedRewards", "audited", "discard", "expire", "refuse", "tell"]
+__all__ = ["RefusedRewardsError", "audited", "discard", "expire", "refuse", "tell"]
 
 _FEW = 5  # ids that an error names
 
@@ -21,7 +21,7 @@ Array = npt.NDArray[np.float64]
 Places = npt.NDArray[np.int64]
 
 
-class RefusedRewards(Exception):
+class RefusedRewardsError(Exception):
     """Rewards that contradict what was told before; to be written down in a transaction anew."""
 
     def __init__(self, places: Places, told: Array) -> None:
@@ -36,7 +36,7 @@ def tell(
 
     Raises
     ------
-    RefusedRewards
+    RefusedRewardsError
         If a round was settled with another reward.
     """
     known, states, rewards = ledger.settled_at(connection, places)
@@ -52,7 +52,7 @@ def tell(
         again[settled] = (state == TOLD) & same
         refused = np.flatnonzero(settled)[(state == TOLD) & ~same]
         if len(refused):
-            raise RefusedRewards(places[refused], told[refused])
+            raise RefusedRewardsError(places[refused], told[refused])
     new = ~settled
     deadline = ledger.record.deadline
     if deadline is not None and new.any():
@@ -68,7 +68,7 @@ def tell(
 
 
 def refuse(
-    ledger: SqlLedger, connection: Connection, error: RefusedRewards, now: float
+    ledger: SqlLedger, connection: Connection, error: RefusedRewardsError, now: float
 ) -> DecisionsError:
     """Write refused rewards down, and say which they are."""
     note(ledger, connection, "refused", error.places, error.told, now)
@@ -101,9 +101,7 @@ def expire(
     return places
 
 
-def _settle_expired(
-    ledger: SqlLedger, connection: Connection, places: Places, now: float
-) -> None:
+def _settle_expired(ledger: SqlLedger, connection: Connection, places: Places, now: float) -> None:
     reward = np.full((len(places), ledger.policies.slate_size), ledger.record.default_reward)
     ledger.settle(connection, places, EXPIRED, reward, now)
 

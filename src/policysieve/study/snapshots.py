@@ -97,9 +97,7 @@ class Snapshots:
         return then.at(row.learnt, header["version"])
 
     def _row(self, connection: Connection) -> Any:
-        return connection.execute(
-            select(snapshots).where(snapshots.c.study == self._study)
-        ).first()
+        return connection.execute(select(snapshots).where(snapshots.c.study == self._study)).first()
 
     def _arrays(self, content: bytes) -> Arrays:
         name = f"the snapshot of study {self._ledger.record.name!r}"

@@ -80,6 +80,18 @@ class Storage:
             connection.execute(text("SELECT extract(epoch FROM clock_timestamp())")).scalar_one()
         )
 
+    def erase_for_good(self, connection: Connection) -> None:
+        """Overwrite with zeros what this transaction erases; PostgreSQL does when it vacuums."""
+        if self.is_sqlite:
+            connection.exec_driver_sql("PRAGMA secure_delete = ON")
+
+    def after_erasing(self) -> None:
+        """Let no copy stay in the log of a file."""
+        if self.is_sqlite:
+            with self._readable_errors(), self._own().connect() as connection:
+                raw: Any = connection.connection.driver_connection
+                raw.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
     def close(self) -> None:
         """Close all connections; the next call opens new ones."""
         self._engine.dispose()

@@ -1,52 +1,44 @@
 """A study: ask, tell and learn through a database, from any number of processes."""
 
 import os
-import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sqlalchemy import Connection, func, select, update
+from sqlalchemy import Connection, select, update
 from sqlalchemy.exc import IntegrityError
 
 from policysieve.checks import as_rewards, flag
-from policysieve.errors import InvalidArgumentError
+from policysieve.errors import DecisionsError, InvalidArgumentError
 from policysieve.evidence import ValueIntervals
 from policysieve.exploration.decisions import Decisions, Recommendation
 from policysieve.exploration.designs.base import Exploration
-from policysieve.log import Log
+from policysieve.log import Log, LogFile
 from policysieve.policies import AnyPolicies, check_class
-from policysieve.policies.base import names_of_actions
 from policysieve.problem import Problem
 from policysieve.study import settling
-from policysieve.study.drawing import Draws
+from policysieve.study.deciding import Decider
 from policysieve.study.durations import seconds
-from policysieve.study.identity import check_identity, check_probes, identity_of, packed_probes
-from policysieve.study.ids import as_ids, default_ids, ids_at, insert_ids, places_of
-from policysieve.study.kinds import ContextKind
+from policysieve.study.exporting import log_of, write_log
+from policysieve.study.forgetting import forget
+from policysieve.study.identity import check_identity, check_probes, identity_of
+from policysieve.study.ids import as_ids, ids_at, places_of
 from policysieve.study.learning import Learning
-from policysieve.study.lease import TTL, Lease
-from policysieve.study.ledger import LARGEST, SqlLedger
+from policysieve.study.ledger import SqlLedger
 from policysieve.study.looking import decided, open_places, status_of
-from policysieve.study.packing import Batch
 from policysieve.study.record import StudyRecord
-from policysieve.study.results import StudyStatus, StudySummary, Told, Verification
-from policysieve.study.schema import counters, rewards, studies
-from policysieve.study.snapshots import Snapshots
+from policysieve.study.results import StudyStatus, Told, Verification
+from policysieve.study.schema import studies
 from policysieve.study.storage import Storage
 from policysieve.study.telling import as_told
+from policysieve.study.verifying import verified
+from policysieve.study.worker import Worker
 
 __all__ = ["Study"]
 
-_RETRIES = 3  # asks with an exploration that is not the newest any more
-_AT_ONCE = 50_000  # rounds that a worker learns from before it publishes
-
 Places = npt.NDArray[np.int64]
-
-
-class _Superseded(Exception):
-    """A newer exploration was published while candidates were asked."""
 
 
 class Study:
@@ -71,16 +63,9 @@ class Study:
         self._storage, self._record, self._learns = storage, record, learns
         self.name, self.policies, self.problem = record.name, policies, record.problem
         self._ledger = SqlLedger(record, policies)
-        self._draws = Draws(record.seed)
-        self._lease = Lease(record.study)
-        self._start = Learning.first(self._ledger)  # raises if the settings are not the learner's
-        self._learning: Learning | None = None
-        self._snapshots = Snapshots(self._ledger)
-        self._lock = threading.RLock()
-        self._kind = ContextKind()
-        self._version = 0  # of the exploration that the next ask uses
+        self._decider = Decider(storage, self._ledger, keeps=learns)
+        self._worker = Worker(storage, self._ledger)
         self._issued = 0  # rounds that are known to have been issued
-        self._all_actions = names_of_actions(policies, record.problem)
 
     @classmethod
     def create(
@@ -204,32 +189,6 @@ class Study:
             check_probes(probes, policies)
         return cls(storage, record, policies, learns=learns)
 
-    @staticmethod
-    def list(url: str) -> "list[StudySummary]":
-        """The studies of a database, by name."""
-        storage = Storage(url)
-        settled = (
-            select(func.count()).where(rewards.c.study == studies.c.study).scalar_subquery()
-        )
-        with storage.reading() as connection:
-            rows = connection.execute(
-                select(studies, counters.c.rounds, settled.label("settled"))
-                .join(counters, counters.c.study == studies.c.study)
-                .order_by(studies.c.name)
-            ).all()
-        storage.close()
-        return [
-            StudySummary(
-                name=row.name,
-                learner=row.learner,
-                rounds=row.rounds,
-                settled=row.settled,
-                created=row.created,
-                archived=row.archived is not None,
-            )
-            for row in rows
-        ]
-
     def ask(self, contexts: Any, *, ids: Any = None) -> Decisions:
         """Decide what to show at one context or many; the decisions are on disk when it returns.
 
@@ -254,88 +213,7 @@ class Study:
             If the database cannot be reached, or is full.
         """
         self._check_active()
-        with self._lock:
-            kind = self._known_kind()
-        x = self.policies.check_contexts(kind.arranged(contexts))
-        kind.check(x)
-        given = None if ids is None else as_ids(ids, len(x))
-        attempt = 0
-        while True:
-            try:
-                return self._ask(x, given, final=attempt == _RETRIES)
-            except _Superseded:
-                attempt += 1
-
-    def _ask(self, x: Any, given: "list[str] | None", *, final: bool) -> Decisions:
-        """Decide with the exploration at hand; raise if there is a newer one, unless it is final.
-
-        An exploration that is not the newest any more is as valid as any: its propensities are its
-        own.
-        """
-        version, exploration = self._exploration()
-        which = None if self.policies.looked_up else exploration.consulted
-        answers = self.policies.answers_at(x, which)
-        n, record, ledger = len(x), self._record, self._ledger
-        batches: list[Batch] = []
-        with self._storage.writing() as connection:
-            now = self._storage.now(connection)
-            first, newest = ledger.take_places(connection, n)
-            if newest != version and not final:
-                self._version = newest
-                raise _Superseded
-            if given is not None:
-                insert_ids(connection, record.study, record.mark, given, first)
-            for start in range(0, n, LARGEST):
-                part = slice(start, start + LARGEST)
-                some, said = x[part], answers.take(part) if n > LARGEST else answers
-                uniforms = self._draws.at(
-                    first + start, len(some), exploration.draws_per_round
-                )
-                actions, propensities = ledger.issue(
-                    connection, first + start, version, exploration, some, said, uniforms, now
-                )
-                batches.append(
-                    Batch(
-                        first=first + start,
-                        exploration=version,
-                        asked=now,
-                        actions=actions,
-                        propensities=propensities,
-                        contexts=some.copy(),
-                        answers=None if ledger.reads_contexts else said,
-                    )
-                )
-            if first == 0 and n and record.keep_contexts:
-                probes = packed_probes(self.policies, x, answers)
-                connection.execute(
-                    update(studies).where(studies.c.study == record.study).values(probes=probes)
-                )
-        with self._lock:
-            self._kind.seen(x)
-            self._issued = max(self._issued, first + n)
-            if self._learns:
-                for batch in batches:
-                    ledger.keep(batch)
-        places = np.arange(first, first + n)
-        m = self.policies.slate_size
-        nothing = (np.empty((0, m), np.int32), np.empty((0, m)))
-        actions, propensities = (
-            (np.concatenate([b.actions for b in batches]),
-             np.concatenate([b.propensities for b in batches]))
-            if batches else nothing
-        )  # fmt: skip
-        return Decisions(
-            contexts=x.copy(),
-            actions=actions,
-            propensities=propensities,
-            numbers=places,
-            asked=np.full(n, now),
-            issuer=record.mark,
-            all_actions=self._all_actions,
-            ids=default_ids(record.mark, places.tolist())
-            if given is None
-            else np.array(given, dtype=object),
-        )
+        return self._decider.ask(contexts, ids)
 
     def tell(self, ids: Any, rewards: Any = None) -> Told:
         """Report the rewards of what was shown; they are on disk when it returns.
@@ -362,7 +240,7 @@ class Study:
         self._check_active()
         names, given = as_told(ids, rewards, self.problem.slate_size)
         told = as_rewards(given, len(names), self.problem.slate_size, self.problem.sparsity)
-        self._start.learner._check_told(told)
+        self._worker.start.learner._check_told(told)
         if not names:
             return Told(counted=0, again=0, late=())
         try:
@@ -370,23 +248,32 @@ class Study:
         except IntegrityError:  # another process told some of them at the same time
             return self._tell(names, told)
 
-    def _tell(self, names: "list[str]", told: npt.NDArray[np.float64]) -> Told:
-        ledger = self._ledger
-        with self._lock:
-            before = self._ready() if self._learns else None
+    def _tell(self, names: list[str], told: npt.NDArray[np.float64]) -> Told:
+        ledger, worker, storage = self._ledger, self._worker, self._storage
+        with worker.lock:
             try:
-                with self._storage.writing() as connection:
-                    now = self._storage.now(connection)
+                with self._settling() as (connection, now):
                     places = self._places(connection, names)
-                    done = settling.tell(ledger, connection, places, told, now)
-                    then = None if before is None else self._advance(connection, before, now)
-            except settling.RefusedRewards as error:
-                with self._storage.writing() as connection:
-                    now = self._storage.now(connection)
-                    raise_this = settling.refuse(ledger, connection, error, now)
-                raise raise_this from None
-            self._take(then)
-        return done
+                    return settling.tell(ledger, connection, places, told, now)
+            except settling.RefusedRewardsError as error:
+                with storage.writing() as connection:
+                    refusal = settling.refuse(ledger, connection, error, storage.now(connection))
+        raise refusal
+
+    @contextmanager
+    def _settling(self) -> Iterator[tuple[Connection, float]]:
+        """A transaction that settles rounds, and learns what is ready then."""
+        storage, worker = self._storage, self._worker
+        with worker.lock:
+            if self._learns:
+                worker.ready()
+            with storage.writing() as connection:
+                now = storage.now(connection)
+                yield connection, now
+                then = worker.advanced(connection, now) if self._learns else None
+            worker.take(then)
+            if then is not None:
+                self._decider.version = then.version
 
     def decisions(self, ids: Any) -> Decisions:
         """What was decided for some ids, as `ask` returned it."""
@@ -402,7 +289,7 @@ class Study:
         older_than : duration, optional
             Only those that have waited for at least so long, such as ``"1h"``.
         """
-        learnt = self._caught_up().learnt
+        learnt = self._worker.caught_up().learnt
         with self._storage.reading() as connection:
             places = open_places(self._ledger, connection, learnt)
             if older_than is not None and len(places):
@@ -411,7 +298,7 @@ class Study:
                 places = places[asked <= self._storage.now(connection) - age]
             return decided(self._ledger, connection, places)
 
-    def expire(self, *, older_than: Any = None) -> "list[str]":
+    def expire(self, *, older_than: Any = None) -> list[str]:
         """Settle decisions that have waited too long with the default reward; return their ids.
 
         A study with a deadline does that by itself as it learns.
@@ -426,13 +313,12 @@ class Study:
             raise InvalidArgumentError("older_than must be given, as the study has no deadline")
         age = self._record.deadline if older_than is None else seconds("older_than", older_than)
         assert age is not None
-        return self._settle(
-            lambda connection, now, low: settling.expire(
-                self._ledger, connection, low, now - age, now
-            )
-        )
+        learnt = self._worker.ready().learnt
+        with self._settling() as (connection, now):
+            places = settling.expire(self._ledger, connection, learnt, now - age, now)
+            return self._ids(connection, places)
 
-    def discard(self, ids: Any, *, reason: str) -> "list[str]":
+    def discard(self, ids: Any, *, reason: str) -> list[str]:
         """Give up on decisions whose rewards will never be known; return their ids.
 
         Only for reasons that have nothing to do with the rewards, such as a crash; otherwise
@@ -448,27 +334,10 @@ class Study:
         if not isinstance(reason, str) or not reason.strip():
             raise InvalidArgumentError(f"reason must be a text, got {reason!r}")
         names = as_ids(ids)
-
-        def settle(connection: Connection, now: float, _: int) -> Places:
+        with self._settling() as (connection, now):
             places = self._places(connection, names)
             settling.discard(self._ledger, connection, places, reason, now)
-            return places
-
-        return self._settle(settle)
-
-    def _settle(self, settle: Any) -> "list[str]":
-        """Settle rounds in a transaction, and learn what is ready."""
-        record = self._record
-        with self._lock:
-            before = self._ready()
-            with self._storage.writing() as connection:
-                now = self._storage.now(connection)
-                places = settle(connection, now, before.learnt)
-                names = ids_at(connection, record.study, record.mark, places)
-                then = self._advance(connection, before, now) if self._learns else None
-            self._take(then)
-        found: list[str] = names.tolist()
-        return found
+        return names
 
     def learn(self) -> int:
         """Learn from what is settled and publish what to play next, if no other process does.
@@ -482,48 +351,30 @@ class Study:
             Rounds that were learnt from.
         """
         self._check_active()
-        with self._lock:
-            start = self._ready().learnt
-            while True:
-                before = self._ready()
-                with self._storage.writing() as connection:
-                    now = self._storage.now(connection)
-                    if not self._lease.hold(connection, now):
-                        break
-                    self._expire_due(connection, before, now)
-                with self._storage.reading() as connection:
-                    then = before.advanced(connection, until=before.learnt + _AT_ONCE)
-                    settled = then.learnt == before.learnt and then.is_published(connection)
-                if settled:
-                    break
-                with self._storage.writing() as connection:
-                    if not self._publish(connection, then, self._storage.now(connection)):
-                        break
-                self._take(then)
-            return self._ready().learnt - start
+        learnt = self._worker.learn()
+        self._decider.version = self._worker.ready().version
+        return learnt
 
     def release(self) -> None:
         """Give the lease up, so that another process may learn at once."""
-        with self._lock, self._storage.writing() as connection:
-            self._lease.release(connection)
+        self._worker.release()
 
     @property
     def finished(self) -> bool:
         """Whether the planned rounds are done, or the answer is certified."""
-        return self._caught_up().learner.finished
+        return self._worker.caught_up().learner.finished
 
     def recommend(self) -> Recommendation:
         """The policy to deploy now, and what is known about it."""
-        return self._caught_up().learner.recommend()
+        return self._worker.caught_up().learner.recommend()
 
     def intervals(self) -> ValueIntervals:
         """Estimate and limits of every policy's value, as `recommend` uses them."""
-        return self._caught_up().learner.intervals()
+        return self._worker.caught_up().learner.intervals()
 
     def status(self) -> StudyStatus:
         """Where the study stands: what is open, settled, learnt, late and refused."""
-        with self._lock:
-            learning = self._caught_up()
+        learning = self._worker.caught_up()
         with self._storage.reading() as connection:
             return status_of(self._ledger, connection, learning, self._storage.now(connection))
 
@@ -532,6 +383,75 @@ class Study:
     ) -> None:
         """Write one self-contained HTML page about where the study stands."""
         self.status().report(path, title=title, command=command)
+
+    def log(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        format: str | None = None,
+        overwrite: bool = False,
+    ) -> Log | LogFile:
+        """The rounds that were learnt from, in the order of their decisions.
+
+        Rounds that were given up, and those whose contexts were erased, are left out. Where
+        contexts are not kept, their hashes stand for them.
+
+        Parameters
+        ----------
+        path : path, optional
+            Write them there, with ids and times, as they are read: any number of rounds takes
+            little memory. By default they are returned.
+        format : str, optional
+            By default what the name of the file says.
+        overwrite : bool
+            Whether a file that exists is replaced; otherwise it is an error.
+
+        Returns
+        -------
+        Log or LogFile
+        """
+        learnt = self._worker.caught_up().learnt
+        with self._storage.reading() as connection:
+            if path is None:
+                return log_of(self._ledger, connection, learnt)
+            write_log(self._ledger, connection, learnt, path, format, overwrite=overwrite)
+        return LogFile(path, format)
+
+    def forget(self, ids: Any) -> None:
+        """Erase the contexts of some rounds; decisions, answers and rewards are kept.
+
+        Parameters
+        ----------
+        ids : str or sequence of str
+
+        Raises
+        ------
+        InvalidArgumentError
+            If the policies' answers are found from the contexts, as those of a table are.
+        """
+        names = as_ids(ids)
+        with self._storage.writing() as connection:
+            self._storage.erase_for_good(connection)
+            forget(self._ledger, connection, self._places(connection, names))
+        self._storage.after_erasing()
+
+    def archive(self) -> None:
+        """End the study: from now on it can be looked at, and takes nothing any more."""
+        with self._storage.writing() as connection:
+            now = self._storage.now(connection)
+            connection.execute(
+                update(studies)
+                .where(studies.c.study == self._record.study, studies.c.archived.is_(None))
+                .values(archived=now)
+            )
+            self._record = StudyRecord.read(connection, self.name, self._storage.where)
+            self._ledger.record = self._record
+
+    def verify(self) -> Verification:
+        """Fold all rounds again from the beginning, and compare with what is kept, bit by bit."""
+        known = self._worker.caught_up()
+        with self._storage.reading() as connection:
+            return verified(self._ledger, connection, known)
 
     @property
     def exploration(self) -> Exploration:
@@ -542,8 +462,7 @@ class Study:
 
     def close(self) -> None:
         """Let others learn at once, and close all connections."""
-        if self._lease.fence is not None:
-            self.release()
+        self.release()
         self._storage.close()
 
     def __enter__(self) -> "Study":
@@ -561,84 +480,15 @@ class Study:
                 f"study {self.name!r} is archived, and takes no decisions or rewards any more"
             )
 
-    def _known_kind(self) -> ContextKind:
-        """What contexts have been, from the database if this process has not asked yet."""
-        if self._kind.earlier is None and self._record.keep_contexts:
-            with self._storage.reading() as connection:
-                rounds, _ = self._ledger.counters(connection)
-                if rounds:
-                    last = self._ledger.holding(connection, rounds - 1)
-                    if len(last.contexts):
-                        self._kind.seen(last.contexts)
-        return self._kind
-
-    def _exploration(self) -> tuple[int, Exploration]:
-        """The newest exploration that this process knows of."""
-        if self._version:
-            known = self._ledger.known(self._version)
-            if known is not None:
-                return self._version, known
-        with self._storage.reading() as connection:
-            _, self._version = self._ledger.counters(connection)
-            return self._version, self._ledger.exploration(connection, self._version)
-
-    def _places(self, connection: Connection, names: "list[str]") -> Places:
+    def _places(self, connection: Connection, names: list[str]) -> Places:
         record = self._record
         try:
             return places_of(connection, record.study, record.mark, names, self._issued)
-        except ValueError:  # or another process has issued them
+        except DecisionsError:  # or another process has issued them
             self._issued, _ = self._ledger.counters(connection)
             return places_of(connection, record.study, record.mark, names, self._issued)
 
-    def _ready(self) -> Learning:
-        """What this process has learnt, from the beginning or a snapshot if it has not yet."""
-        if self._learning is None:
-            with self._storage.reading() as connection:
-                latest = self._snapshots.latest(connection, self._start)
-                self._learning = latest.advanced(connection)
-        return self._learning
-
-    def _caught_up(self) -> Learning:
-        """What is known after all that is settled; nothing is published."""
-        with self._lock:
-            before = self._ready()
-            with self._storage.reading() as connection:
-                self._learning = before.advanced(connection)
-            return self._learning
-
-    def _advance(self, connection: Connection, before: Learning, now: float) -> Learning | None:
-        """What is known then, published if that is to be; None if another process learns."""
-        alone = self._lease.seems_held
-        if not alone and not self._lease.hold(connection, now):
-            return None
-        self._expire_due(connection, before, now)
-        then = before.advanced(connection, alone=alone)
-        if then.is_published(connection) or self._publish(connection, then, now):
-            return then
-        return None
-
-    def _publish(self, connection: Connection, then: Learning, now: float) -> bool:
-        """Publish what should be played now, if the lease is still ours and it is new."""
-        if not self._lease.still_held(connection):
-            self._lease.fence = None
-            return False
-        if not then.is_published(connection):
-            assert self._lease.fence is not None
-            then.publish(connection, self._lease.fence, now)
-        return True
-
-    def _expire_due(self, connection: Connection, before: Learning, now: float) -> None:
-        deadline = self._record.deadline
-        if deadline is not None:
-            settling.expire(self._ledger, connection, before.learnt, now - deadline, now)
-
-    def _take(self, then: Learning | None) -> None:
-        """Take over what was learnt, once it is committed."""
-        if then is not None:
-            self._learning = then
-            self._ledger.remember(then.version, then.learner.exploration)
-            self._version = max(self._version, then.version)
-            if self._snapshots.due(then):
-                with self._storage.writing() as connection:
-                    if self._lease.still_held(connection):
-                        self._snapshots.write(connection, then, self._storage.now(connection))
+    def _ids(self, connection: Connection, places: Places) -> list[str]:
+        record = self._record
+        found: list[str] = ids_at(connection, record.study, record.mark, places).tolist()
+        return found

@@ -1,0 +1,40 @@
+"""Erasing contexts, while everything that the proof needs is kept."""
+
+import numpy as np
+import numpy.typing as npt
+from sqlalchemy import Connection, update
+
+from policysieve.errors import InvalidArgumentError
+from policysieve.study.identity import PROBES
+from policysieve.study.ledger import SqlLedger
+from policysieve.study.packing import pack_contexts
+from policysieve.study.schema import batches, studies
+
+__all__ = ["forget"]
+
+
+def forget(ledger: SqlLedger, connection: Connection, places: npt.NDArray[np.int64]) -> None:
+    """Erase the contexts of some rounds, or raise if answers are found from them."""
+    if ledger.reads_contexts:
+        raise InvalidArgumentError(
+            f"contexts of {type(ledger.policies).__name__} cannot be erased: the answers of the "
+            "policies are found from them, and the proof needs these"
+        )
+    if not ledger.record.keep_contexts:
+        raise InvalidArgumentError("contexts of this study were never kept, only their hashes")
+    study, start, ordered = ledger.record.study, 0, np.unique(places)
+    while start < len(ordered):
+        batch = ledger.holding(connection, int(ordered[start]))
+        stop = int(np.searchsorted(ordered, batch.end))
+        before = np.zeros(len(batch), np.bool_) if batch.forgotten is None else batch.forgotten
+        erased = before.copy()
+        erased[ordered[start:stop] - batch.first] = True
+        left = batch.contexts[~erased[~before]]
+        connection.execute(
+            update(batches)
+            .where(batches.c.study == study, batches.c.first == batch.first)
+            .values(contexts=pack_contexts(left), forgotten=np.packbits(erased).tobytes())
+        )
+        start = stop
+    if ordered[0] < PROBES:  # the probes may be among them
+        connection.execute(update(studies).where(studies.c.study == study).values(probes=None))

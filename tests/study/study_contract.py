@@ -1,0 +1,525 @@
+"""What every database must do for a study; a back end inherits these tests and gives `url`."""
+
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+from sqlalchemy import create_engine, text
+
+import policysieve as ps
+from policysieve.exploration.learners import LEARNERS
+from policysieve.study import summaries
+from tests.study.cases import (
+    PROBLEM,
+    K,
+    N,
+    contexts,
+    linear,
+    play,
+    rewards_of,
+    same_bits,
+)
+
+_SETTINGS = {
+    "Exp4": {"rounds": 60},
+    "EpsilonGreedy": {"rounds": 60},
+    "Uniform": {"rounds": 60},
+    "ExplorationByOptimization": {"rounds": 60},
+    "LowVarianceExploration": {"explore_rounds": 30, "estimate_rounds": 30},
+    "LogBarrier": {"explore_rounds": 30, "estimate_rounds": 30},
+    "ListWeights": {"explore_rounds": 30, "estimate_rounds": 30},
+}
+
+
+class StudyContract:
+    @pytest.fixture
+    def url(self):
+        raise NotImplementedError
+
+    @pytest.fixture
+    def study(self, url):
+        with ps.Study.create(url, "homepage", linear(), PROBLEM, seed=0) as made:
+            yield made
+
+    def opened(self, url, **options):
+        return ps.Study.open(url, "homepage", linear(), **options)
+
+    def test_it_finds_the_best_policy_and_proves_it(self, study):
+        play(study, 40, 25)
+        found = study.recommend()
+        assert (found.policy, found.certified, found.rounds) == (3, True, 1000)
+        assert study.finished
+
+    def test_it_learns_as_a_learner_in_memory_that_is_told_the_same_rounds(self, study):
+        play(study, 12, 20)
+        learner = ps.Sieve(linear(), PROBLEM)
+        log, start = study.log(), 0
+        assert isinstance(log, ps.Log)
+        with study._storage.reading() as connection:
+            for batch in study._ledger.all_batches(connection):
+                played = study._ledger.exploration(connection, batch.exploration)
+                learner.learn(log[start : batch.end], played)
+                start = batch.end
+        assert learner.recommend() == study.recommend()
+        assert learner.exploration.same_as(study.exploration)
+
+    def test_decisions_and_rewards_are_there_for_others_at_once(self, study, url):
+        decisions = study.ask(contexts(3))
+        other = self.opened(url)
+        assert other.open_decisions().ids.tolist() == decisions.ids.tolist()
+        again = other.decisions(decisions.ids[[2, 0]])
+        np.testing.assert_array_equal(again.actions, decisions.actions[[2, 0]])
+        np.testing.assert_array_equal(again.propensities, decisions.propensities[[2, 0]])
+        np.testing.assert_array_equal(again.contexts, decisions.contexts[[2, 0]])
+        other.tell(decisions.ids, rewards_of(decisions))
+        assert study.status().told == 3
+        assert len(study.open_decisions()) == 0
+
+    def test_a_study_that_is_opened_again_goes_on_with_the_same_bits(self, url, study):
+        twin = ps.Study.create(url, "twin", linear(), PROBLEM, seed=0)
+        play(twin, 30, 9)
+        for start in range(0, 30, 3):
+            study.close()
+            study = self.opened(url)
+            play(study, 3, 9, start=start)
+        assert same_bits(study, twin)
+
+    def test_looking_changes_nothing(self, url, study):
+        twin = ps.Study.create(url, "twin", linear(), PROBLEM, seed=0)
+        for number in range(20):
+            play(study, 1, 9, start=number)
+            play(twin, 1, 9, start=number)
+            twin.recommend(), twin.status(), twin.log(), twin.open_decisions(), twin.verify()
+        assert same_bits(study, twin)
+
+    def test_the_order_of_answers_does_not_matter(self, url, study):
+        twin = ps.Study.create(url, "twin", linear(), PROBLEM, seed=0)
+        for round in range(6):
+            asked = [study.ask(contexts(7, seed=10 * round + k)) for k in range(4)]
+            for decisions in asked:
+                study.tell(decisions, rewards_of(decisions))
+            asked = [twin.ask(contexts(7, seed=10 * round + k)) for k in range(4)]
+            for decisions in reversed(asked):
+                for row in (6, 0, 3, 5, 1, 2, 4):
+                    twin.tell(decisions[row], rewards_of(decisions[row]))
+        assert same_bits(study, twin)
+
+    def test_the_same_reward_again_changes_nothing(self, study):
+        decisions = study.ask(contexts(4))
+        told = study.tell(decisions.ids, rewards_of(decisions))
+        assert (told.counted, told.again) == (4, 0)
+        before = study.status().to_dict()
+        told = study.tell(decisions.ids[:3], rewards_of(decisions)[:3])
+        assert (told.counted, told.again) == (0, 3)
+        assert _without_times(study.status().to_dict()) == _without_times(before)
+
+    def test_another_reward_for_a_settled_id_is_refused_and_kept(self, study):
+        first, second = study.ask(contexts(1)), study.ask(contexts(1, seed=1))
+        study.tell(first.ids, [1.0])
+        ids = [*first.ids, *second.ids]
+        for _ in range(2):
+            with pytest.raises(ps.DecisionsError, match=f"others for '{first.ids[0]}'"):
+                study.tell(ids, [0.0, 1.0])
+        status = study.status()
+        assert (status.told, status.open, status.refused) == (1, 1, 1)
+        assert study.log().rewards.tolist() == [[1.0]]
+
+    def test_unknown_ids_are_named_and_nothing_is_changed(self, study):
+        decisions = study.ask(contexts(2))
+        mark = decisions.issuer
+        wrong = ["nobody", f"{mark}-2", f"{mark}-01", f"{mark}-", "other-0"]
+        for one in wrong:
+            with pytest.raises(ps.DecisionsError, match=one):
+                study.tell([decisions.ids[0], one], [1.0, 1.0])
+        assert study.status().told == 0
+
+    def test_ids_may_be_given_and_are_unique(self, study, url):
+        names = ["a", "order 7", "ä-1"]
+        decisions = study.ask(contexts(3), ids=names)
+        assert decisions.ids.tolist() == names
+        with pytest.raises(ps.DecisionsError, match="'order 7'"):
+            study.ask(contexts(2), ids=["new", "order 7"])
+        with pytest.raises(ps.DecisionsError, match=f"{decisions.issuer}-9"):
+            study.ask(contexts(1), ids=[f"{decisions.issuer}-9"])
+        with pytest.raises(ps.InvalidArgumentError, match="twice"):
+            study.ask(contexts(2), ids=["b", "b"])
+        assert study.status().rounds == 3
+        assert self.opened(url).tell(names[::-1], [0.0, 0.0, 1.0]).counted == 3
+        assert study.log().rewards[:, 0].tolist() == [1.0, 0.0, 0.0]
+
+    def test_a_frame_of_ids_and_rewards_is_told(self, study):
+        decisions = study.ask(contexts(3))
+        frame = pd.DataFrame({"id": decisions.ids, "reward": [1.0, 0.0, 0.5]})
+        assert study.tell(frame.iloc[::-1]).counted == 3
+        assert study.log().rewards[:, 0].tolist() == [1.0, 0.0, 0.5]
+        with pytest.raises(ps.InvalidArgumentError, match="id, reward"):
+            study.tell(frame.rename(columns={"reward": "click"}))
+        with pytest.raises(ps.InvalidArgumentError, match="row 1"):
+            study.tell(frame.assign(reward=[1.0, None, 0.0]))
+
+    def test_bad_calls_change_nothing(self, study):
+        decisions = study.ask(contexts(2))
+        before = _without_times(study.status().to_dict())
+        for call in (
+            lambda: study.ask(np.zeros((2, 3))),
+            lambda: study.ask(["text"]),
+            lambda: study.ask(contexts(2), ids=["one"]),
+            lambda: study.tell(decisions.ids, [2.0, 0.0]),
+            lambda: study.tell(decisions.ids, [1.0]),
+            lambda: study.tell(decisions.ids),
+            lambda: study.discard(decisions.ids, reason=" "),
+            lambda: study.expire(),
+        ):
+            with pytest.raises(ps.InvalidArgumentError):
+                call()
+        assert _without_times(study.status().to_dict()) == before
+
+    def test_what_is_late_is_settled_kept_and_reported(self, url, monkeypatch):
+        made = ps.Study.create(url, "late", linear(), PROBLEM, seed=0, deadline="2h")
+        shift = _clock(made, monkeypatch)
+        old = made.ask(contexts(2))
+        shift(7100)
+        new = made.ask(contexts(2, seed=1))
+        made.tell(old.ids[:1], [1.0])
+        shift(200)
+        told = made.tell(old.ids[1:], [1.0])  # nobody had looked at the clock before
+        assert (told.counted, told.late) == (0, (old.ids[1],))
+        made.tell(new.ids, [0.0, 1.0])
+        assert made.tell(old.ids[1:], [1.0]).late == (old.ids[1],)
+        status = made.status()
+        assert (status.told, status.expired, status.late, status.learnt) == (3, 1, 1, 4)
+        assert made.log().rewards[:, 0].tolist() == [1.0, 0.0, 0.0, 1.0]
+
+    def test_a_deadline_frees_the_prefix_by_itself(self, url, monkeypatch):
+        made = ps.Study.create(
+            url, "late", linear(), PROBLEM, seed=0, deadline=60, default_reward=0.25
+        )
+        shift = _clock(made, monkeypatch)
+        made.ask(contexts(3))
+        shift(61)
+        play(made, 2, 5)
+        assert made.status().learnt == 13
+        assert made.log().rewards[:3, 0].tolist() == [0.25] * 3
+
+    def test_decisions_can_be_expired_and_given_up(self, study, monkeypatch):
+        shift = _clock(study, monkeypatch)
+        old = study.ask(contexts(2))
+        shift(100)
+        new = study.ask(contexts(2, seed=1))
+        assert study.open_decisions(older_than="90s").ids.tolist() == old.ids.tolist()
+        assert study.expire(older_than=90) == old.ids.tolist()
+        assert study.discard(new.ids[:1], reason="the shop was down") == new.ids[:1].tolist()
+        with pytest.raises(ps.DecisionsError, match=str(new.ids[0])):
+            study.discard(new.ids, reason="again")
+        assert study.tell(new.ids, [1.0, 1.0]).late == (new.ids[0],)
+        status = study.status()
+        assert (status.expired, status.discarded, status.told, status.open) == (2, 1, 1, 0)
+        assert study.log().rewards[:, 0].tolist() == [0.0, 0.0, 1.0]
+        assert study.recommend().rounds == 3
+
+    def test_a_clock_that_jumps_neither_loses_nor_blocks_anything(self, url, monkeypatch):
+        made = ps.Study.create(url, "jumps", linear(), PROBLEM, seed=0, deadline="1h")
+        shift = _clock(made, monkeypatch)
+        made.ask(contexts(2))
+        shift(-7200)  # asked in the future, now
+        play(made, 1, 3)
+        assert made.status().learnt == 0
+        shift(3700)
+        play(made, 1, 3, start=1)
+        assert made.status().learnt == 8
+        shift(10**7)
+        play(made, 1, 3, start=2)
+        assert made.status().learnt == 11
+        assert made.verify().holds
+
+    def test_another_class_is_refused_and_what_differs_is_named(self, url):
+        kinds = ["small", "large"]
+        made = ps.Study.create(
+            url,
+            "shop",
+            ps.FunctionPolicies({"a": _zero, "b": _one}, actions=kinds),
+            ps.Problem(actions=kinds, epsilon=0.1, delta=0.05),
+            version="v1",
+        )
+        made.ask(contexts(3))
+
+        def policies(**others):
+            return ps.FunctionPolicies({"a": _zero, "b": _one} | others, actions=kinds)
+
+        assert ps.Study.open(url, "shop", policies(), version="v1").status().rounds == 3
+        for other, version, what in (
+            (policies(c=_one), "v1", "n_policies is 3, not 2.*new are 'c'"),
+            (policies(b=_zero), "v1", "1 of 2 answer otherwise.*b with .0. where it answered .1."),
+            (policies(), "v2", "version is 'v2', not 'v1'"),
+            (linear(), "v1", "kind is 'LinearPolicies'"),
+        ):
+            with pytest.raises(ps.InvalidArgumentError, match=what):
+                ps.Study.open(url, "shop", other, version=version)
+        with pytest.raises(ps.InvalidArgumentError, match="numbers that they are made of"):
+            ps.Study.create(url, "numbers", linear(), PROBLEM)
+            ps.Study.open(url, "numbers", ps.LinearPolicies(np.ones((N, K, 4))))
+
+    def test_a_name_is_taken_once(self, url, study):
+        with pytest.raises(ps.InvalidArgumentError, match="there is a study 'homepage'"):
+            ps.Study.create(url, "homepage", linear(), PROBLEM)
+        with pytest.raises(ps.InvalidArgumentError, match="has 'homepage', got 'hompage'"):
+            ps.Study.open(url, "hompage", linear())
+        assert [(one.name, one.rounds) for one in summaries(url)] == [("homepage", 0)]
+
+    def test_contexts_of_every_kind_come_back(self, url):
+        frame = pd.DataFrame({"age": [31, None, 5], "shop": pd.Categorical(["a", "b", "a"])})
+        kinds = {
+            "numbers": np.arange(6.0).reshape(3, 2),
+            "whole": np.array([3, 1, 2]),
+            "text": np.array(["x", "ü", "z" * 500], dtype=object),
+            "dicts": [{"a": 1, "b": "x"}, {"a": None, "b": "y"}, {"a": 3, "b": "z"}],
+            "frame": frame,
+        }
+        policies = ps.FunctionPolicies([_zero, _one], n_actions=2)
+        problem = ps.Problem(n_actions=2, epsilon=0.1, delta=0.05)
+        for name, given in kinds.items():
+            made = ps.Study.create(url, name, policies, problem)
+            decisions = made.ask(given)
+            made.tell(decisions.ids, [1.0, 0.0, 1.0])
+            more = made.ask(given)
+            made.tell(more.ids, [1.0, 0.0, 1.0])
+            kept = ps.Study.open(url, name, policies).log().contexts
+            assert kept.tolist() == 2 * decisions.contexts.tolist(), name
+
+    def test_only_hashes_are_kept_where_that_is_asked_for(self, url):
+        twin = ps.Study.create(url, "open", linear(), PROBLEM, seed=0)
+        made = ps.Study.create(url, "secret", linear(), PROBLEM, seed=0, keep_contexts=False)
+        play(twin, 10, 10), play(made, 10, 10)
+        assert made.recommend() == twin.recommend()
+        assert made.verify().holds
+        hashes = made.log().contexts
+        assert all(len(one) == 40 for one in hashes)
+        assert len(set(hashes)) == 100
+        with pytest.raises(ps.InvalidArgumentError, match="keep_contexts"):
+            table = ps.PolicyTable(np.zeros((3, 2), int), n_actions=K)
+            ps.Study.create(url, "table", table, PROBLEM, keep_contexts=False)
+
+    def test_contexts_can_be_erased_and_the_proof_stays(self, study, url):
+        play(study, 10, 10)
+        before = study.recommend()
+        ids = [f"{study.ask(contexts(1)).issuer}-{place}" for place in (0, 7, 8, 55)]
+        study.forget(ids[:2])
+        study.forget(ids)
+        assert study.status().forgotten == 4
+        left = study.log()
+        assert len(left) == 96
+        whole = np.concatenate([contexts(10, seed=number) for number in range(10)])
+        np.testing.assert_array_equal(left.contexts, np.delete(whole, [0, 7, 8, 55], axis=0))
+        again = self.opened(url)
+        assert again.recommend() == before
+        assert again.verify().holds
+        with pytest.raises(ps.DecisionsError, match="nobody"):
+            study.forget(["nobody"])
+
+    def test_everything_is_folded_again_and_compared(self, study, url):
+        play(study, 30, 9)
+        found = study.verify()
+        assert found.holds
+        assert (found.rounds, found.explorations) == (270, study.status().exploration)
+        engine = create_engine(study._storage.url)
+        with engine.begin() as connection:  # somebody changes a reward behind our back
+            changed = text("UPDATE ps_rewards SET rewards = :r WHERE place = 3")
+            connection.execute(changed, {"r": np.array([0.5]).tobytes()})
+        engine.dispose()
+        found = self.opened(url).verify()
+        assert not found.holds
+        assert "is not what the first" in found.differences[0]
+
+    def test_snapshots_open_to_the_same_bits(self, url, monkeypatch):
+        monkeypatch.setattr("policysieve.study.snapshots.EVERY", 50)
+        for learner in ("Sieve", "PolicyElimination", "Uniform"):
+            for policies in (linear(), _table()):
+                name = f"{learner} {type(policies).__name__}"
+                settings = _SETTINGS.get(learner)
+                made, twin = (
+                    ps.Study.create(
+                        url, name + add, policies, PROBLEM, learner=learner, settings=settings,
+                        seed=0,
+                    )
+                    for add in ("", " twin")
+                )  # fmt: skip
+                for start in range(0, 24, 4):
+                    for one in (made, twin):
+                        _play_any(one, 4, 11, start)
+                    made.close()
+                    made = ps.Study.open(url, name, policies)
+                latest = made._worker._snapshots
+                with made._storage.reading() as connection:
+                    assert latest.latest(connection, made._worker.start).learnt > 200
+                assert same_bits(made, twin)
+                assert made.verify().holds
+
+    def test_an_archived_study_is_only_looked_at(self, study, url):
+        play(study, 2, 5)
+        study.archive()
+        for one in (study, self.opened(url)):
+            assert one.recommend().rounds == 10
+            for call in (
+                lambda one=one: one.ask(contexts(1)),
+                lambda one=one: one.tell("x", 1.0),
+                lambda one=one: one.learn(),
+            ):
+                with pytest.raises(ps.InvalidArgumentError, match="archived"):
+                    call()
+            assert one.status().archived
+
+    def test_a_log_is_written_as_it_is_read(self, study, tmp_path):
+        play(study, 4, 25)
+        for name in ("log.parquet", "log.csv", "log.jsonl"):
+            written = study.log(tmp_path / name)
+            assert len(written) == 100
+            np.testing.assert_allclose(written.whole()[0].rewards, study.log().rewards)
+        with pytest.raises(ps.InvalidArgumentError, match="exists"):
+            study.log(tmp_path / "log.parquet")
+
+    def test_one_learns_and_others_decide(self, study, url):
+        study.close()
+        decider, worker = self.opened(url, learn=False), self.opened(url)
+        stale = self.opened(url, learn=False)
+        stale.ask(contexts(1))
+        stale.tell(stale.open_decisions().ids, [0.0])
+        play(decider, 10, 10)
+        assert decider.status().exploration == 1
+        assert worker.learn() == 101
+        assert worker.learn() == 0
+        newest = decider.status().exploration
+        assert newest > 1
+        play(decider, 1, 5, start=10)  # which finds the new one by itself
+        with worker._storage.reading() as connection:
+            assert worker._ledger.holding(connection, 103).exploration == newest
+        assert worker.learn() == 5
+        assert worker.verify().holds
+
+    def test_a_stale_exploration_is_valid(self, study, url, monkeypatch):
+        decider = self.opened(url, learn=False)
+        decider.ask(contexts(1))
+        old = decider.exploration
+        monkeypatch.setattr("policysieve.study.deciding._RETRIES", 0)
+        play(study, 20, 10)
+        assert not study.exploration.same_as(old)
+        late = decider.ask(contexts(40, seed=5))
+        every = old.propensities(late.contexts)
+        assert (np.take_along_axis(every, late.actions.astype(int), 1) == late.propensities).all()
+        waiting = study.open_decisions()
+        study.tell(waiting, rewards_of(waiting))
+        assert study.status().learnt == 241
+        assert study.verify().holds
+
+    def test_the_lease_moves_when_its_holder_is_gone(self, study, url, monkeypatch):
+        play(study, 2, 5)
+        second = self.opened(url)
+        decisions = second.ask(contexts(5, seed=9))
+        second.tell(decisions, rewards_of(decisions))
+        assert second._worker._lease.fence is None  # the first one has it
+        shift = _clock(second, monkeypatch)
+        shift(31)
+        play(second, 6, 20, start=2)
+        assert second._worker._lease.fence == 2
+        newest = second.status().exploration
+        decisions = study.ask(contexts(200, seed=11))  # and the first wakes up
+        study.tell(decisions, rewards_of(decisions))
+        assert study.status().exploration == newest  # but publishes nothing
+        assert study._worker._lease.fence is None
+        play(second, 2, 20, start=20)
+        assert second.verify().holds
+
+    def test_every_learner_can_be_studied(self, url):
+        for learner in LEARNERS:
+            settings, policies = _SETTINGS.get(learner), linear()
+            made, twin = (
+                ps.Study.create(
+                    url, learner + add, policies, PROBLEM, learner=learner, settings=settings,
+                    seed=3,
+                )
+                for add in ("", " twin")
+            )  # fmt: skip
+            play(made, 8, 10)
+            for start in (0, 3):
+                twin.close()
+                twin = ps.Study.open(url, learner + " twin", policies)
+                play(twin, 3 if not start else 5, 10, start=start)
+            assert same_bits(made, twin), learner
+            assert made.verify().holds, learner
+
+    def test_bad_settings_create_nothing(self, url):
+        for options, what in (
+            ({"learner": "Sift"}, "one of Sieve"),
+            ({"settings": {"gaol": "best"}}, "gaol"),
+            ({"settings": {"goal": "good"}}, "goal"),
+            ({"settings": {"goal": object()}}, "numbers, words"),
+            ({"deadline": "soon"}, "90s"),
+            ({"seed": -1}, "seed"),
+            ({"default_reward": 2}, "default_reward"),
+            ({"keep_contexts": 1}, "keep_contexts"),
+            ({"version": 3}, "version"),
+        ):
+            with pytest.raises(ps.InvalidArgumentError, match=what):
+                ps.Study.create(url, "bad", linear(), PROBLEM, **options)
+        ps.Study.create(url, "good", linear(), PROBLEM)
+        assert [one.name for one in summaries(url)] == ["good"]
+
+    def test_slates_and_implicit_classes_are_studied(self, url):
+        slates = ps.PolicyTable(
+            np.stack([np.tile([0, 1], (4, 1)), np.tile([2, 3], (4, 1))], axis=1), n_actions=6
+        )
+        problem = ps.Problem(n_actions=6, slate_size=2, epsilon=0.1, delta=0.05, sparsity=None)
+        made = ps.Study.create(url, "slates", slates, problem, seed=0)
+        decisions = made.ask(np.array([0, 1, 2, 3]))
+        made.tell(decisions.ids, np.full((4, 2), 0.5))
+        one = made.ask(np.array([2]))
+        made.tell(one.ids[0], [1.0, 0.0])
+        assert made.log().rewards.tolist() == [[0.5, 0.5]] * 4 + [[1.0, 0.0]]
+        every = ps.TabularPolicies(n_contexts=3, n_actions=4)
+        problem = ps.Problem(n_actions=4, epsilon=0.3, delta=0.1)
+        made = ps.Study.create(url, "all", every, problem, learner="Uniform", seed=0)
+        made.tell(made.ask(np.array([0, 1, 2])), [1.0, 0.0, 0.0])
+        assert ps.Study.open(url, "all", every).recommend().rounds == 3
+
+    def test_times_are_those_of_the_database(self, study):
+        assert abs(study.ask(contexts(1)).asked[0] - time.time()) < 60
+
+
+def _clock(study, monkeypatch):
+    """Let the clock of the database be ahead; what is returned moves it on."""
+    storage, ahead = study._storage, [0.0]
+    real = storage.now
+    monkeypatch.setattr(storage, "now", lambda connection: real(connection) + ahead[0])
+
+    def shift(seconds):
+        ahead[0] += seconds
+
+    return shift
+
+
+def _without_times(status):
+    return {name: value for name, value in status.items() if name != "oldest_open"}
+
+
+def _zero(x):
+    return np.zeros(len(x), int)
+
+
+def _one(x):
+    return np.ones(len(x), int)
+
+
+def _table():
+    return ps.PolicyTable(np.random.default_rng(1).integers(K, size=(30, N)), n_actions=K)
+
+
+def _play_any(study, n_batches, size, start):
+    """Contexts are rows of a table, or features; rewards are a function of what is shown there."""
+    for number in range(start, start + n_batches):
+        rng = np.random.default_rng(number)
+        x = contexts(size, seed=number)
+        if isinstance(study.policies, ps.PolicyTable):
+            x = rng.integers(30, size=size)
+        decisions = study.ask(x)
+        right = study.policies.actions(x)[:, 3]
+        study.tell(decisions, (decisions.actions == right).astype(float))
