@@ -398,7 +398,7 @@ class StudyContract:
 
     def test_a_stale_exploration_is_valid(self, study, url, monkeypatch):
         decider = self.opened(url, learn=False)
-        decider.ask(contexts(1))
+        decider.tell(decider.ask(contexts(1)), [0.0])
         old = decider.exploration
         monkeypatch.setattr("policysieve.study.deciding._RETRIES", 0)
         play(study, 20, 10)

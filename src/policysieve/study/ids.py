@@ -104,7 +104,7 @@ def ids_at(
     names = default_ids(mark, places.tolist())
     if len(places):
         bounds = {"number": study, "low": int(places.min()), "high": int(places.max())}
-        given = dict(connection.execute(_GIVEN, bounds).tuples().all())
+        given = {row.place: row.id for row in connection.execute(_GIVEN, bounds)}
         for index, place in enumerate(places.tolist()):
             names[index] = given.get(place, names[index])
     return names
@@ -122,7 +122,7 @@ def _found(connection: Connection, study: int, ids: Sequence[str]) -> dict[str, 
     found: dict[str, int] = {}
     for start in range(0, len(ids), _AT_ONCE):
         wanted = {"number": study, "wanted": list(ids[start : start + _AT_ONCE])}
-        found |= dict(connection.execute(_FIND, wanted).tuples().all())
+        found |= {row.id: row.place for row in connection.execute(_FIND, wanted)}
     return found
 
 

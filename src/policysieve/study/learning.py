@@ -92,7 +92,7 @@ class Learning:
         if not alone:
             known = {"number": self._ledger.record.study, "known": then.version}
             published = [(row.version, row.learnt) for row in connection.execute(_PUBLISHED, known)]
-        then._meet(published)
+        then._meet(connection, published)
         units: list[Unit] = []
         for unit in _complete(self._ledger, connection, then.learnt):
             if units and not then._together(units, unit):
@@ -104,7 +104,7 @@ class Learning:
             if last or (published and published[0][1] == end):
                 then._fold(connection, units)
                 units = []
-                then._meet(published)
+                then._meet(connection, published)
             if last:
                 break
         if units:
@@ -120,14 +120,16 @@ class Learning:
             and batch.end - first.first <= _TOGETHER
         )
 
-    def _meet(self, published: list[tuple[int, int]]) -> None:
+    def _meet(self, connection: Connection, published: list[tuple[int, int]]) -> None:
         """Pass the explorations that were published up to here; the last may be its own."""
         while published and published[0][1] <= self.learnt:
             self.version, learnt = published.pop(0)
-            self._published = None
-            if learnt == self.learnt:
-                self._published = self.learner.exploration
-                self._ledger.remember(self.version, self.learner.exploration)
+            self._published, mine = None, self.learner.exploration
+            if learnt == self.learnt and mine.same_as(
+                self._ledger.exploration(connection, self.version)
+            ):
+                self._published = mine
+                self._ledger.remember(self.version, mine)
 
     def is_published(self, connection: Connection) -> bool:
         """Whether the newest exploration is what should be played now."""

@@ -83,15 +83,12 @@ def status_of(
     """Where a study stands, after what was learnt."""
     record = ledger.record
     rounds, version = ledger.counters(connection)
-    states: dict[int, int] = dict(
-        connection.execute(
-            select(rewards.c.state, func.count())
-            .where(rewards.c.study == record.study)
-            .group_by(rewards.c.state)
-        )
-        .tuples()
-        .all()
+    counted = (
+        select(rewards.c.state, func.count().label("n"))
+        .where(rewards.c.study == record.study)
+        .group_by(rewards.c.state)
     )
+    states = {row.state: row.n for row in connection.execute(counted)}
     waiting = open_places(ledger, connection, learning.learnt)
     oldest = None
     if len(waiting):

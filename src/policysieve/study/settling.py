@@ -134,13 +134,10 @@ def note(
     """Write down what was not counted; the same again is not written twice."""
     study, numbers = ledger.record.study, places.tolist()
     content = [b""] * len(numbers) if told is None else [row.tobytes() for row in told]
-    known = set(
-        connection.execute(
-            select(audit.c.place, audit.c.rewards).where(
-                audit.c.study == study, audit.c.kind == kind, audit.c.place.in_(numbers)
-            )
-        ).tuples()
+    before = select(audit.c.place, audit.c.rewards).where(
+        audit.c.study == study, audit.c.kind == kind, audit.c.place.in_(numbers)
     )
+    known = {(row.place, row.rewards) for row in connection.execute(before)}
     rows = [
         {"study": study, "place": p, "kind": kind, "rewards": r, "reason": reason, "time": now}
         for p, r in zip(numbers, content, strict=True)

@@ -2,6 +2,7 @@
 
 import os
 import time
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -40,6 +41,7 @@ class Storage:
             raise FileNotFoundError(f"no studies at {self.url.database}")
         self._process = os.getpid()
         self._engine = self._opened()
+        weakref.finalize(self, _dispose, self._engine, self._process)
         with self.writing() as connection:
             if not self.is_sqlite:  # two that make the tables at once
                 connection.execute(text("SELECT pg_advisory_xact_lock(7250001)"))
@@ -153,6 +155,11 @@ def _on_connect(connection: Any, _: Any) -> None:
 def _on_begin(connection: Connection) -> None:
     deferred = connection.get_execution_options().get("deferred", False)
     connection.exec_driver_sql("BEGIN" if deferred else "BEGIN IMMEDIATE")
+
+
+def _dispose(engine: Engine, process: int) -> None:
+    """Close connections that nobody uses any more; those of a parent process are not ours."""
+    engine.dispose(close=process == os.getpid())
 
 
 def _first_line(error: Any) -> str:

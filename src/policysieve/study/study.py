@@ -266,7 +266,7 @@ class Study:
         storage, worker = self._storage, self._worker
         with worker.lock:
             if self._learns:
-                worker.ready()
+                worker.warm()
             with storage.writing() as connection:
                 now = storage.now(connection)
                 yield connection, now

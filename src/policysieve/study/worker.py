@@ -36,12 +36,16 @@ class Worker:
         self._learning: Learning | None = None
 
     def ready(self) -> Learning:
-        """What was learnt; the first time from the last snapshot, or the beginning."""
+        """What was learnt here; the first time from the last snapshot, or the beginning."""
         if self._learning is None:
             with self._storage.reading() as connection:
-                latest = self._snapshots.latest(connection, self.start)
-                self._learning = latest.advanced(connection)
+                self._learning = self._snapshots.latest(connection, self.start)
         return self._learning
+
+    def warm(self) -> None:
+        """Catch up the first time, so that no transaction has to."""
+        if self._learning is None:
+            self.caught_up()
 
     def caught_up(self) -> Learning:
         """What is known after all that is settled; nothing is published."""
