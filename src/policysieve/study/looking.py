@@ -48,6 +48,9 @@ def decided(ledger: SqlLedger, connection: Connection, places: Places) -> Decisi
         asked[into] = batch.asked
         contexts.append(batch.contexts[rows] if batch.forgotten is None else None)
         start = stop
+    rounds, _ = ledger.counters(connection)
+    if not contexts and rounds:  # none, but of the kind that others are
+        contexts.append(ledger.holding(connection, rounds - 1).contexts[:0])
     if not contexts or any(part is None for part in contexts):
         x: Any = np.full(len(places), None, dtype=object)
     else:

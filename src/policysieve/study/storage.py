@@ -16,6 +16,7 @@ from policysieve.study.schema import migrate
 
 __all__ = ["Storage"]
 
+_SYNCHRONOUS = "FULL"  # a commit is on disk when it returns
 _PATIENCE = 60.0  # seconds to wait for others who write
 
 
@@ -147,7 +148,7 @@ def _on_connect(connection: Any, _: Any) -> None:
     connection.isolation_level = None
     cursor = connection.cursor()
     cursor.execute("PRAGMA journal_mode = WAL")
-    cursor.execute("PRAGMA synchronous = FULL")
+    cursor.execute(f"PRAGMA synchronous = {_SYNCHRONOUS}")
     cursor.execute("PRAGMA cache_size = -65536")
     cursor.close()
 

@@ -44,6 +44,8 @@ class FaultSettings:
         Rounds whose calls are interrupted.
     jumps : int
         Of the clock.
+    study_kills : int
+        Of processes that work on a study.
     """
 
     calls: int = 20_000
@@ -53,6 +55,7 @@ class FaultSettings:
     thread_seconds: float = 60.0
     interrupts: int = 5_000
     jumps: int = 100
+    study_kills: int = 1_000
 
     @classmethod
     def quick(cls) -> Self:
@@ -65,6 +68,7 @@ class FaultSettings:
             thread_seconds=5.0,
             interrupts=500,
             jumps=10,
+            study_kills=20,
         )
 
 
@@ -89,6 +93,7 @@ def measure_faults(
         "threads": partial(apart, threads, count=_THREADS, seconds=chosen.thread_seconds),
         "interrupts": partial(apart, interrupts, calls=chosen.interrupts),
         "clock": partial(apart, clock_jumps, jumps=chosen.jumps),
+        "studies": partial(_studies, chosen.study_kills),
     }
     skipped = _cannot()
     results: dict[str, Any] = {"code": code_version(), "settings": asdict(chosen)}
@@ -104,12 +109,20 @@ def _cannot() -> dict[str, str]:
     cannot: dict[str, str] = {}
     if not hasattr(os, "fork"):
         why = "processes are not forked here"
-        cannot |= dict.fromkeys(("kills", "at_once", "full", "interrupts"), why)
+        cannot |= dict.fromkeys(("kills", "at_once", "full", "interrupts", "studies"), why)
     if not sys.platform.startswith("linux"):
         cannot["soaks"] = "only measured on Linux"
     if find_spec("sklearn") is None:
         cannot["calls"] = str(MissingExtraError("the calls", "scikit-learn", "sklearn"))
+    if find_spec("sqlalchemy") is None:
+        cannot["studies"] = str(MissingExtraError("a study", "SQLAlchemy", "study"))
     return cannot
+
+
+def _studies(kills: int) -> dict[str, Any]:
+    from policysieve.bench.faults.studies import killed_studies  # needs SQLAlchemy
+
+    return dict(apart(killed_studies, kills=kills))
 
 
 def _calls(n: int) -> dict[str, Any]:

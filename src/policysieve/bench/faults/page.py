@@ -154,6 +154,13 @@ def _rows(result: Result) -> Iterable[tuple[str, int, str, int]]:
         yield done, n, "an age is wrong", clock["wrong"]
         yield done, n, "a decision expires too early", clock["expired"]
         yield done, n, "a decision never expires", clock["kept"]
+    if "studies" in result:
+        study = result["studies"]
+        done, n = "processes killed that work on a study", study["kills"]
+        yield done, n, "an acknowledged decision or reward is lost", study["lost"]
+        yield done, n, "a round is counted twice", study["doubled"]
+        yield done, n, "a process fails", study["failed"]
+        yield done, n, "it goes on otherwise than a twin left alone", study["different"]
 
 
 def _sum(rows: list[Result], name: str) -> int:

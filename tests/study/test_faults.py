@@ -1,0 +1,198 @@
+"""Processes that are killed or crowd each other, full disks, and connections that are cut."""
+
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from sqlalchemy import create_engine, text
+
+import policysieve as ps
+from policysieve.bench.faults.apart import apart
+from policysieve.bench.faults.studies import killed_studies
+from tests.study.cases import PROBLEM, contexts, linear, play, rewards_of, same_bits
+
+CROWD = """
+import json, os, sys
+import numpy as np
+import policysieve as ps
+from tests.study.cases import contexts, linear, play
+import policysieve.study.storage as storage
+storage._SYNCHRONOUS = "OFF"
+url, workers, batches = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+children = []
+for number in range(workers):
+    child = os.fork()
+    if not child:
+        try:
+            play(ps.Study.open(url, "crowd", linear()), batches, 5, seed=number + 1)
+        except BaseException as error:
+            print(repr(error), flush=True)
+        os._exit(0)
+    children.append(child)
+for child in children:
+    os.waitpid(child, 0)
+print("done")
+"""
+
+FULL = """
+import json, resource, signal, sys
+import numpy as np
+import policysieve as ps
+from tests.study.cases import contexts, linear, play, rewards_of
+from policysieve.errors import StorageError
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+study = ps.Study.open(sys.argv[1], "full", linear())
+soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+refused, acknowledged = 0, 0
+for round in range(3):
+    resource.setrlimit(resource.RLIMIT_FSIZE, (150_000 * (round + 1), hard))
+    try:
+        for number in range(400):
+            decisions = study.ask(contexts(20, seed=acknowledged))
+            acknowledged += 1
+            study.tell(decisions, rewards_of(decisions))
+    except StorageError:
+        refused += 1
+    resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    waiting = study.open_decisions()
+    study.tell(waiting, rewards_of(waiting))
+status = study.status()
+print(json.dumps([refused, acknowledged, status.rounds, status.told, study.verify().holds]))
+"""
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are not forked here")
+
+
+def run(script, *arguments):
+    command = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", script]
+    done = subprocess.run(
+        [*command, *map(str, arguments)], capture_output=True, text=True, check=False, timeout=120
+    )
+    assert not done.returncode, done.stderr
+    return done.stdout.splitlines()
+
+
+def test_processes_that_are_killed_lose_nothing_and_count_nothing_twice():
+    found = apart(killed_studies, kills=15)
+    assert found["steps"] >= 12
+    faults = ("lost", "doubled", "failed", "different")
+    assert {name: found[name] for name in faults} == dict.fromkeys(faults, 0)
+
+
+@pytest.mark.parametrize("backend", ["sqlite", "postgresql"])
+def test_processes_ask_tell_and_learn_at_once(backend, tmp_path, request):
+    if backend == "sqlite":
+        url = f"sqlite:///{tmp_path / 'crowd.db'}"
+    else:
+        url = request.getfixturevalue("database")
+    study = ps.Study.create(url, "crowd", linear(), PROBLEM, seed=0, learn=False)
+    study.close()
+    assert run(CROWD, url, 4, 15) == ["done"]
+    study.learn()
+    status = study.status()
+    assert (status.rounds, status.told, status.learnt) == (300, 300, 300)
+    assert study.verify().holds
+    rows = {row.tobytes() for row in study.log().contexts}
+    assert len(rows) == 300
+
+
+def test_a_full_disk_refuses_and_loses_nothing(tmp_path):
+    url = f"sqlite:///{tmp_path / 'full.db'}"
+    ps.Study.create(url, "full", linear(), PROBLEM, seed=0, settings={"goal": "best"}).close()
+    refused, acknowledged, rounds, told, holds = json.loads(run(FULL, url)[-1])
+    assert refused == 3
+    assert told == rounds
+    assert acknowledged * 20 <= rounds <= (acknowledged + refused) * 20
+    assert holds
+
+
+def test_a_fork_goes_on_by_itself(tmp_path):
+    url = f"sqlite:///{tmp_path / 'fork.db'}"
+    study = ps.Study.create(url, "fork", linear(), PROBLEM, seed=0)
+    play(study, 3, 5)
+    child = os.fork()
+    if not child:
+        try:
+            play(study, 3, 5, start=3)
+        finally:
+            os._exit(0)
+    os.waitpid(child, 0)
+    play(study, 2, 5, start=6)
+    assert study.status().told == 40
+    assert study.verify().holds
+
+
+def test_connections_that_are_cut_lose_nothing(database, monkeypatch):
+    study = ps.Study.create(database, "cut", linear(), PROBLEM, seed=0)
+    twin = ps.Study.create(database, "twin", linear(), PROBLEM, seed=0)
+    play(twin, 12, 9)
+    for number in range(6):
+        play(study, 1, 9, start=2 * number)
+        _cut(database)
+        play(study, 1, 9, start=2 * number + 1)  # the next call finds a new connection
+    assert same_bits(study, twin)
+    decisions = study.ask(contexts(4))
+    real = study._storage.now
+
+    def cut(connection):
+        _cut(database)
+        return real(connection)
+
+    monkeypatch.setattr(study._storage, "now", cut)
+    with pytest.raises(ps.StorageError, match="changed nothing"):
+        study.tell(decisions, rewards_of(decisions))
+    with pytest.raises(ps.StorageError):
+        study.ask(contexts(4))
+    monkeypatch.undo()
+    assert study.status().open == 4
+    assert study.tell(decisions, rewards_of(decisions)).counted == 4
+    assert study.verify().holds
+
+
+def test_two_learners_fight_for_the_lease(tmp_path, monkeypatch):
+    url = f"sqlite:///{tmp_path / 'fight.db'}"
+    one = ps.Study.create(url, "fight", linear(), PROBLEM, seed=0, settings={"goal": "best"})
+    two = ps.Study.open(url, "fight", linear())
+    monkeypatch.setattr(one._worker._lease, "_ttl", 0.0)  # each loses it as soon as it has it
+    monkeypatch.setattr(two._worker._lease, "_ttl", 0.0)
+    fences = set()
+    for number in range(40):
+        play((one, two)[number % 2], 1, 7, start=number)
+        fences.add((one, two)[number % 2]._worker._lease.fence)
+    assert len(fences) > 10
+    assert one.recommend() == two.recommend()
+    assert one.status().exploration > 5
+    assert one.verify().holds
+
+
+def test_what_was_told_while_another_told_the_same_counts_once(database, monkeypatch):
+    study = ps.Study.create(database, "race", linear(), PROBLEM, seed=0)
+    decisions, other = study.ask(contexts(3)), ps.Study.open(database, "race", linear())
+    real, first = study._ledger.settle, []
+
+    def settle(*arguments):
+        if not first:  # the other is quicker, after we have looked
+            first.append(other.tell(decisions.ids[:2], [1.0, 0.0]))
+        real(*arguments)
+
+    monkeypatch.setattr(study._ledger, "settle", settle)
+    told = study.tell(decisions.ids, [1.0, 0.0, 1.0])
+    assert (told.counted, told.again) == (1, 2)
+    assert study.log().rewards[:, 0].tolist() == [1.0, 0.0, 1.0]
+    assert np.array_equal(study.decisions(decisions.ids).actions, decisions.actions)
+
+
+def _cut(url):
+    address = url.replace("postgresql://", "postgresql+psycopg://")
+    engine = create_engine(address, isolation_level="AUTOCOMMIT")
+    with engine.connect() as connection:
+        connection.execute(
+            text(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+                "WHERE datname = current_database() AND pid <> pg_backend_pid()"
+            )
+        )
+    engine.dispose()
