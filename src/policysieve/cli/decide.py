@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     Pieces = Iterator[tuple[Any, Any, Any]]  # of contexts, with ids and times or None
 
-__all__ = ["decide"]
+__all__ = ["decide", "read_contexts", "write_decisions"]
 
 _FORMATS = ("parquet", "csv")
 _BATCH = 1 << 16  # contexts decided at once
@@ -101,9 +101,9 @@ def decide(
     )
     exploration = file.exploration(candidates)
     size = max(1, min(_BATCH, _ENTRIES // problem.n_actions)) if distributions else _BATCH
-    pieces = _contexts(contexts, format, columns, max_bytes, size)
+    pieces = read_contexts(contexts, format, columns, max_bytes, size)
     decisions = _decisions(exploration, pieces, as_rng(seed, stream=2), distributions)
-    rounds, smallest = _write(decisions, out)
+    rounds, smallest = write_decisions(decisions, out)
     floor = exploration.floor
     if as_json:
         print_json(
@@ -123,7 +123,7 @@ def decide(
     click.echo(f"Decisions: {out}")
 
 
-def _write(decisions: Iterator["Rounds"], out: Path) -> tuple[int, float]:
+def write_decisions(decisions: Iterator["Rounds"], out: Path) -> tuple[int, float]:
     """Write the decisions; returns how many there are, and their smallest propensity."""
     from policysieve.errors import InvalidArgumentError
     from policysieve.formats.registry import find_format
@@ -166,7 +166,7 @@ def _decisions(
     known = names_of_actions(exploration.policies, exploration.problem)
     names = None if known is None else tuple(known)
     for contexts, ids, times in pieces:
-        x = exploration.policies.check_contexts(contexts)
+        x = exploration.policies.checkread_contexts(contexts)
         said = exploration._answers(x) if distributions else x
         uniforms = rng.random((len(x), exploration.draws_per_round))
         actions, propensities = exploration.choose(said, uniforms)
@@ -177,7 +177,7 @@ def _decisions(
         yield Rounds(x, actions, propensities, rewards, ids, times, every, names)
 
 
-def _contexts(
+def read_contexts(
     paths: Sequence[str],
     format: str | None,
     columns: str | None,

@@ -25,6 +25,7 @@ from policysieve.report.run_report import (
     value_intervals,
 )
 from policysieve.report.selection_report import selection_page
+from policysieve.report.study_report import study_page
 from policysieve.report.table import Table
 from policysieve.report.theory_plots import rounds_against_epsilon
 
@@ -52,6 +53,7 @@ _PAGES: dict[str, Callable[[Any, str | None, str | None], Page]] = {
     "LogHealth": health_page,
     "RunResult": run_page,
     "Selection": selection_page,
+    "StudyStatus": study_page,
 }
 
 # Of each page, by the names of their files; the first is what `plot` draws by default.
@@ -68,6 +70,7 @@ _FIGURES: dict[str, dict[str, Callable[[Any], Figure]]] = {
         "suboptimality": suboptimality_over_rounds,
     },
     "Selection": {"leaders": value_intervals},
+    "StudyStatus": {"leaders": value_intervals},
 }
 
 
@@ -76,7 +79,7 @@ def page_of(result: "Reported", *, title: str | None = None, command: str | None
 
     Parameters
     ----------
-    result : RunResult, Selection, LogHealth or ExperimentResult
+    result : RunResult, Selection, LogHealth, ExperimentResult or StudyStatus
     title : str, optional
         By default what came out, in a few words.
     command : str, optional
@@ -90,7 +93,7 @@ def figure_of(result: "Reported", name: str | None = None) -> Figure:
 
     Parameters
     ----------
-    result : RunResult, Selection, LogHealth or ExperimentResult
+    result : RunResult, Selection, LogHealth, ExperimentResult or StudyStatus
     name : str, optional
         By default the first one.
     """

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from policysieve.problem import Problem
     from policysieve.reported import Carded
     from policysieve.simulate import RunResult
+    from policysieve.study import StudyStatus
 
 __all__ = ["card_of"]
 
@@ -233,6 +234,23 @@ def _log_file(log: "LogFile") -> str:
     )
 
 
+def _status(status: "StudyStatus") -> str:
+    best = status.recommendation
+    return _card(
+        f"{status.name} recommends {best.policy_name}",
+        _pill_of(best.certified),
+        text=best.guarantee,
+        facts={
+            "Estimated value": (best.value, _between(best.lower, best.upper)),
+            "Rounds": (status.rounds, f"{status.learnt:,} learnt from"),
+            "Open": status.open,
+            "Expired": status.expired,
+            "Late or refused": status.late + status.refused,
+        },
+        below=_leaders(status.leaders(_LEADERS), status.chosen, status.intervals),
+    )
+
+
 # By the names of their classes, as pages are.
 _CARDS: dict[str, Callable[[Any], str]] = {
     "Certificate": _certificate,
@@ -244,6 +262,7 @@ _CARDS: dict[str, Callable[[Any], str]] = {
     "Recommendation": _recommendation,
     "RunResult": _run,
     "Selection": _selection,
+    "StudyStatus": _status,
 }
 
 

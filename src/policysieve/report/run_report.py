@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from policysieve.evidence import Selection
     from policysieve.problem import Problem
     from policysieve.simulate import RunResult
+    from policysieve.study import StudyStatus
 
 __all__ = [
     "estimate_over_rounds",
@@ -193,12 +194,12 @@ def _listed(names: Sequence[str]) -> str:
     return ", ".join(names[:_FEW]) + more
 
 
-def value_intervals(result: "RunResult | Selection", count: int = 15) -> Figure:
+def value_intervals(result: "RunResult | Selection | StudyStatus", count: int = 15) -> Figure:
     """Draw the intervals of the leading policies, the best estimate on top.
 
     Parameters
     ----------
-    result : RunResult or Selection
+    result : RunResult, Selection or StudyStatus
     count : int
         How many policies. The recommended one is added below when it is not among them.
 

@@ -7,8 +7,8 @@ from policysieve.errors import MissingExtraError
 if find_spec("sqlalchemy") is None:
     raise MissingExtraError("Study", "SQLAlchemy", "study")
 
-from policysieve.study.looking import summaries
+from policysieve.study.looking import record_of, summaries
 from policysieve.study.results import StudyStatus, StudySummary, Told, Verification
 from policysieve.study.study import Study
 
-__all__ = ["Study", "StudyStatus", "StudySummary", "Told", "Verification", "summaries"]
+__all__ = ["Study", "StudyStatus", "StudySummary", "Told", "Verification", "record_of", "summaries"]

@@ -3,7 +3,11 @@
 import os
 import secrets
 import socket
+import sys
 import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
 
 from sqlalchemy import Connection, insert, select, update
 
@@ -19,7 +23,8 @@ class Lease:
 
     Times are those of the database. Each holder has a larger number than the one before, its fence:
     who comes back after it lost the lease finds another number there, and publishes nothing. A
-    lease that ends in a far future was written by a clock that jumped, and counts as ended.
+    lease that ends in a far future was written by a clock that jumped, and counts as ended; so does
+    that of a process which has run on this machine and does not any more.
 
     Parameters
     ----------
@@ -30,7 +35,7 @@ class Lease:
 
     def __init__(self, study: int, ttl: float = TTL) -> None:
         self._study, self._ttl = study, ttl
-        self._holder = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"[-100:]
+        self._holder = f"{_here()} {os.getpid()} {_born(os.getpid())} {secrets.token_hex(4)}"
         self._process = os.getpid()
         self.fence: int | None = None
         self._renew_at = 0.0  # by this process's own clock
@@ -50,7 +55,7 @@ class Lease:
         ).first()
         if row is not None and row.fence == self.fence and row.holder == self._holder:
             fence = row.fence
-        elif row is not None and now < row.expires <= now + 2 * self._ttl:
+        elif row is not None and self._counts(row, now):
             self.fence = None
             return False
         else:
@@ -62,6 +67,10 @@ class Lease:
             connection.execute(update(leases).where(leases.c.study == self._study).values(**values))
         self.fence, self._renew_at = fence, time.monotonic() + self._ttl / 3
         return True
+
+    def _counts(self, row: Any, now: float) -> bool:
+        """Whether another process has it, and is not known to be gone."""
+        return bool(now < row.expires <= now + 2 * self._ttl) and not _is_gone(row.holder)
 
     def still_held(self, connection: Connection) -> bool:
         """Whether nobody has taken it since; nobody will before the transaction ends."""
@@ -78,3 +87,31 @@ class Lease:
             .values(expires=0.0)
         )
         self.fence = None
+
+
+def _here() -> str:
+    """The machine, and where on it process numbers mean the same."""
+    names = ""
+    if sys.platform == "linux":
+        with suppress(OSError):
+            names = os.readlink("/proc/self/ns/pid")
+    return f"{socket.gethostname()[:50]}/{names}".replace(" ", "_")
+
+
+def _born(process: int) -> str:
+    """When a process of this machine was started, in ticks; what is not known is nothing."""
+    if sys.platform != "linux":
+        return "-"
+    try:
+        fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+        return "gone" if fields[0] == "Z" else fields[19]
+    except (OSError, IndexError):
+        return "gone"
+
+
+def _is_gone(holder: str) -> bool:
+    """Whether a holder is known to have ended: another machine's is never."""
+    here, *rest = holder.split()
+    if here != _here() or len(rest) != 3 or sys.platform != "linux":
+        return False
+    return _born(int(rest[0])) != rest[1]

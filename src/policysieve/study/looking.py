@@ -12,12 +12,13 @@ from policysieve.policies.base import names_of_actions
 from policysieve.study.ids import ids_at
 from policysieve.study.learning import Learning
 from policysieve.study.ledger import DISCARDED, EXPIRED, TOLD, SqlLedger
+from policysieve.study.record import StudyRecord
 from policysieve.study.results import StudyStatus, StudySummary
 from policysieve.study.schema import batches, counters, leases, rewards, studies
 from policysieve.study.settling import audited
 from policysieve.study.storage import Storage
 
-__all__ = ["decided", "open_places", "status_of", "summaries"]
+__all__ = ["decided", "open_places", "record_of", "status_of", "summaries"]
 
 Places = npt.NDArray[np.int64]
 
@@ -121,6 +122,15 @@ def status_of(
         recommendation=learning.learner.recommend(),
         intervals=learning.learner.intervals(),
     )
+
+
+def record_of(url: str, name: str) -> StudyRecord:
+    """What a study is, without opening it."""
+    storage = Storage(url)
+    with storage.reading() as connection:
+        record = StudyRecord.read(connection, name, storage.where)
+    storage.close()
+    return record
 
 
 def summaries(url: str) -> list[StudySummary]:

@@ -119,6 +119,20 @@ class StudyStatus(Reported):
     recommendation: Recommendation
     intervals: ValueIntervals
 
+    @property
+    def chosen(self) -> Any:
+        """The recommended policy."""
+        return self.recommendation.policy
+
+    @property
+    def true_values(self) -> None:
+        """A study does not know them."""
+        return None
+
+    def leaders(self, count: int = 10) -> list[dict[str, Any]]:
+        """The policies with the largest estimates, with their limits."""
+        return self.intervals.leaders(count)
+
     def to_dict(self) -> dict[str, Any]:
         """The fields, for JSON; of the intervals those of the leaders."""
         fields = {
@@ -128,7 +142,7 @@ class StudyStatus(Reported):
         }
         return fields | {
             "recommendation": self.recommendation.to_dict(),
-            "leaders": self.intervals.leaders(),
+            "leaders": self.leaders(),
         }
 
 

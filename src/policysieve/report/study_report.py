@@ -1,0 +1,87 @@
+"""The report of where a study stands."""
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from policysieve.report.page import Page
+from policysieve.report.run_report import value_intervals
+from policysieve.report.table import Table, gain_fact, value_text
+
+if TYPE_CHECKING:
+    from policysieve.study import StudyStatus
+
+__all__ = ["study_page"]
+
+_LEADERS = 15
+
+
+def study_page(status: "StudyStatus", title: str | None, command: str | None) -> Page:
+    """One page about a study."""
+    best = status.recommendation
+    page = Page(
+        title if title is not None else f"{status.name} recommends {best.policy_name}",
+        f"{status.learner} with {status.candidates}, after {status.learnt:,} of "
+        f"{status.rounds:,} rounds.",
+        configuration={
+            "study": status.name,
+            "learner": status.learner,
+            "candidates": status.candidates,
+            "created": datetime.fromtimestamp(status.created, UTC).isoformat(" ", "seconds"),
+            "deadline in seconds": "none" if status.deadline is None else status.deadline,
+            "exploration": status.exploration,
+        },
+        made_by=command or "Study.report",
+    )
+    page.facts(
+        {
+            "Recommended": best.policy_name,
+            "Estimated value": (
+                best.value,
+                f"interval {value_text(best.lower)} to {value_text(best.upper)}",
+            ),
+            "Suboptimality bound": best.suboptimality_bound,
+            "Certified": (
+                best.certified,
+                "the bound proves epsilon" if best.certified else "more rounds are needed",
+            ),
+            **gain_fact(best.gain, best.against),
+            "Open": (status.open, "decisions wait for their rewards"),
+        }
+    )
+    page.text(best.guarantee, statement=True)
+    page.section("The leading policies")
+    if isinstance(best.policy, int) and status.learnt:
+        page.figure(
+            value_intervals(status, _LEADERS),
+            "The best estimates, largest first, with limits that hold for all policies at once.",
+            name="leaders",
+        )
+    page.table(
+        Table(
+            "The policies with the largest estimates",
+            ["policy", "estimate", "lower", "upper"],
+            [
+                [row["name"], row["value"], row["lower"], row["upper"]]
+                for row in status.leaders(_LEADERS)
+            ],
+        )
+    )
+    page.section("The rounds")
+    page.table(
+        Table(
+            "What became of them",
+            ["rounds", "how many"],
+            [
+                ["decided", status.rounds],
+                ["learnt from, in the order of decisions", status.learnt],
+                ["told", status.told],
+                ["expired at their deadline", status.expired],
+                ["given up", status.discarded],
+                ["open", status.open],
+                ["late answers, kept and not counted", status.late],
+                ["refused answers, kept and not counted", status.refused],
+                ["contexts erased", status.forgotten],
+            ],
+        )
+    )
+    return page
