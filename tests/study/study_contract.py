@@ -256,8 +256,8 @@ class StudyContract:
         ):
             with pytest.raises(ps.InvalidArgumentError, match=what):
                 ps.Study.open(url, "shop", other, version=version)
+        ps.Study.create(url, "numbers", linear(), PROBLEM)
         with pytest.raises(ps.InvalidArgumentError, match="numbers that they are made of"):
-            ps.Study.create(url, "numbers", linear(), PROBLEM)
             ps.Study.open(url, "numbers", ps.LinearPolicies(np.ones((N, K, 4))))
 
     def test_a_name_is_taken_once(self, url, study):
@@ -296,8 +296,8 @@ class StudyContract:
         hashes = made.log().contexts
         assert all(len(one) == 40 for one in hashes)
         assert len(set(hashes)) == 100
+        table = ps.PolicyTable(np.zeros((3, 2), int), n_actions=K)
         with pytest.raises(ps.InvalidArgumentError, match="keep_contexts"):
-            table = ps.PolicyTable(np.zeros((3, 2), int), n_actions=K)
             ps.Study.create(url, "table", table, PROBLEM, keep_contexts=False)
 
     def test_contexts_can_be_erased_and_the_proof_stays(self, study, url):

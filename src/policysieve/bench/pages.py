@@ -8,6 +8,7 @@ from policysieve.bench.faults import page as faults
 from policysieve.bench.race import page as race
 from policysieve.bench.scaling import page as scaling
 from policysieve.bench.speed import page as speed
+from policysieve.bench.study import page as study
 from policysieve.errors import InvalidArgumentError
 from policysieve.report import Page, Table
 
@@ -33,6 +34,7 @@ _KINDS: dict[str, _Shows] = {
     "scaling": scaling,
     "classify": classify,
     "faults": faults,
+    "study": study,
 }
 
 
@@ -54,8 +56,8 @@ def bench_page(kind: str, result: Result, *, command: str | None = None) -> Page
     Parameters
     ----------
     kind : str
-        Name of the benchmark: "speed", "certificates", "samples", "scaling", "classify" or
-        "faults".
+        Name of the benchmark: "speed", "certificates", "samples", "scaling", "classify",
+        "faults" or "study".
     result : dict
         What it returned, or what was read from its JSON file.
     command : str, optional

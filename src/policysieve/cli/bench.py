@@ -249,3 +249,22 @@ def faults(quick: bool, output: _Output) -> None:
 
     settings = FaultSettings.quick() if quick else FaultSettings()
     output.give("faults", measure_faults(settings, output.say_step))
+
+
+@bench.command()
+@click.option("--quick", is_flag=True, help="Measure everything briefly.")
+@click.option(
+    "--folder",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Folder on the disk to measure; by default that of temporary files.",
+)
+@_output_options("study.json")
+def study(quick: bool, folder: Path | None, output: _Output) -> None:
+    """A durable study next to Optuna on the same disk, its size, and many processes at once.
+
+    Takes about three minutes; with --quick, half a minute.
+    """
+    from policysieve.bench.study.measuring import StudySettings, measure_study
+
+    settings = StudySettings.quick() if quick else StudySettings()
+    output.give("study", measure_study(settings, output.say_step, folder))

@@ -166,7 +166,7 @@ def _decisions(
     known = names_of_actions(exploration.policies, exploration.problem)
     names = None if known is None else tuple(known)
     for contexts, ids, times in pieces:
-        x = exploration.policies.checkread_contexts(contexts)
+        x = exploration.policies.check_contexts(contexts)
         said = exploration._answers(x) if distributions else x
         uniforms = rng.random((len(x), exploration.draws_per_round))
         actions, propensities = exploration.choose(said, uniforms)

@@ -246,7 +246,8 @@ def tell(where: _Where, rewards: tuple[str, ...], no_learn: bool, as_json: bool)
     from policysieve.cli.rewards import read_rewards
 
     opened = where.open(learn=not no_learn)
-    counted, again, late, missing = 0, 0, [], 0
+    late: list[str] = []
+    counted, again, missing = 0, 0, 0
     for path in rewards:
         for ids, told, left_out in read_rewards(path, opened.problem.slate_size):
             done = opened.tell(ids, told)
@@ -327,7 +328,7 @@ def export(where: _Where, log: Path, format: str | None, overwrite: bool, as_jso
 @_where
 @json_option("what was found")
 def verify(where: _Where, as_json: bool) -> None:
-    """Fold all rounds again from the beginning, and compare bits; the exit code is 1 if they differ.
+    """Fold all rounds again from the beginning, and compare bits; exit code 1 if any differ.
 
     Every published exploration must be what the rounds before it lead to.
     """

@@ -1,0 +1,98 @@
+"""A study that is played, and the time that its calls take."""
+
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sqlalchemy import func, select
+
+from policysieve.policies import LinearPolicies
+from policysieve.problem import Problem
+from policysieve.study import Study
+from policysieve.study.schema import batches
+
+__all__ = ["PROBLEM", "ask_latency", "batched", "contexts", "million", "policies", "single_seconds"]
+
+_K, _D = 10, 10  # actions, and numbers of a context
+PROBLEM = Problem(n_actions=_K, epsilon=0.01, delta=0.05)
+
+
+def policies(n: int) -> LinearPolicies:
+    """Linear policies, of which the first is the best; others are near it."""
+    rng = np.random.default_rng(0)
+    weights = rng.normal(size=(n, _K, _D))
+    near = max(2, n // 5)
+    weights[1:near] = weights[0] + 0.3 * rng.normal(size=(near - 1, _K, _D))
+    return LinearPolicies(weights)
+
+
+def contexts(n: int, rng: np.random.Generator) -> npt.NDArray[np.float64]:
+    """Contexts of ten numbers."""
+    return rng.normal(size=(n, _D))
+
+
+def _step(study: Study, n: int, rng: np.random.Generator) -> tuple[float, float]:
+    """Seconds that asking and telling n rounds take."""
+    x = contexts(n, rng)
+    start = time.perf_counter()
+    decisions = study.ask(x)
+    asked = time.perf_counter()
+    right = study.policies.actions(x, [0])[:, 0, 0] == decisions.actions[:, 0]
+    rewards = (rng.random(n) < 0.2 + 0.4 * right).astype(float)
+    told = time.perf_counter()
+    study.tell(decisions.ids, rewards)
+    return asked - start, time.perf_counter() - told
+
+
+def single_seconds(study: Study, rounds: int, rng: np.random.Generator) -> list[float]:
+    """Of each ask and tell of one round."""
+    return [sum(_step(study, 1, rng)) for _ in range(rounds)]
+
+
+def batched(folder: Path, *, rounds: int, size: int = 100) -> dict[str, Any]:
+    """Rounds in a second, asked for and told in batches, with a hundred candidates."""
+    rng = np.random.default_rng(1)
+    with Study.create(_url(folder, "batches"), "study", policies(100), PROBLEM, seed=0) as study:
+        _step(study, size, rng)
+        seconds = sum(sum(_step(study, size, rng)) for _ in range(rounds // size))
+    return {"size": size, "rounds": rounds, "per_second": rounds / seconds}
+
+
+def ask_latency(folder: Path, *, calls: int, n_policies: int = 1_000) -> dict[str, Any]:
+    """Milliseconds of `ask` with one context and many candidates."""
+    rng = np.random.default_rng(2)
+    made = Study.create(_url(folder, "latency"), "study", policies(n_policies), PROBLEM, seed=0)
+    with made as study:
+        single_seconds(study, 50, rng)
+        seconds = [_step(study, 1, rng)[0] for _ in range(calls)]
+    middle, slow = 1e3 * np.percentile(seconds, [50, 99])
+    return {"n_policies": n_policies, "calls": calls, "p50": float(middle), "p99": float(slow)}
+
+
+def million(folder: Path, *, rounds: int, size: int = 1_000) -> dict[str, Any]:
+    """Bytes of a round on disk, and seconds until a study of many rounds is open again."""
+    rng, candidates = np.random.default_rng(3), policies(100)
+    url = _url(folder, "million")
+    with Study.create(url, "study", candidates, PROBLEM, seed=0) as study:
+        for _ in range(rounds // size):
+            _step(study, size, rng)
+        before = study.recommend()
+        with study._storage.reading() as connection:
+            kept = connection.execute(select(func.sum(func.length(batches.c.answers)))).scalar()
+    on_disk = sum(path.stat().st_size for path in folder.glob("million.db*"))
+    start = time.perf_counter()
+    with Study.open(url, "study", candidates) as study:
+        same = study.recommend() == before
+    return {
+        "rounds": rounds,
+        "bytes": on_disk - int(kept or 0),
+        "answers": int(kept or 0),
+        "open_seconds": time.perf_counter() - start,
+        "same": same,
+    }
+
+
+def _url(folder: Path, name: str) -> str:
+    return f"sqlite:///{folder / name}.db"
