@@ -73,7 +73,7 @@ class Decider:
         ledger, record, n = self._ledger, self._ledger.record, len(x)
         which = None if ledger.policies.looked_up else exploration.consulted
         answers = ledger.policies.answers_at(x, which)
-        with self._storage.writing() as connection:
+        with self._storage.deciding() as connection:
             now = self._storage.now(connection)
             first, newest = ledger.take_places(connection, n)
             if newest != version and not final:

@@ -16,6 +16,8 @@ from policysieve.study.schema import migrate
 
 __all__ = ["Storage"]
 
+_DO_NOT_WAIT = text("SET LOCAL synchronous_commit TO off")
+_WRITE_SOMETHING = text("SELECT pg_logical_emit_message(true, 'policysieve', '')")
 _SYNCHRONOUS = "FULL"  # a commit is on disk when it returns
 _PATIENCE = 60.0  # seconds to wait for others who write
 
@@ -64,6 +66,22 @@ class Storage:
         """A transaction: all of it is on disk when it ends, or nothing if it raises."""
         with self._readable_errors(), self._own().begin() as connection:
             yield connection
+
+    @contextmanager
+    def deciding(self) -> Iterator[Connection]:
+        """`writing` for what is done under a lock that many wait for.
+
+        PostgreSQL holds locks of rows until a commit is on disk, so that one commit after the other
+        would wait for it. Here the commit does not wait, and all who have committed then wait
+        together: it is on disk when this ends, and nobody was told before.
+        """
+        with self.writing() as connection:
+            if not self.is_sqlite:
+                connection.execute(_DO_NOT_WAIT)
+            yield connection
+        if not self.is_sqlite:
+            with self.writing() as connection:
+                connection.execute(_WRITE_SOMETHING)  # whose commit waits for all before it
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:

@@ -13,14 +13,15 @@ from policysieve.study import Study
 __all__ = ["beside_optuna"]
 
 _BLOCKS = 10  # each measures all of them, so that what the disk does meanwhile hits all alike
+_WARM = 300  # rounds before anything is measured: until the log of SQLite is used again
 _ACTIONS = tuple(range(10))
 
 
-def beside_optuna(folder: Path, *, rounds: int) -> dict[str, Any]:
+def beside_optuna(folder: Path, *, rounds: int, warm: int = _WARM) -> dict[str, Any]:
     """Milliseconds of an ask and a tell, the median over blocks of all storages in turn.
 
     Optuna draws one of ten actions at random; a study has a hundred candidates, learns, and keeps
-    the context.
+    the context. What is measured is how it goes on, not how it begins.
     """
     rng = np.random.default_rng(0)
     url = f"sqlite:///{folder / 'single.db'}"
@@ -30,7 +31,7 @@ def beside_optuna(folder: Path, *, rounds: int) -> dict[str, Any]:
         **_optuna(folder),
     }
     for step in steps.values():
-        step(3)
+        step(warm)
     per_block = max(1, rounds // _BLOCKS)
     seconds: dict[str, list[float]] = {name: [] for name in steps}
     for _ in range(_BLOCKS):

@@ -39,7 +39,8 @@ def _step(study: Study, n: int, rng: np.random.Generator) -> tuple[float, float]
     start = time.perf_counter()
     decisions = study.ask(x)
     asked = time.perf_counter()
-    right = study.policies.actions(x, [0])[:, 0, 0] == decisions.actions[:, 0]
+    candidates: Any = study.policies
+    right = candidates.actions(x, [0])[:, 0, 0] == decisions.actions[:, 0]
     rewards = (rng.random(n) < 0.2 + 0.4 * right).astype(float)
     told = time.perf_counter()
     study.tell(decisions.ids, rewards)
