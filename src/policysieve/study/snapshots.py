@@ -51,13 +51,16 @@ class Snapshots:
         header = json.loads(row.header) if row is not None else {"size": 0}
         if row is not None and header["release"] != _RELEASE:
             row, header = None, {"size": 0}
+        if row is not None and row.learnt >= learning.learnt:
+            self._learnt = int(row.learnt)  # another process was further
+            return
         found = frozen(learning.learner, header["size"])
         self._learnt = learning.learnt
         if found is None:
             return
-        n_parts = 0 if row is None else row.parts
-        if row is None or found.size < header["size"]:
-            n_parts = 0  # the past was forgotten, or is that of another release
+        n_parts = 0 if row is None else int(row.parts)
+        if found.whole:
+            n_parts = 0
             connection.execute(delete(parts).where(parts.c.study == self._study))
         if found.past is not None:
             content = {"study": self._study, "part": n_parts, "content": _bytes(found.past)}

@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from policysieve.bench.cells import code_version
-from policysieve.bench.faults import apart, calling, files, measuring, soaking
+from policysieve.bench.faults import apart, calling, files, measuring, soaking, studies
 from policysieve.bench.faults.writers import CONTENTS, CONVERTED, Writer
 from policysieve.cli import main
 from policysieve.exploration import decisions
@@ -183,6 +183,8 @@ def test_command(monkeypatch, tmp_path):
                 "bytes_kept": 28.0,
                 "bytes_beyond": 0.5,
             }
+        if function is studies.killed_studies:
+            return {**arguments, "steps": 9, "lost": 0, "doubled": 0, "failed": 0, "different": 0}
         if function is calling.interrupts:
             return {"calls": 20, "interrupted": 9, "lost": 0, "doubled": 0, "different": 0}
         return function(**arguments) if function is calling.clock_jumps else []
@@ -205,6 +207,7 @@ def test_command(monkeypatch, tmp_path):
         "LowVarianceExploration",
     ]
     assert saved["calls"]["foreign"] == ["KeyError: 'a'"]
+    assert saved["studies"]["kills"] == measuring.FaultSettings.quick().study_kills
     assert (tmp_path / "memory.svg").is_file()
 
 
@@ -222,4 +225,5 @@ def test_few_rounds_are_no_soak(monkeypatch):
 def test_what_a_system_cannot_do_is_left_out(monkeypatch):
     monkeypatch.setattr(sys, "platform", "win32")
     monkeypatch.delattr(os, "fork", raising=False)
-    assert set(measuring._cannot()) == {"kills", "at_once", "full", "interrupts", "soaks"}
+    forked = {"kills", "at_once", "full", "interrupts", "studies"}
+    assert set(measuring._cannot()) == {*forked, "soaks"}

@@ -27,34 +27,37 @@ class Frozen(NamedTuple):
     state : dict
         Arrays that are kept anew each time.
     past : dict or None
-        What comes behind what was kept before; None if there is no such thing.
+        Rounds of the past that come behind those kept before; None if the learner keeps none.
     size : int
-        How much of the past there is in all, 0 if it is none.
+        How many rounds of the past there are in all.
+    whole : bool
+        Whether these are all of them, so that those kept before are to be dropped.
     """
 
     state: Arrays
     past: Arrays | None
     size: int
+    whole: bool
 
 
 def frozen(learner: Explorer, since: int = 0) -> Frozen | None:
-    """What a learner knows, with the past from somewhere on; None if it cannot be kept.
+    """What a learner knows, with the past from one of its rounds on; None if it cannot be kept.
 
-    If the past is shorter than that, it was forgotten, and all of it is there.
+    Evidence that has begun to forget keeps a past that does not only grow: then all of it is there.
     """
     state: Arrays = {"learner": np.array([*learner._mass, float(learner._rounds)])}
     if isinstance(learner, SiftingExplorer):
         evidence, ended = learner.evidence, learner._ended
         if ended is not None and ended.rounds != evidence.at_look.rounds:
             return None
-        size = len(evidence._past)
+        start = since if evidence._incumbent is None else 0
         state |= evidence_arrays(evidence)
         state["ended"] = np.array(ended is not None)
-        return Frozen(state, past_arrays(evidence, since if since <= size else 0), size)
+        return Frozen(state, past_arrays(evidence, start), len(evidence._past), start == 0)
     if isinstance(learner, Uniform) and type(learner._estimates) is Estimates:
         sums = learner._estimates
         state |= {"totals": sums.totals, "squares": sums.squares, "counted": np.array(sums.rounds)}
-        return Frozen(state, None, 0)
+        return Frozen(state, None, 0, True)
     return None
 
 
