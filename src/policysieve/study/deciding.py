@@ -91,6 +91,7 @@ class Decider:
                 connection.execute(update(studies).where(mine).values(probes=probes))
         with self._lock:
             self._kind.seen(x)
+            ledger.issued = max(ledger.issued, first + n)
             for batch in batches if self._keeps else ():
                 ledger.keep(batch)
         return self._decisions(x, batches, first, given, now)

@@ -86,7 +86,8 @@ class Learning:
             The place up to which to fold, if there is more. If no batch ends there, it is the next
             such.
         alone : bool
-            Whether nobody else has published an exploration since.
+            Whether nobody else has published an exploration since. What other processes have
+            issued meanwhile may be left for the next time then.
         """
         then, published = self.copied(), []
         if not alone:
@@ -94,7 +95,8 @@ class Learning:
             published = [(row.version, row.learnt) for row in connection.execute(_PUBLISHED, known)]
         then._meet(connection, published)
         units: list[Unit] = []
-        for unit in _complete(self._ledger, connection, then.learnt):
+        enough = self._ledger.issued if alone else None
+        for unit in _complete(self._ledger, connection, then.learnt, enough):
             if units and not then._together(units, unit):
                 then._fold(connection, units)
                 units = []
@@ -194,8 +196,13 @@ class Learning:
         )
 
 
-def _complete(ledger: SqlLedger, connection: Connection, low: int) -> Iterator[Unit]:
-    """Batches from a place on of which all rounds are settled, up to the first that is not."""
+def _complete(
+    ledger: SqlLedger, connection: Connection, low: int, enough: int | None
+) -> Iterator[Unit]:
+    """Batches from a place on of which all rounds are settled, up to the first that is not.
+
+    Nobody looks whether there are more where it is `enough`, if that is said.
+    """
     front = ledger.front(connection, low)
     if front is None:
         return
@@ -213,3 +220,5 @@ def _complete(ledger: SqlLedger, connection: Connection, low: int) -> Iterator[U
                 return
             yield batch, states[start:end], told[start:end]
         low, most, front = found[-1].end, min(2 * most, _MOST), Front(0, 0.0)
+        if low == enough:
+            return

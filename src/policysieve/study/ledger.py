@@ -88,18 +88,22 @@ class SqlLedger:
     ----------
     record : StudyRecord
     policies : PolicyClass
+    issued : int
+        Rounds that this process knows to have been issued.
     """
 
     def __init__(self, record: StudyRecord, policies: AnyPolicies) -> None:
         self.record, self.policies = record, policies
         self._study = {"number": record.study}
         self._explorations: dict[int, Exploration] = {}
+        self.issued = 0
         self._recent: dict[int, Batch] = {}
         self._recent_bytes = 0
 
     def counters(self, connection: Connection) -> tuple[int, int]:
         """Rounds that were ever issued, and the newest exploration."""
         rounds, version = connection.execute(_COUNTERS, self._study).one()
+        self.issued = max(self.issued, int(rounds))
         return int(rounds), int(version)
 
     def take_places(self, connection: Connection, n: int) -> tuple[int, int]:

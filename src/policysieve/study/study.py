@@ -65,7 +65,6 @@ class Study:
         self._ledger = SqlLedger(record, policies)
         self._decider = Decider(storage, self._ledger, keeps=learns)
         self._worker = Worker(storage, self._ledger)
-        self._issued = 0  # rounds that are known to have been issued
 
     @classmethod
     def create(
@@ -481,12 +480,12 @@ class Study:
             )
 
     def _places(self, connection: Connection, names: list[str]) -> Places:
-        record = self._record
+        record, ledger = self._record, self._ledger
         try:
-            return places_of(connection, record.study, record.mark, names, self._issued)
+            return places_of(connection, record.study, record.mark, names, ledger.issued)
         except DecisionsError:  # or another process has issued them
-            self._issued, _ = self._ledger.counters(connection)
-            return places_of(connection, record.study, record.mark, names, self._issued)
+            rounds, _ = ledger.counters(connection)
+            return places_of(connection, record.study, record.mark, names, rounds)
 
     def _ids(self, connection: Connection, places: Places) -> list[str]:
         record = self._record
