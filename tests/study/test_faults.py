@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -122,6 +123,19 @@ def test_a_fork_goes_on_by_itself(tmp_path):
     os.waitpid(child, 0)
     play(study, 2, 5, start=6)
     assert study.status().told == 40
+    assert study.verify().holds
+
+
+def test_threads_share_a_study(tmp_path):
+    url = f"sqlite:///{tmp_path / 'threads.db'}"
+    study = ps.Study.create(url, "threads", linear(), PROBLEM, seed=0, settings={"goal": "best"})
+    with ThreadPoolExecutor(6) as pool:
+        list(pool.map(lambda number: play(study, 12, 5, seed=number + 1), range(6)))
+        looks = [pool.submit(look) for look in (study.status, study.recommend, study.log) * 4]
+        list(pool.map(lambda number: play(study, 3, 5, seed=number + 10), range(6)))
+        assert all(look.result() is not None for look in looks)
+    status = study.status()
+    assert (status.rounds, status.told, status.learnt) == (450, 450, 450)
     assert study.verify().holds
 
 

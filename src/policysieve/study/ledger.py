@@ -143,10 +143,10 @@ class SqlLedger:
 
     def remember(self, version: int, exploration: Exploration) -> None:
         """Keep an exploration in memory; old ones are let go."""
-        kept = self._explorations
-        kept[version] = exploration
+        kept = {**self._explorations, version: exploration}
         if len(kept) > _KEPT:
             del kept[min(kept)]
+        self._explorations = kept  # another thread may be looking at the one before
 
     def keep(self, batch: Batch) -> None:
         """Keep a batch that was just committed in memory: its rewards may come soon."""
@@ -162,8 +162,9 @@ class SqlLedger:
         self, connection: Connection, low: int, *, contexts: bool, most: int
     ) -> list[Batch]:
         """Batches from a place on, in order."""
-        if not contexts and low in self._recent:
-            return [self._recent[low]]
+        recent = None if contexts else self._recent.get(low)
+        if recent is not None:
+            return [recent]
         rows = connection.execute(_BATCHES, {**self._study, "low": low, "most": most}).all()
         return [self._batch(connection, row, contexts) for row in rows]
 
