@@ -158,6 +158,22 @@ class StudyContract:
         with pytest.raises(ps.InvalidArgumentError, match="row 1"):
             study.tell(frame.assign(reward=[1.0, None, 0.0]))
 
+    def test_rounds_that_are_far_apart_are_found(self, study, monkeypatch):
+        monkeypatch.setattr("policysieve.study.ledger._GAP", 5)
+        monkeypatch.setattr("policysieve.study.ledger._AT_ONCE", 2)
+        asked = [study.ask(contexts(3, seed=k)) for k in range(12)]
+        places = [34, 0, 17, 35, 1, 20]
+        found = study.decisions([asked[p // 3].ids[p % 3] for p in places])
+        assert found.numbers.tolist() == places
+        for row, p in enumerate(places):
+            one = asked[p // 3]
+            np.testing.assert_array_equal(found.contexts[row], one.contexts[p % 3])
+            assert found.actions[row] == one.actions[p % 3]
+            assert found.asked[row] == one.asked[p % 3]
+        told = study.tell(found.ids, [1.0, 0.0, 0.5, 0.25, 1.0, 0.0])
+        assert told.counted == 6
+        assert study.tell(found.ids[::-1], [0.0, 1.0, 0.25, 0.5, 0.0, 1.0]).again == 6
+
     def test_bad_calls_change_nothing(self, study):
         decisions = study.ask(contexts(2))
         before = _without_times(study.status().to_dict())
@@ -392,7 +408,8 @@ class StudyContract:
         assert newest > 1
         play(decider, 1, 5, start=10)  # which finds the new one by itself
         with worker._storage.reading() as connection:
-            assert worker._ledger.holding(connection, 103).exploration == newest
+            (batch,) = worker._ledger.holding(connection, np.array([103]))
+            assert batch.exploration == newest
         assert worker.learn() == 5
         assert worker.verify().holds
 

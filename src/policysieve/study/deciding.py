@@ -159,6 +159,6 @@ class Decider:
         if self._kind.earlier is not None or not self._ledger.record.keep_contexts:
             return
         with self._storage.reading() as connection:
-            rounds, _ = self._ledger.counters(connection)
-            if rounds:
-                self._kind.seen(self._ledger.holding(connection, rounds - 1).contexts)
+            last = self._ledger.last(connection)
+            if last is not None:
+                self._kind.seen(last.contexts)

@@ -22,19 +22,17 @@ def forget(ledger: SqlLedger, connection: Connection, places: npt.NDArray[np.int
         )
     if not ledger.record.keep_contexts:
         raise InvalidArgumentError("contexts of this study were never kept, only their hashes")
-    study, start, ordered = ledger.record.study, 0, np.unique(places)
-    while start < len(ordered):
-        batch = ledger.holding(connection, int(ordered[start]))
-        stop = int(np.searchsorted(ordered, batch.end))
+    study, ordered = ledger.record.study, np.unique(places)
+    for batch in ledger.holding(connection, ordered):
+        mine = ordered[(ordered >= batch.first) & (ordered < batch.end)]
         before = np.zeros(len(batch), np.bool_) if batch.forgotten is None else batch.forgotten
         erased = before.copy()
-        erased[ordered[start:stop] - batch.first] = True
+        erased[mine - batch.first] = True
         left = batch.contexts[~erased[~before]]
         connection.execute(
             update(batches)
             .where(batches.c.study == study, batches.c.first == batch.first)
             .values(contexts=pack_contexts(left), forgotten=np.packbits(erased).tobytes())
         )
-        start = stop
     if ordered[0] < PROBES:  # the probes may be among them
         connection.execute(update(studies).where(studies.c.study == study).values(probes=None))

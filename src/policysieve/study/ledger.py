@@ -26,6 +26,7 @@ _MOST = 256
 _NEAR = 4  # times as many rounds between the first and the last: all of them are read
 _AT_ONCE = 500  # places that are looked up at once
 _RECENT, _N_RECENT = 1 << 26, 4096  # bytes and batches in memory whose rewards may come soon
+_GAP = 20 * LARGEST  # rounds between two that are not looked up together
 _KEPT = 64  # explorations in memory
 
 Array = npt.NDArray[np.float64]
@@ -45,6 +46,11 @@ _BATCHES = (
     .where(batches.c.study == _NUMBER, batches.c.first >= bindparam("low"))
     .order_by(batches.c.first)
     .limit(bindparam("most"))
+)
+_BATCHES_AT = (
+    select(batches)
+    .where(batches.c.study == _NUMBER, batches.c.first.in_(bindparam("wanted", expanding=True)))
+    .order_by(batches.c.first)
 )
 _TIMES = (
     select(batches.c.first, batches.c.size, batches.c.asked)
@@ -188,19 +194,38 @@ class SqlLedger:
         """Whether the answers of the class are found from contexts, not kept."""
         return bool(self.policies.looked_up) or self.policies.n_policies is None
 
-    def holding(self, connection: Connection, place: int, *, contexts: bool = True) -> Batch:
-        """The batch that a round is in."""
-        low = max(0, place - LARGEST + 1)
-        rows = connection.execute(_TIMES, {**self._study, "low": low, "high": place}).all()
-        return self.batches(connection, rows[-1].first, contexts=contexts, most=1)[0]
+    def holding(self, connection: Connection, places: Places) -> Iterator[Batch]:
+        """The batches that rounds are in, in order, with their contexts."""
+        starts = np.unique(self._begun(connection, places)[0])
+        for low in range(0, len(starts), _AT_ONCE):
+            wanted = {**self._study, "wanted": starts[low : low + _AT_ONCE].tolist()}
+            for row in connection.execute(_BATCHES_AT, wanted).all():
+                yield self._batch(connection, row, True)
+
+    def last(self, connection: Connection) -> Batch | None:
+        """The batch that was issued last; None if there is none."""
+        rounds, _ = self.counters(connection)
+        return next(self.holding(connection, np.array([rounds - 1]))) if rounds else None
 
     def asked(self, connection: Connection, places: Places) -> Array:
         """When rounds were asked for."""
-        low, high = max(0, int(places.min()) - LARGEST + 1), int(places.max())
-        rows = connection.execute(_TIMES, {**self._study, "low": low, "high": high}).all()
-        starts = np.array([row.first for row in rows], np.int64)
-        times = np.array([row.asked for row in rows])
-        return np.asarray(times[np.searchsorted(starts, places, side="right") - 1])
+        return self._begun(connection, places)[1]
+
+    def _begun(self, connection: Connection, places: Places) -> tuple[Places, Array]:
+        """Where the batches of rounds begin, and when they were asked for."""
+        order = np.argsort(places, kind="stable")
+        ordered = places[order]
+        firsts, times = np.empty(len(places), np.int64), np.empty(len(places))
+        cuts = np.flatnonzero(np.diff(ordered) > _GAP) + 1  # who are far apart are looked up apart
+        for run in np.split(np.arange(len(places)), cuts):
+            low, high = max(0, int(ordered[run[0]]) - LARGEST + 1), int(ordered[run[-1]])
+            bounds = {**self._study, "low": low, "high": high}
+            rows = connection.execute(_TIMES, bounds).all()
+            starts = np.array([row.first for row in rows], np.int64)
+            at = np.searchsorted(starts, ordered[run], side="right") - 1
+            firsts[order[run]] = starts[at]
+            times[order[run]] = np.array([row.asked for row in rows])[at]
+        return firsts, times
 
     def times(self, connection: Connection, low: int) -> Iterator[Any]:
         """First place, size and time of the batches from a place on, in order."""

@@ -41,17 +41,16 @@ def decided(ledger: SqlLedger, connection: Connection, places: Places) -> Decisi
     propensities, asked = np.empty((len(places), m)), np.empty(len(places))
     order = np.argsort(places, kind="stable")
     start = 0
-    while start < len(order):
-        batch = ledger.holding(connection, int(places[order[start]]))
+    for batch in ledger.holding(connection, places) if len(places) else ():
         stop = int(np.searchsorted(places[order], batch.end))
         rows, into = places[order[start:stop]] - batch.first, order[start:stop]
         actions[into], propensities[into] = batch.actions[rows], batch.propensities[rows]
         asked[into] = batch.asked
         contexts.append(batch.contexts[rows] if batch.forgotten is None else None)
         start = stop
-    rounds, _ = ledger.counters(connection)
-    if not contexts and rounds:  # none, but of the kind that others are
-        contexts.append(ledger.holding(connection, rounds - 1).contexts[:0])
+    last = None if contexts else ledger.last(connection)
+    if last is not None:  # none, but of the kind that others are
+        contexts.append(last.contexts[:0])
     if not contexts or any(part is None for part in contexts):
         x: Any = np.full(len(places), None, dtype=object)
     else:
