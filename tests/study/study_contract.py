@@ -174,6 +174,19 @@ class StudyContract:
         assert told.counted == 6
         assert study.tell(found.ids[::-1], [0.0, 1.0, 0.25, 0.5, 0.0, 1.0]).again == 6
 
+    def test_many_contexts_are_asked_for_at_once(self, study, url):
+        x = contexts(2300)
+        decisions = study.ask(x)
+        assert len(set(decisions.ids)) == 2300
+        every = study.exploration.propensities(x)
+        shown = np.take_along_axis(every, decisions.actions.astype(int), 1)
+        np.testing.assert_array_equal(shown, decisions.propensities)
+        study.tell(decisions, rewards_of(decisions))
+        log = self.opened(url).log()
+        np.testing.assert_array_equal(log.contexts, x)
+        np.testing.assert_array_equal(log.actions, decisions.actions)
+        assert study.verify().holds
+
     def test_bad_calls_change_nothing(self, study):
         decisions = study.ask(contexts(2))
         before = _without_times(study.status().to_dict())
