@@ -91,13 +91,13 @@ def test_processes_ask_tell_and_learn_at_once(backend, tmp_path, request):
         url = request.getfixturevalue("database")
     study = ps.Study.create(url, "crowd", linear(), PROBLEM, seed=0, learn=False)
     study.close()
-    assert run(CROWD, url, 4, 15) == ["done"]
+    assert run(CROWD, url, 3, 12) == ["done"]
     study.learn()
     status = study.status()
-    assert (status.rounds, status.told, status.learnt) == (300, 300, 300)
+    assert (status.rounds, status.told, status.learnt) == (180, 180, 180)
     assert study.verify().holds
     rows = {row.tobytes() for row in study.log().contexts}
-    assert len(rows) == 300
+    assert len(rows) == 180
 
 
 def test_a_full_disk_refuses_and_loses_nothing(tmp_path):
