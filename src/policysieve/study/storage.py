@@ -1,6 +1,7 @@
 """The database: connections, transactions, its clock, and errors one can read."""
 
 import os
+import sqlite3
 import time
 import weakref
 from collections.abc import Iterator
@@ -130,9 +131,10 @@ class Storage:
             yield
         except IntegrityError:
             raise
-        except DBAPIError as error:
+        except (DBAPIError, sqlite3.Error) as error:
+            said = getattr(error, "orig", error)
             raise StorageError(
-                f"{self.where} did not answer as it should ({_first_line(error.orig)}); "
+                f"{self.where} did not answer as it should ({_first_line(said)}); "
                 "this call has changed nothing, unless it was cut off while it committed: "
                 "then its decisions are among open_decisions, and rewards may be told again"
             ) from error
@@ -173,7 +175,8 @@ def _on_connect(connection: Any, _: Any) -> None:
 
 def _on_begin(connection: Connection) -> None:
     deferred = connection.get_execution_options().get("deferred", False)
-    connection.exec_driver_sql("BEGIN" if deferred else "BEGIN IMMEDIATE")
+    raw: Any = connection.connection.driver_connection  # past all layers: every call does this
+    raw.execute("BEGIN" if deferred else "BEGIN IMMEDIATE")
 
 
 def _dispose(engine: Engine, process: int) -> None:
