@@ -30,16 +30,32 @@ class RefusedRewardsError(Exception):
 
 
 def tell(
-    ledger: SqlLedger, connection: Connection, places: Places, told: Array, now: float
+    ledger: SqlLedger,
+    connection: Connection,
+    places: Places,
+    told: Array,
+    now: float,
+    *,
+    new: bool,
 ) -> Told:
     """Settle rounds with their rewards.
+
+    Parameters
+    ----------
+    ledger, connection, places, told, now
+    new : bool
+        Whether to take them for open, as they mostly are, without a look; if one is not, the
+        database refuses the transaction.
 
     Raises
     ------
     RefusedRewardsError
         If a round was settled with another reward.
     """
-    known, states, rewards = ledger.settled_at(connection, places)
+    nobody = places[:0]
+    known, states, rewards = (
+        (nobody, nobody, told[:0]) if new else ledger.settled_at(connection, places)
+    )
     at = np.searchsorted(known, places)
     at[at == len(known)] = 0
     settled = known[at] == places if len(known) else np.zeros(len(places), np.bool_)
@@ -53,18 +69,18 @@ def tell(
         refused = np.flatnonzero(settled)[(state == TOLD) & ~same]
         if len(refused):
             raise RefusedRewardsError(places[refused], told[refused])
-    new = ~settled
+    fresh = ~settled
     deadline = ledger.record.deadline
-    if deadline is not None and new.any():
-        passed = np.flatnonzero(new)
+    if deadline is not None and fresh.any():
+        passed = np.flatnonzero(fresh)
         passed = passed[ledger.asked(connection, places[passed]) + deadline < now]
-        late[passed], new[passed] = True, False
+        late[passed], fresh[passed] = True, False
         _settle_expired(ledger, connection, places[passed], now)
-    ledger.settle(connection, places[new], TOLD, told[new], now)
+    ledger.settle(connection, places[fresh], TOLD, told[fresh], now)
     if late.any():
         note(ledger, connection, "late", places[late], told[late], now)
     names = ids_at(connection, ledger.record.study, ledger.record.mark, places[late])
-    return Told(counted=int(new.sum()), again=int(again.sum()), late=tuple(names.tolist()))
+    return Told(counted=int(fresh.sum()), again=int(again.sum()), late=tuple(names.tolist()))
 
 
 def refuse(

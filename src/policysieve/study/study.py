@@ -11,7 +11,7 @@ from sqlalchemy import Connection, select, update
 from sqlalchemy.exc import IntegrityError
 
 from policysieve.checks import as_rewards, flag
-from policysieve.errors import DecisionsError, InvalidArgumentError
+from policysieve.errors import DecisionsError, InvalidArgumentError, StorageError
 from policysieve.evidence import ValueIntervals
 from policysieve.exploration.decisions import Decisions, Recommendation
 from policysieve.exploration.designs.base import Exploration
@@ -37,6 +37,8 @@ from policysieve.study.verifying import verified
 from policysieve.study.worker import Worker
 
 __all__ = ["Study"]
+
+_ATTEMPTS = 5  # to tell rewards that others tell as well
 
 Places = npt.NDArray[np.int64]
 
@@ -242,18 +244,21 @@ class Study:
         self._worker.start.learner._check_told(told)
         if not names:
             return Told(counted=0, again=0, late=())
-        try:
-            return self._tell(names, told)
-        except IntegrityError:  # another process told some of them at the same time
-            return self._tell(names, told)
+        for attempt in range(_ATTEMPTS):
+            try:
+                return self._tell(names, told, new=attempt == 0)
+            except IntegrityError:  # some were told before, or by another process at this moment
+                continue
+        raise StorageError(f"{self._storage.where} has too many who tell the same; tell it again")
 
-    def _tell(self, names: list[str], told: npt.NDArray[np.float64]) -> Told:
+    def _tell(self, names: list[str], told: npt.NDArray[np.float64], *, new: bool) -> Told:
+        """Tell rewards that are taken to be `new`, or after a look at what was told before."""
         ledger, worker, storage = self._ledger, self._worker, self._storage
         with worker.lock:
             try:
                 with self._settling() as (connection, now):
                     places = self._places(connection, names)
-                    return settling.tell(ledger, connection, places, told, now)
+                    return settling.tell(ledger, connection, places, told, now, new=new)
             except settling.RefusedRewardsError as error:
                 with storage.writing() as connection:
                     refusal = settling.refuse(ledger, connection, error, storage.now(connection))
