@@ -5,6 +5,7 @@ import time
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.linear_model import LogisticRegression
 from sqlalchemy import create_engine, text
 
 import policysieve as ps
@@ -506,6 +507,20 @@ class StudyContract:
         made = ps.Study.create(url, "all", every, problem, learner="Uniform", seed=0)
         made.tell(made.ask(np.array([0, 1, 2])), [1.0, 0.0, 0.0])
         assert ps.Study.open(url, "all", every).recommend().rounds == 3
+
+    def test_policies_that_are_fitted_on_the_way_cannot_be_kept(self, url):
+        policies = ps.OraclePolicies(LogisticRegression(), n_actions=3)
+        problem = ps.Problem(n_actions=3, epsilon=0.2, delta=0.1)
+        settings = {"explore_rounds": 5, "estimate_rounds": 5}
+        with pytest.raises(ps.InvalidArgumentError, match="learner must be Uniform"):
+            ps.Study.create(
+                url, "o", policies, problem, learner="LowVarianceExploration", settings=settings
+            )
+        made = ps.Study.create(
+            url, "o", policies, problem, learner="Uniform", settings={"rounds": 9}
+        )
+        made.tell(made.ask(contexts(9)), np.zeros(9))
+        assert made.status().learnt == 9
 
     def test_times_are_those_of_the_database(self, study):
         assert abs(study.ask(contexts(1)).asked[0] - time.time()) < 60

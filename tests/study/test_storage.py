@@ -1,7 +1,9 @@
 """Addresses, settings of connections, durations and drawing."""
 
 import sqlite3
+import sys
 from datetime import timedelta
+from importlib import import_module
 
 import numpy as np
 import pytest
@@ -22,6 +24,13 @@ def test_commits_of_users_are_on_disk(tmp_path):
             raw = connection.connection.driver_connection
             assert raw.execute("PRAGMA journal_mode").fetchone() == ("wal",)
             assert raw.execute("PRAGMA synchronous").fetchone() == (2,)
+
+
+def test_without_the_extra_its_name_is_said(monkeypatch):
+    monkeypatch.setitem(sys.modules, "sqlalchemy", None)
+    monkeypatch.delitem(sys.modules, "policysieve.study")
+    with pytest.raises(ps.MissingExtraError, match=r"policysieve\[study\]"):
+        import_module("policysieve.study")
 
 
 @pytest.mark.parametrize(

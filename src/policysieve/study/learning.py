@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 from sqlalchemy import Connection, bindparam, insert, select, update
 
-from policysieve.errors import InvalidArgumentError
 from policysieve.exploration.designs.saving import ExplorationFile
 from policysieve.exploration.explorer import Explorer
 from policysieve.exploration.ledger import Part
@@ -174,12 +173,6 @@ class Learning:
 
     def publish(self, connection: Connection, fence: int, now: float) -> None:
         """Publish the exploration; who calls holds the lease of this fence."""
-        if self.learner.exploration.policies is not self._ledger.policies:
-            raise InvalidArgumentError(
-                f"learner must explore with the study's own policies, but "
-                f"{type(self.learner).__name__} fits others for {self._ledger.policies!r}; use "
-                "Uniform, or a list of candidates"
-            )
         study = self._ledger.record.study
         self.version, self._published = self.version + 1, self.learner.exploration
         row = {

@@ -139,6 +139,11 @@ class Study:
                 f"keep_contexts must be True for {type(policies).__name__}, whose answers are "
                 "found again from the contexts"
             )
+        if not policies.exact and learner != "Uniform":
+            raise InvalidArgumentError(
+                f"learner must be Uniform for {type(policies).__name__}, got {learner}: it would "
+                "explore with policies that are fitted on the way, which cannot be kept"
+            )
         Learning.first(draft)
         storage = Storage(url, create=True)
         with storage.writing() as connection:
