@@ -1,5 +1,6 @@
 """What was seen: rounds in memory, on disk, and on their way between the two."""
 
+from policysieve.log.beside import NOTHING, Beside
 from policysieve.log.distributions import Distributions
 from policysieve.log.log import Log
 from policysieve.log.mapping import ColumnMap
@@ -7,7 +8,9 @@ from policysieve.log.opening import AnyLog, LogFile, load_for, log_paths, open_f
 from policysieve.log.rounds import Layout, Rounds
 
 __all__ = [
+    "NOTHING",
     "AnyLog",
+    "Beside",
     "ColumnMap",
     "Distributions",
     "Layout",

@@ -4,25 +4,24 @@ from collections.abc import Iterator, Sequence
 from copy import copy
 from functools import partial
 from sys import getsizeof
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from policysieve.arrays import shown
+from policysieve.availability import Available
 from policysieve.checks import as_actions, as_contexts, as_propensities, as_rewards, integer
 from policysieve.columns import Columns
 from policysieve.errors import InvalidArgumentError
 from policysieve.frames import Contexts, concatenated, kind_of, read_only, same
+from policysieve.log.beside import NOTHING, Beside, as_outcomes, as_units
 from policysieve.log.distributions import Distributions, fitting
 from policysieve.log.exchanging import Exchanged
 from policysieve.log.named import Names, in_numbers, renumbering, spread, united
 from policysieve.log.rounds import Rounds
 from policysieve.naming import as_names, number_of
 from policysieve.reported import Carded
-
-if TYPE_CHECKING:
-    pass
 
 __all__ = ["Log"]
 
@@ -51,6 +50,12 @@ class Log(Exchanged, Carded):
     action_names : sequence of str, optional
         What the numbers of the actions stand for. By default nothing where `actions` are numbers,
         and where they are names, those in alphabetical order.
+    available : bool array of shape (n, n_actions), or sequence of sequences, optional
+        The actions that could be shown in each round, as a mask or as lists of numbers or names.
+    units : sequence of str or int, optional
+        The user or session of each round.
+    outcomes : dict, optional
+        Other rewards of the shown items by their names, each like `rewards`; NaN if not known.
 
     Raises
     ------
@@ -74,6 +79,7 @@ class Log(Exchanged, Carded):
 
     _distributions: Distributions | None = None  # few logs have them: no room in the others
     _action_names: Names = None
+    _beside: Beside = NOTHING
 
     def __init__(
         self,
@@ -84,9 +90,15 @@ class Log(Exchanged, Carded):
         rewards: Any,
         distributions: Any = None,
         action_names: Any = None,
+        available: Any = None,
+        units: Any = None,
+        outcomes: Any = None,
     ) -> None:
         actions, distributions, names = in_numbers(actions, distributions, action_names)
         checked = _checked_columns(contexts, actions, propensities, rewards)
+        beside = _checked_beside(checked[1], names, available, units, outcomes)
+        if beside:
+            self._beside = beside
         if names is not None:
             self._action_names = names
         if distributions is not None:
@@ -122,9 +134,12 @@ class Log(Exchanged, Carded):
         *,
         distributions: Distributions | None = None,
         action_names: Names = None,
+        beside: Beside = NOTHING,
     ) -> Self:
         """A log around columns that were checked before; nothing is copied."""
         log = object.__new__(cls)
+        if beside:
+            log._beside = beside
         if action_names is not None:
             log._action_names = action_names
         if distributions is not None:
@@ -145,6 +160,12 @@ class Log(Exchanged, Carded):
         logs = [log._in_terms_of(names) for log in logs]
         columns = zip(*(log._columns.arrays for log in logs), strict=True)
         joined = cls.trusted(*(concatenated(parts) for parts in columns), action_names=names)
+        if any(log._beside for log in logs):
+            beside, rounds = logs[0]._beside, len(logs[0])
+            for log in logs[1:]:
+                beside = beside.plus(rounds, log._beside, len(log))
+                rounds += len(log)
+            joined._beside = beside
         if any(log._distributions is not None for log in logs):
             ours, rounds = logs[0]._distributions, len(logs[0])
             for log in logs[1:]:
@@ -183,6 +204,26 @@ class Log(Exchanged, Carded):
         """What the numbers of the actions stand for; None if nothing is known of that."""
         return self._action_names
 
+    @property
+    def available(self) -> Available | None:
+        """The actions that could be shown; None if nothing is known of that."""
+        return self._beside.available
+
+    @property
+    def units(self) -> npt.NDArray[np.object_] | None:
+        """The user or session of each round, shape (n,); None if they are not named."""
+        return self._beside.units
+
+    @property
+    def outcomes(self) -> dict[str, npt.NDArray[np.float64]]:
+        """Other rewards of the shown items by their names, shape (n, m); NaN if not known."""
+        return self._beside.outcomes
+
+    @property
+    def beside(self) -> Beside:
+        """What rounds have beside contexts, actions, propensities and rewards."""
+        return self._beside
+
     def rewarded(self) -> npt.NDArray[np.intp]:
         """Numbers of the rounds that earned anything."""
         rewards = self.rewards
@@ -197,7 +238,7 @@ class Log(Exchanged, Carded):
     @property
     def nbytes(self) -> int:
         """Memory that the rounds take, as far as they are not shared with another log."""
-        size = sum(array.nbytes for array in self._columns.arrays)
+        size = sum(array.nbytes for array in self._columns.arrays) + self._beside.nbytes
         if self.contexts.dtype.kind == "O":
             size += sum(map(getsizeof, self.contexts.reshape(-1)))
         if self._distributions is not None:
@@ -217,6 +258,9 @@ class Log(Exchanged, Carded):
         propensities: Any,
         rewards: Any,
         distributions: Any = None,
+        available: Any = None,
+        units: Any = None,
+        outcomes: Any = None,
     ) -> None:
         """Add rounds at the end; amortised constant time per round, all or nothing.
 
@@ -226,8 +270,9 @@ class Log(Exchanged, Carded):
         checked = _checked_columns(contexts, actions, propensities, rewards)
         if distributions is not None:
             distributions = fitting(distributions, checked[1], checked[2])
+        beside = _checked_beside(checked[1], names, available, units, outcomes)
         names = united(self._action_names, len(self), names, len(checked[0]))
-        self._extend(checked, distributions, names)
+        self._extend(checked, distributions, names, beside)
 
     def plus(self, other: "Log") -> Self:
         """These rounds and those of another log; this log stays as it is.
@@ -243,7 +288,9 @@ class Log(Exchanged, Carded):
     def copy(self) -> Self:
         """A log with memory of its own."""
         twin = self.trusted(
-            *(array.copy() for array in self._columns.arrays), action_names=self._action_names
+            *(array.copy() for array in self._columns.arrays),
+            action_names=self._action_names,
+            beside=self._beside.copy(),
         )
         if self._distributions is not None:
             twin._distributions = Distributions.concatenate([self._distributions])
@@ -251,7 +298,9 @@ class Log(Exchanged, Carded):
 
     def without_distributions(self) -> Self:
         """The same rounds with the propensities of what was shown alone; memory is shared."""
-        return self.trusted(*self._columns.arrays, action_names=self._action_names)
+        return self.trusted(
+            *self._columns.arrays, action_names=self._action_names, beside=self._beside
+        )
 
     def with_action_names(self, names: Sequence[str]) -> Self:
         """The same rounds with actions numbered in the order of `names`.
@@ -282,7 +331,7 @@ class Log(Exchanged, Carded):
         _check_log(other)
         names = united(self._action_names, len(self), other._action_names, len(other))
         new = other._in_terms_of(names)
-        self._extend(new._columns.arrays, new._distributions, names)
+        self._extend(new._columns.arrays, new._distributions, names, new._beside)
 
     def __len__(self) -> int:
         return len(self._columns.arrays[0])
@@ -293,7 +342,9 @@ class Log(Exchanged, Carded):
                 f"a log is indexed by a slice, such as log[100:200], got {shown(rows)}"
             )
         part = self.trusted(
-            *[array[rows] for array in self._columns.arrays], action_names=self._action_names
+            *[array[rows] for array in self._columns.arrays],
+            action_names=self._action_names,
+            beside=self._beside[rows],
         )
         if self._distributions is not None:
             part._distributions = self._distributions[rows]
@@ -302,7 +353,7 @@ class Log(Exchanged, Carded):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Log):
             return NotImplemented
-        if self._action_names != other._action_names:
+        if self._action_names != other._action_names or self._beside != other._beside:
             return False
         pairs = zip(self._columns.arrays, other._columns.arrays, strict=True)
         return all(same(mine, theirs) for mine, theirs in pairs) and bool(
@@ -341,6 +392,7 @@ class Log(Exchanged, Carded):
             self.rewards,
             distributions=self._distributions,
             action_names=self._action_names,
+            beside=self._beside,
         )
 
     def _in_terms_of(self, names: Names) -> Self:
@@ -348,7 +400,7 @@ class Log(Exchanged, Carded):
         if names is None or names == self._action_names:
             return self
         if self._action_names is None:  # there are no rounds
-            return self.trusted(*self._columns.arrays, action_names=names)
+            return self.trusted(*self._columns.arrays, action_names=names, beside=self._beside)
         contexts, actions, propensities, rewards = self._columns.arrays
         numbers = renumbering(self._action_names, names)
         lists = None if self._distributions is None else spread(self._distributions, numbers)
@@ -359,6 +411,7 @@ class Log(Exchanged, Carded):
             rewards,
             distributions=lists,
             action_names=names,
+            beside=self._beside.renumbered(numbers, len(names)),
         )
 
     def _extend(
@@ -366,6 +419,7 @@ class Log(Exchanged, Carded):
         new: tuple[npt.NDArray[Any], ...],
         distributions: Distributions | None,
         names: Names,
+        beside: Beside,
     ) -> None:
         old = self._columns.arrays
         for name, mine, theirs in zip(("contexts", "actions"), old, new, strict=False):
@@ -379,11 +433,13 @@ class Log(Exchanged, Carded):
             raise InvalidArgumentError(
                 f"contexts must be {kind} like the rounds already logged, got {new[0].dtype}"
             )
-        if self._distributions is None and distributions is None and names == self._action_names:
+        plain = self._distributions is None and distributions is None
+        if plain and names == self._action_names and not (beside or self._beside):
             self._hold(self._columns.plus(*new))
             return
         then = copy(self)  # whose attributes replace the old ones in one step
         then._action_names = names
+        then._beside = self._beside.plus(len(self), beside, len(new[0]))
         if self._distributions is not None or distributions is not None:
             then._distributions = _joined(
                 self._distributions, len(self), distributions, len(new[0])
@@ -430,6 +486,22 @@ def _checked_columns(
         a,
         as_propensities(propensities, a.shape),
         as_rewards(rewards, len(a), a.shape[1], None),
+    )
+
+
+def _checked_beside(
+    actions: npt.NDArray[np.int32], names: Names, available: Any, units: Any, outcomes: Any
+) -> Beside:
+    """What a user says of rounds beside their four columns, or raise."""
+    n, mask = len(actions), None
+    if available is not None:
+        width = None if names is None else len(names)
+        mask = Available.of(available, n, width, names=names, slate_size=actions.shape[1])
+        mask = mask.wide(max(mask.n_actions, int(actions.max(initial=-1)) + 1))
+    return Beside(
+        mask,
+        None if units is None else as_units(units, n),
+        None if outcomes is None else as_outcomes(outcomes, actions.shape),
     )
 
 

@@ -157,6 +157,7 @@ class LogFile(Carded):
                 rounds.rewards,
                 distributions=rounds.distributions,
                 action_names=rounds.action_names,
+                beside=rounds.beside,
             )
 
     def rounds(self) -> Iterator[Rounds]:
