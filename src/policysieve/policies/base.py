@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from policysieve.arrays import plain_array, shown, told
+from policysieve.availability import Available
 from policysieve.checks import MOST_ACTIONS, as_contexts, integer, repeated_items
 from policysieve.errors import InvalidArgumentError, PolicyFailureError, UnpicklableError
 from policysieve.naming import (
@@ -23,6 +24,7 @@ from policysieve.naming import (
     number_of,
 )
 from policysieve.policies.answers import Answers, ContextAnswers, Slates
+from policysieve.policies.restricting import as_order, with_fallback
 from policysieve.policies.usage import Meter, Usage
 from policysieve.problem import Problem, check_problem
 from policysieve.progress import late_bar
@@ -125,24 +127,50 @@ class PolicyClass(ABC):
         """How large the class is, for people."""
 
     @abstractmethod
-    def answers_at(self, contexts: Any, which: npt.NDArray[np.integer] | None = None) -> Answers:
+    def answers_at(
+        self,
+        contexts: Any,
+        which: npt.NDArray[np.integer] | None = None,
+        available: Available | None = None,
+    ) -> Answers:
         """`answers` at contexts that `check_contexts` has returned.
 
         Who needs those of some policies alone says `which`, by number. Others need not be asked
-        then: what stands in their place must not be read.
+        then: what stands in their place must not be read. `available` is what `check_available` has
+        returned.
         """
 
     @abstractmethod
-    def answers(self, contexts: Any) -> Answers:
+    def answers(self, contexts: Any, available: Any = None) -> Answers:
         """What the class says at the contexts, or what it has said: answers are given back.
+
+        Parameters
+        ----------
+        contexts : contexts, or Answers
+            Answers know what was available.
+        available : bool array of shape (n, n_actions), or sequence of sequences, optional
+            What can be shown at each context, as a mask or as lists of numbers or names.
 
         Raises
         ------
         InvalidArgumentError
             If the contexts are not of the kind these policies take.
         PolicyFailureError
-            If a policy raises, or returns something that is not a slate of actions.
+            If a policy raises, or returns something that is not a slate of actions, or not of
+            available ones.
         """
+
+    def check_available(
+        self, available: Any, n: int, names: Sequence[str] | None = None
+    ) -> Available | None:
+        """What can be shown at n contexts, checked, or None if that is not said.
+
+        Names of the actions are those of the policies unless others are given.
+        """
+        if available is None:
+            return None
+        known, m = self.action_names if names is None else names, self.slate_size
+        return Available.of(available, n, self.n_actions, names=known, slate_size=m)
 
     @abstractmethod
     def prior(self) -> "Weights":
@@ -162,7 +190,11 @@ class PolicyClass(ABC):
                 digest.update(np.ascontiguousarray(array[start : start + block]).data)
         if self._named:
             digest.update(json.dumps([self.names, self.action_names]).encode())
-        code = f" {digest.hexdigest()}" if self._numbers() or self._named else ""
+        order = getattr(self, "fallback", None)
+        if order is not None:
+            digest.update(b"fallback" + json.dumps(order.tolist()).encode())
+        known = self._numbers() or self._named or order is not None
+        code = f" {digest.hexdigest()}" if known else ""
         return f"{self!r}{code}"
 
     @property
@@ -239,12 +271,14 @@ class Policies(PolicyClass):
     """A finite class of policies, numbered from 0, each a map from a context to a slate.
 
     A new class implements `_evaluate`, `check_contexts` if its contexts are special, and `_numbers`
-    if it is made of arrays.
+    if it is made of arrays. One that ranks actions implements `_evaluate_among`, too.
 
     Attributes
     ----------
     n_policies, n_actions, slate_size : int
         How many policies, how many actions there are, how many items a policy shows.
+    fallback : integer array or None
+        The actions that take the place of what is not available, the first choice first.
     """
 
     n_policies: int
@@ -257,6 +291,7 @@ class Policies(PolicyClass):
         slate_size: int,
         names: Any = None,
         actions: Any = None,
+        fallback: Any = None,
     ) -> None:
         if n_policies < 1:
             raise InvalidArgumentError("a policy class needs at least one policy, got none")
@@ -268,6 +303,7 @@ class Policies(PolicyClass):
                 f"names must name each of the {n_policies:,} policies, got {len(self.names):,}"
             )
         super().__init__(n_actions=n_actions, slate_size=slate_size, actions=actions)
+        self.fallback = as_order(fallback, self.n_actions, self.action_names)
 
     @property
     def log_size(self) -> float:
@@ -284,9 +320,23 @@ class Policies(PolicyClass):
         )
 
     def actions(
-        self, contexts: Any, which: Sequence[int | str] | npt.NDArray[Any] | None = None
+        self,
+        contexts: Any,
+        which: Sequence[int | str] | npt.NDArray[Any] | None = None,
+        *,
+        available: Any = None,
     ) -> npt.NDArray[Any]:
         """Slates of the policies (all, or the numbers or names in `which`) at the contexts.
+
+        Parameters
+        ----------
+        contexts
+            Of the kind that the policies take.
+        which : sequence of int or str, optional
+        available : bool array of shape (n, n_actions), or sequence of sequences, optional
+            What can be shown at each context, as a mask or as lists of numbers or names. A policy
+            that ranks the actions shows its best available ones; others keep what is available, and
+            their `fallback` takes the other places.
 
         Returns
         -------
@@ -298,37 +348,54 @@ class Policies(PolicyClass):
         InvalidArgumentError
             If the contexts are not of the kind these policies take, or `which` is out of range.
         PolicyFailureError
-            If a policy raises, or returns an action out of range or a repeated item.
+            If a policy raises, or returns an action out of range or a repeated item, or one that
+            is not available and has no fallback.
         """
-        return self._evaluate(self.check_contexts(contexts), self._check_which(which))
+        x, numbers = self.check_contexts(contexts), self._check_which(which)
+        checked = self.check_available(available, len(x))
+        if checked is None:
+            return self._evaluate(x, numbers)
+        return self._evaluate_among(x, numbers, checked)
 
     @property
     def size_in_words(self) -> str:
         """How large the class is, for people."""
         return f"{self.n_policies:,} policies"
 
-    def answers(self, contexts: Any) -> Slates:
+    def answers(self, contexts: Any, available: Any = None) -> Slates:
         """The slates of all policies at the contexts: each is asked once for each context.
 
-        A class that stores its actions hands out its own table without a copy.
+        A class that stores its actions hands out its own table without a copy, unless not all of
+        them are available.
         """
         if isinstance(contexts, Slates):
             return contexts
         if isinstance(contexts, ContextAnswers):
-            contexts = contexts.contexts
-        return self.answers_at(self.check_contexts(contexts))
+            return self.answers_at(contexts.contexts, None, contexts.available)
+        x = self.check_contexts(contexts)
+        return self.answers_at(x, None, self.check_available(available, len(x)))
 
-    def answers_at(self, contexts: Any, which: npt.NDArray[np.integer] | None = None) -> Slates:
+    def answers_at(
+        self,
+        contexts: Any,
+        which: npt.NDArray[np.integer] | None = None,
+        available: Available | None = None,
+    ) -> Slates:
         """`answers` at contexts that `check_contexts` has returned, or of policies `which` alone.
 
         Columns of the other policies are then there, so that numbers stay what they are, and empty.
         """
-        if which is None or len(which) == self.n_policies:
-            return Slates(self._evaluate(contexts, None))
-        said = self._evaluate(contexts, which.astype(np.intp))
+        everyone = which is None or len(which) == self.n_policies
+        asked = None if everyone or which is None else which.astype(np.intp)
+        if available is None:
+            said = self._evaluate(contexts, asked)
+        else:
+            said = self._evaluate_among(contexts, asked, available)
+        if asked is None:
+            return Slates(said, available=available)
         slates = np.zeros((len(said), self.n_policies, self.slate_size), said.dtype)
-        slates[:, which] = said
-        return Slates(slates)
+        slates[:, asked] = said
+        return Slates(slates, available=available)
 
     def usage(self) -> Usage:
         """What asking the policies has cost since this class was made, in this process.
@@ -351,16 +418,51 @@ class Policies(PolicyClass):
     def _evaluate(self, contexts: Any, which: npt.NDArray[np.intp] | None) -> npt.NDArray[Any]:
         """Slates at checked contexts: (n, n_policies or len(which), slate_size), compact dtype."""
 
+    def _evaluate_among(
+        self, contexts: Any, which: npt.NDArray[np.intp] | None, available: Available
+    ) -> npt.NDArray[Any]:
+        """The same of available items."""
+        said = self._asked(contexts, which, available)
+        return self._mended(contexts, which, said, available)
+
+    def _asked(
+        self, contexts: Any, which: npt.NDArray[np.intp] | None, available: Available
+    ) -> npt.NDArray[Any]:
+        """What policies say, some of whom may be told what is available and heed it."""
+        return self._evaluate(contexts, which)
+
+    def _mended(
+        self,
+        contexts: Any,
+        which: npt.NDArray[np.intp] | None,
+        slates: npt.NDArray[Any],
+        available: Available,
+    ) -> npt.NDArray[Any]:
+        """Slates that policies have said, with others in place of what is not available."""
+        return with_fallback(self, which, slates, available)
+
+    @cached_property
+    def _heeds(self) -> npt.NDArray[np.bool_]:
+        """Which policies are told what is available, so that it may change what they say."""
+        return np.zeros(self.n_policies, np.bool_)
+
     def _replies(
-        self, contexts: Any, which: npt.NDArray[np.intp], wanted: npt.NDArray[np.bool_]
+        self,
+        contexts: Any,
+        which: npt.NDArray[np.intp],
+        wanted: npt.NDArray[np.bool_],
+        available: Available | None = None,
     ) -> Generator[Reply, None, None]:
         """What some policies say, in parts that are there as soon as they are known.
 
         Of the shape (n, len(which)), `wanted` says at which contexts each of them is asked.
         """
         for column in np.flatnonzero(wanted.any(axis=0)).tolist():
-            rows = np.flatnonzero(wanted[:, column])
-            said = self._evaluate(contexts[rows], which[column : column + 1])
+            rows, one = np.flatnonzero(wanted[:, column]), which[column : column + 1]
+            if available is None:
+                said = self._evaluate(contexts[rows], one)
+            else:
+                said = self._asked(contexts[rows], one, available[rows])
             yield Reply(column, rows, said[:, 0])
 
     def _check_which(
@@ -481,15 +583,19 @@ class Policies(PolicyClass):
             return slates
         with late_bar("Asking the candidates", len(chosen)) as move:
             for column, policy in enumerate(chosen):
-                try:
-                    raw = self._meter.timed(answer, policy, contexts=n, calls=calls)
-                except PolicyFailureError:
-                    raise
-                except Exception as error:
-                    raise self._failure(policy, f"raised {told(error)}") from error
+                raw = self._answer_of(policy, answer, n, calls)
                 slates[:, column] = self._checked_slates(policy, raw, n)
                 move(column + 1)
         return slates
+
+    def _answer_of(self, policy: int, answer: Callable[[int], Any], n: int, calls: int) -> Any:
+        """What one policy answers for n contexts, in so many calls, or an error naming it."""
+        try:
+            return self._meter.timed(answer, policy, contexts=n, calls=calls)
+        except PolicyFailureError:
+            raise
+        except Exception as error:
+            raise self._failure(policy, f"raised {told(error)}") from error
 
 
 def _number(policy: Any, names: Sequence[str] | None) -> Any:
