@@ -299,7 +299,11 @@ def _value(policy: Any, values: npt.NDArray[np.float64] | None, world: "World") 
 
 
 def _play(learner: Explorer, draw: Any) -> None:
-    decisions = learner.ask(draw.contexts)
+    available = getattr(draw, "available", None)
+    if available is None:
+        decisions = learner.ask(draw.contexts)
+    else:
+        decisions = learner.ask(draw.contexts, available=available)
     rewards = draw.rewards(decisions.actions)
     known = ~np.isnan(rewards).any(axis=1)  # a replayed log cannot answer every round
     if known.all():

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from policysieve.checks import first_rows
+from policysieve.checks import first_rows, refuse_rows
 from policysieve.columns import Columns
 from policysieve.errors import InvalidArgumentError
 from policysieve.log import Log
@@ -135,7 +135,8 @@ def rewarded_events(log: Log, policies: PolicyClass, answers: Answers | None = N
     rounds = log.rewarded()
     if answers is None:
         check_log_fits(log, policies)
-        there = policies.answers(log.contexts[rounds])
+        allowed = log.available
+        there = policies.answers(log.contexts[rounds], None if allowed is None else allowed[rounds])
     else:
         there = answers.take(rounds)
     return Events(
@@ -178,4 +179,12 @@ def check_log_fits(log: Log, policies: PolicyClass) -> None:
         raise InvalidArgumentError(
             f"actions of the log must lie in [0, {policies.n_actions - 1}], got "
             f"{actions[row].tolist()} in row {row}{first_rows(bad)}{hint}"
+        )
+    available = log.available
+    if available is not None:
+        refuse_rows(
+            ~available.has(actions).all(axis=1),
+            "actions of the log must be among those that were available",
+            lambda row: actions[row].tolist(),
+            hint="run policysieve check on the log to see more",
         )

@@ -51,7 +51,7 @@ class Decider(Protocol):
     def policies(self) -> Any:
         """The class that it was made for."""
 
-    def propensities(self, contexts: Any) -> Array:
+    def propensities(self, contexts: Any, *, available: Any = None) -> Array:
         """Those of all actions at contexts, or at answers of the policies."""
 
 
@@ -144,11 +144,12 @@ class Evidence:
         # An exploration may ask for answers of policies that were eliminated here.
         which = self.survivors if exploration is None else None
         x, distributions = self.policies.check_contexts(log.contexts), log.distributions
-        answers = self.policies.answers_at(x, which)
+        allowed = self.policies.check_available(log.available, len(x))
+        answers = self.policies.answers_at(x, which, allowed)
         if exploration is not None:
             same = exploration.policies is self.policies  # others are asked again
-            at = answers.take if same else log.contexts.__getitem__
-            self.take(log, answers, partial(_by_exploration, log, exploration, at))
+            said = answers if same else None
+            self.take(log, answers, partial(_by_exploration, log, exploration, said))
         elif distributions is not None:
             k = self.policies.n_actions
             plain = log.without_distributions()
@@ -363,11 +364,14 @@ def _look_after(rounds: int) -> int:
     return int(_LOOK * rounds) + 1
 
 
-def _by_exploration(
-    log: Log, exploration: Decider, contexts: Callable[[slice], Any], rows: slice
-) -> Array:
+def _by_exploration(log: Log, exploration: Decider, answers: Slates | None, rows: slice) -> Array:
     """Propensities of all actions, if those of the log are among them, else raise."""
-    found = exploration.propensities(contexts(rows))
+    if answers is not None:
+        found = exploration.propensities(answers.take(rows))
+    elif log.available is None:
+        found = exploration.propensities(log.contexts[rows])
+    else:
+        found = exploration.propensities(log.contexts[rows], available=log.available[rows])
     mine = np.take_along_axis(found, log.actions[rows].astype(np.intp), axis=1)
     wrong = ~np.isclose(mine, log.propensities[rows], rtol=_SAME, atol=0.0).all(axis=1)
     if wrong.any():

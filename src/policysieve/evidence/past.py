@@ -59,6 +59,11 @@ class PastArrays(NamedTuple):
     n_actions: int
 
 
+def _columns(answers: Slates, policies: Numbers) -> Slates:
+    """Answers of some policies alone, with memory of their own."""
+    return Slates(answers.table[answers.rows[:, None], policies[None, :]])
+
+
 class Past:
     """Rounds with the survivors' slates, and for each item of these its propensity and mean.
 
@@ -138,12 +143,14 @@ class Past:
             tally,
         )
         end = offsets[-1]
-        kept = answers
-        if not self._looked_up:
-            kept = Slates(answers.table[answers.rows[:, None], self._kept[None, :]])
         longer = copy(self)
+        if self._looked_up and answers.available is not None:  # these are not in the class's table
+            longer._looked_up, longer._kept = False, model.voters
+            if self._answers is not None:
+                longer._answers = _columns(self._answers, longer._kept)
+        kept = answers if longer._looked_up else _columns(answers, longer._kept)
         longer.tally = tally
-        longer._answers = kept if self._answers is None else self._answers.plus(kept)
+        longer._answers = kept if longer._answers is None else longer._answers.plus(kept)
         scales = np.full(n, model.scale)
         longer._rounds = self._rounds.plus(rounds.actions, rounds.rewards, scales, costs)
         longer._lists = self._lists.plus(items[:end], w[:end], mean[:end])

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from policysieve.availability import Available
 from policysieve.checks import number, one_of
 from policysieve.errors import InvalidArgumentError
 from policysieve.evidence.certificate import Certificate, gain_in_words
@@ -38,6 +39,7 @@ from policysieve.tabling import FrameKind, frame_of
 __all__ = ["Selection", "select"]
 
 _SURE = 1e-4  # probability of refusing a log whose propensities are right, by their mean weight
+_ALMOST_ONE = 1 - 2.0**-53
 _ROUNDING = 1.01  # propensities may be rounded, so their sum may be that much above what it is
 _ADVICE = "run policysieve check on the log to see more"
 
@@ -370,13 +372,14 @@ def _check_propensities(
     was met takes its place.
     """
     n_actions, slate_size = policies.n_actions, policies.slate_size
-    mass, shown = Mass(slate_size), np.zeros(n_actions, dtype=np.int64)
+    mass, seen = Mass(slate_size), _Seen(n_actions)
     for piece in log.pieces():
         check_log_fits(piece, policies)
         if floor is not None:
             check_floor(piece, floor)
-        mass.add(piece.propensities)
-        shown += np.bincount(piece.actions.reshape(-1), minlength=n_actions)
+        allowed = policies.check_available(piece.available, len(piece))
+        mass.add(piece.propensities, 0 if allowed is None else n_actions - allowed.counts)
+        seen.add(piece, allowed)
     if mass.smallest == 1.0 and slate_size < n_actions:
         raise InvalidArgumentError(
             "propensities are all 1: the log did not explore, so nothing can be concluded about "
@@ -384,7 +387,7 @@ def _check_propensities(
         )
     used = mass.smallest if floor is None else min(floor, mass.smallest)
     if covers:
-        _check_covered(mass, shown, used, delta, names)
+        _check_covered(mass, seen, used, delta, names)
     weight = mass.mean(n_actions, _SURE, floor=used)
     found = f"{mass.total / mass.rounds:.3g}"
     if weight.lower[0] > 1:
@@ -402,23 +405,41 @@ def _check_propensities(
         )
 
 
+class _Seen:
+    """How often each action was shown, and could be."""
+
+    def __init__(self, n_actions: int) -> None:
+        self.shown, self.available = np.zeros((2, n_actions), dtype=np.int64)
+        self.most_at_once = 0
+
+    def add(self, log: Log, available: Available | None) -> None:
+        """Count rounds; everything was available in them unless that is said."""
+        n_actions = len(self.shown)
+        self.shown += np.bincount(log.actions.reshape(-1), minlength=n_actions)
+        self.available += len(log) if available is None else available.dense().sum(axis=0)
+        most = n_actions if available is None else int(available.counts.max(initial=0))
+        self.most_at_once = max(self.most_at_once, most)
+
+
 def _check_covered(
     mass: Mass,
-    shown: npt.NDArray[np.int64],
+    seen: _Seen,
     smallest: float,
     delta: float,
     names: Sequence[str] | None,
 ) -> None:
     """Raise if actions were shown too seldom for a smallest propensity."""
-    n_actions, slate_size = len(shown), mass.slate_size
-    never = np.flatnonzero(shown == 0)
-    if len(never) and log1p(-smallest) * mass.rounds <= ln(delta / n_actions):
+    n_actions, slate_size = seen.most_at_once, mass.slate_size
+    log_chance = log1p(-min(smallest, _ALMOST_ONE)) * seen.available
+    never = np.flatnonzero((seen.shown == 0) & (log_chance <= ln(delta / len(seen.shown))))
+    if len(never):
         first = never[0] if names is None else repr(names[never[0]])
         raise InvalidArgumentError(
             f"the log does not cover all actions: action {first} was never shown in "
-            f"{mass.rounds:,} rounds, which cannot be if its propensity is at least {smallest:.3g};"
-            " leave out policies that show it and number the others' actions without it, or give "
-            f"the smallest propensity that it could have had as floor; {_ADVICE}"
+            f"{seen.available[never[0]]:,} rounds, which cannot be if its propensity is at least "
+            f"{smallest:.3g}; leave out policies that show it and number the others' actions "
+            "without it, or give the smallest propensity that it could have had as floor; "
+            f"{_ADVICE}"
         )
     if n_actions * smallest > _ROUNDING * slate_size:
         raise InvalidArgumentError(

@@ -52,7 +52,7 @@ class UnprovedEvidence:
         log = load_for(log, names_of_actions(self.policies, self.problem))
         check_log_fits(log, self.policies)
         as_rewards(log.rewards, len(log), log.slate_size, self.problem.sparsity)
-        answers = self.policies.answers(log.contexts)
+        answers = self.policies.answers(log.contexts, log.available)
         lost = Log.trusted(log.contexts, log.actions, log.propensities, 1 - log.rewards)
         self.__dict__.update(
             _earned=self._earned.plus(rewarded_events(log, self.policies, answers)),

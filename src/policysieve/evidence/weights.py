@@ -79,7 +79,7 @@ class Mass:
     """Sums over rounds of M, the sum of 1/W over the shown items: what a single pass needs.
 
     Over rounds M/K has a mean of one, because each of the K items that can be shown adds 1/K in
-    expectation.
+    expectation. An item that is not available is counted as if it had been shown for sure.
     """
 
     slate_size: int
@@ -87,10 +87,15 @@ class Mass:
     total: float = 0.0
     square: float = 0.0
     smallest: float = 1.0
+    most_missing: int = 0
 
-    def add(self, propensities: Array) -> Array:
-        """Take in rounds by the propensities (n, m) of what they showed; returns their M."""
-        mass: Array = inverse(propensities).sum(axis=1)
+    def add(self, propensities: Array, missing: npt.ArrayLike = 0) -> Array:
+        """Take in rounds by the propensities (n, m) of what they showed; returns their M.
+
+        So many items were `missing`, because they were not available.
+        """
+        mass: Array = inverse(propensities).sum(axis=1) + missing
+        self.most_missing = max(self.most_missing, int(np.max(missing, initial=0)))
         self.rounds += len(mass)
         self.total += float(mass.sum())
         self.square += float((mass**2).sum())
@@ -114,6 +119,6 @@ class Mass:
             [self.rounds],
             np.array([self.total / n_actions]),
             np.array([self.square / n_actions**2]),
-            largest=largest * self.slate_size / n_actions,
+            largest=(largest * self.slate_size + self.most_missing) / n_actions,
             delta=delta,
         )

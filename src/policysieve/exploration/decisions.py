@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from policysieve.arrays import shown
+from policysieve.availability import Available
 from policysieve.errors import InvalidArgumentError
 from policysieve.frames import Contexts, read_only
 from policysieve.log import NOTHING, Beside
@@ -100,6 +101,11 @@ class Decisions:
 
     def __len__(self) -> int:
         return len(self.actions)
+
+    @property
+    def available(self) -> Available | None:
+        """The actions that could be shown; None if that was not said."""
+        return self.beside.available
 
     @property
     def action_names(self) -> npt.NDArray[np.object_] | None:

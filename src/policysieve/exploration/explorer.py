@@ -22,7 +22,7 @@ from policysieve.exploration.decisions import Decisions, Recommendation
 from policysieve.exploration.designs.base import Exploration
 from policysieve.exploration.ledger import Part
 from policysieve.frames import ContextFrame, Contexts, is_tabular, kind_of
-from policysieve.log import AnyLog, Log, load_for
+from policysieve.log import NOTHING, AnyLog, Beside, Log, load_for
 from policysieve.policies import Answers, AnyPolicies, check_class
 from policysieve.policies.base import names_of_actions
 from policysieve.problem import Problem
@@ -91,15 +91,26 @@ class Explorer(Asking):
         self._ledger.all_actions = names_of_actions(policies, problem)
         living.add(self)
 
-    def ask(self, contexts: Any) -> Decisions:
+    def ask(self, contexts: Any, *, available: Any = None) -> Decisions:
         """Decide what to show at one context or many, and with which propensities.
+
+        Parameters
+        ----------
+        contexts
+            Of the kind that the policies take.
+        available : bool array of shape (n, n_actions), or sequence of sequences, optional
+            What can be shown at each context, as a mask or as lists of numbers or names; at least
+            slate_size actions. Nothing else is shown, and a policy is worth what it earns with the
+            available items that it shows.
 
         Raises
         ------
         InvalidArgumentError
-            If the contexts are not of the kind the policies take; nothing is changed.
+            If the contexts are not of the kind the policies take, or too little is available;
+            nothing is changed.
         PolicyFailureError
-            If a policy cannot answer; nothing is changed.
+            If a policy cannot answer, or shows what is not available and has no fallback; nothing
+            is changed.
         BusyError
             Within another call of the same thread, as in a signal handler; nothing is changed.
         """
@@ -110,11 +121,14 @@ class Explorer(Asking):
                 "to be settled with expire or discard"
             )
         known = self._check_kind(x)
-        answers = self.policies.answers_at(x, self._consults(self.exploration))
-        return self._decide(x, answers, known)  # candidates may be slow: they had no lock
+        names = names_of_actions(self.policies, self.problem)
+        allowed = self.policies.check_available(available, len(x), names)
+        answers = self.policies.answers_at(x, self._consults(self.exploration), allowed)
+        beside = NOTHING if allowed is None else Beside(allowed)
+        return self._decide(x, answers, known, beside)  # candidates may be slow: they had no lock
 
     @changing
-    def _decide(self, x: Contexts, answers: Answers, known: bool) -> Decisions:
+    def _decide(self, x: Contexts, answers: Answers, known: bool, beside: Beside) -> Decisions:
         """Draw and write down what to show; `known` if the kind of contexts was compared."""
         if not known:
             self._check_kind(x)  # another thread may have been quicker
@@ -131,6 +145,7 @@ class Explorer(Asking):
                 propensities,
                 exploration=exploration,
                 kept=None if self.policies.looked_up else answers,
+                beside=beside,
             )
         except BaseException:
             self._rewind()  # the next ask does if this is interrupted, too
@@ -215,20 +230,27 @@ class Explorer(Asking):
                 f"{self.exploration!r}, got {shown(exploration)}"
             )
         told = load_for(rounds, names_of_actions(self.policies, self.problem))
-        rounds = Log.trusted(told.contexts, told.actions, told.propensities, told.rewards)
+        columns = (told.contexts, told.actions, told.propensities, told.rewards)
+        rounds = Log.trusted(*columns, beside=told.beside)
         check_log_fits(rounds, self.policies)
         check_floor(rounds, exploration.floor)
         q = self.problem
         self._check_told(as_rewards(rounds.rewards, len(rounds), q.slate_size, q.sparsity))
         x = self.policies.check_contexts(self._arranged(rounds.contexts))
         self._check_kind(x)
+        allowed = self.policies.check_available(rounds.available, len(x))
         if answers is None:
-            answers = self.policies.answers_at(x, self._consults(exploration))
+            answers = self.policies.answers_at(x, self._consults(exploration), allowed)
         elif not isinstance(answers, Answers) or len(answers) != len(x):
             what = f"{len(answers)}" if isinstance(answers, Answers) else type(answers).__name__
             raise InvalidArgumentError(
                 f"answers must be what the candidates said at each of the {len(x)} rounds, as "
                 f"policies.answers(contexts) gives them, got {what}"
+            )
+        elif answers.available != allowed:
+            raise InvalidArgumentError(
+                "answers must be those for what was available in the rounds, as "
+                "policies.answers(contexts, log.available) gives them"
             )
         _check_decided_by(exploration, rounds, answers)
         self._learn_alone(Part(rounds, exploration, answers))
@@ -371,7 +393,7 @@ class Explorer(Asking):
     def _fold(self, part: Part) -> None:
         rounds, answers = part.rounds, part.kept
         if answers is None:
-            answers = self.policies.answers_at(rounds.contexts)
+            answers = self.policies.answers_at(rounds.contexts, None, rounds.available)
         self._learn(rounds, part.exploration, answers)
         if rounds.rewards.any():
             mass = (rounds.rewards / rounds.propensities).sum(axis=1)

@@ -40,9 +40,7 @@ class RandomizedPolicy:
         self.policies = policies
         self.shares = weights / weights.sum()
 
-    def probabilities(
-        self, contexts: Any, *, available: Any = None
-    ) -> npt.NDArray[np.float64]:
+    def probabilities(self, contexts: Any, *, available: Any = None) -> npt.NDArray[np.float64]:
         """Probability of showing each action at each context, shape (n, n_actions)."""
         from policysieve.kernels.slates import marginals  # brings numba, which loads on use
 

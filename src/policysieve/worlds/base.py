@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import numpy.typing as npt
 
+from policysieve.availability import Available
 from policysieve.checks import MOST_ACTIONS, as_actions, as_rng, integer, number, refuse_rows
 from policysieve.errors import InvalidArgumentError, UnknownValueError
 from policysieve.frames import Contexts, read_only
@@ -37,9 +38,11 @@ class Draw:
         n_actions: int,
         slate_size: int,
         actions: Sequence[str] | None = None,
+        available: Available | None = None,
     ) -> None:
         self._contexts = contexts[:]
         read_only(self._contexts)
+        self._available = available
         self._rewards_of = rewards_of
         self._n_actions = n_actions
         self._slate_size = slate_size
@@ -49,6 +52,11 @@ class Draw:
     def contexts(self) -> Any:
         """Contexts, shape (n, ...), read-only."""
         return self._contexts
+
+    @property
+    def available(self) -> Available | None:
+        """What can be shown in each round, as `ask` takes it; None if everything can."""
+        return self._available
 
     def __len__(self) -> int:
         return len(self._contexts)
@@ -72,7 +80,7 @@ class Draw:
         Raises
         ------
         InvalidArgumentError
-            If the actions are not n slates of m different actions in range.
+            If the actions are not n slates of m different actions in range, and available.
         """
         return self._rewards_of(self._checked(actions))
 
@@ -89,6 +97,13 @@ class Draw:
             f"actions must lie in [0, {self._n_actions - 1}]",
             lambda row: slates[row].tolist(),
         )
+        if self._available is not None:
+            refuse_rows(
+                ~self._available.has(slates).all(axis=1),
+                "actions must be available",
+                lambda row: slates[row].tolist(),
+                hint="pass draw.available to ask",
+            )
         return slates
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NoReturn
 import numpy as np
 import numpy.typing as npt
 
+from policysieve.availability import Available
 from policysieve.checks import number, refuse_rows
 from policysieve.errors import InvalidArgumentError, UnknownValueError
 from policysieve.log import AnyLog, Log, load_for, open_log
@@ -26,8 +27,9 @@ class Replay(World):
     probability floor / b comes up; otherwise its rewards are NaN. Whatever is shown, a row is then
     accepted with probability `floor`, so accepted rounds are distributed like live ones.
 
-    That needs an honest `floor`: every action, at every context, must have had at least this
-    probability of being logged. The log alone can show that it is too large, not that it is right.
+    That needs an honest `floor`: every available action, at every context, must have had at least
+    this probability of being logged. The log alone can show that it is too large, not that it is
+    right.
 
     The world moves on through the log: `draw` hands out the next rows, fewer at the end and none
     when it is exhausted, and `rewind` starts over.
@@ -36,7 +38,7 @@ class Replay(World):
     ----------
     log : Log, LogFile, path or paths
         Rounds of single actions (slate_size 1) with their propensities. Rows appended later are
-        not served.
+        not served. What was available in them is what can be shown.
     n_actions : int
         Number K of actions. May be left out where they are named.
     sparsity : float
@@ -85,6 +87,14 @@ class Replay(World):
             f"actions of the log must lie in [0, {self.n_actions - 1}]",
             lambda row: logged[row],
         )
+        available = self._log.available
+        if available is not None:
+            Available.of(available, len(self._log), self.n_actions)
+            refuse_rows(
+                ~available.has(self._log.actions).all(axis=1),
+                "actions of the log must be among those that were available",
+                lambda row: logged[row],
+            )
         refuse_rows(
             rewards > self.sparsity * _SLACK,
             f"rewards of the log must be at most the sparsity {self.sparsity:g}",
@@ -137,6 +147,7 @@ class Replay(World):
             n_actions=self.n_actions,
             slate_size=1,
             actions=self.actions,
+            available=None if part.available is None else part.available.wide(self.n_actions),
         )
 
     def _rewards_of(self, part: Log, coin: npt.NDArray[np.bool_]) -> RewardsOf:

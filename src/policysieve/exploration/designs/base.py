@@ -10,9 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from policysieve.arrays import plain_array, real_numbers
+from policysieve.availability import Available
 from policysieve.checks import as_path, as_rng
 from policysieve.errors import InvalidArgumentError
 from policysieve.exploration.decisions import Decisions
+from policysieve.log import NOTHING, Beside
 from policysieve.policies import Answers, PolicyClass, check_class
 from policysieve.policies.base import names_of_actions
 from policysieve.problem import Problem
@@ -67,25 +69,31 @@ class Exploration(ABC):
     def floor(self) -> float:
         """Smallest propensity that an item can have, for `FloorEvidence`."""
 
-    def ask(self, contexts: Any, *, rng: Any = None) -> Decisions:
+    def ask(self, contexts: Any, *, available: Any = None, rng: Any = None) -> Decisions:
         """Decide what to show at the contexts, and with which propensities.
 
         Parameters
         ----------
         contexts
             Of the kind that the policies take.
+        available : bool array of shape (n, n_actions), or sequence of sequences, optional
+            What can be shown at each context, as a mask or as lists of numbers or names.
         rng : seed or numpy Generator, optional
             By default a generator of this process. A seed draws the same numbers each time: pass a
             generator for several batches.
         """
         rng = _own_generator() if rng is None else rng
         x = self.policies.check_contexts(contexts)
-        uniforms = as_rng(rng, stream=_STREAM).random((len(x), self.draws_per_round))
-        actions, propensities = self._choose(self._answers(x), uniforms)
         names = names_of_actions(self.policies, self.problem)
-        return Decisions.of(x.copy(), actions, propensities, all_actions=names)
+        allowed = self.policies.check_available(available, len(x), names)
+        uniforms = as_rng(rng, stream=_STREAM).random((len(x), self.draws_per_round))
+        actions, propensities = self._choose(self._answers_at(x, allowed), uniforms)
+        beside = NOTHING if allowed is None else Beside(allowed)
+        return Decisions.of(x.copy(), actions, propensities, all_actions=names, beside=beside)
 
-    def choose(self, contexts: Any, uniforms: Array) -> tuple[npt.NDArray[np.int32], Array]:
+    def choose(
+        self, contexts: Any, uniforms: Array, *, available: Any = None
+    ) -> tuple[npt.NDArray[np.int32], Array]:
         """What to show, and its propensities, as uniform random numbers have it.
 
         Parameters
@@ -93,12 +101,14 @@ class Exploration(ABC):
         contexts : contexts, or Answers of the policies at them
         uniforms : float array of shape (n, draws_per_round)
             In [0, 1).
+        available : optional
+            As in `ask`; answers know it.
 
         Returns
         -------
         actions, propensities : arrays of shape (n, slate_size)
         """
-        answers = self._answers(contexts)
+        answers = self._answers(contexts, available)
         shape = (len(answers), self.draws_per_round)
         drawn = real_numbers("uniforms", uniforms, f"numbers in [0, 1) of shape {shape}")
         if drawn.shape != shape:
@@ -109,9 +119,12 @@ class Exploration(ABC):
             raise InvalidArgumentError("uniforms must lie in [0, 1); draw them with rng.random")
         return self._choose(answers, drawn)
 
-    def propensities(self, contexts: Any) -> Array:
-        """W(x, j) of every item at the contexts, shape (n, n_actions); rows sum to slate_size."""
-        return self._propensities(self._answers(contexts))
+    def propensities(self, contexts: Any, *, available: Any = None) -> Array:
+        """W(x, j) of every item at the contexts, shape (n, n_actions); rows sum to slate_size.
+
+        It is 0 of what is not available.
+        """
+        return self._propensities(self._answers(contexts, available))
 
     def same_as(self, other: Any) -> bool:
         """Whether the other is of this kind, for the same problem, and has the same numbers."""
@@ -150,8 +163,26 @@ class Exploration(ABC):
         check_class(policies)
         return ExplorationFile.read(as_path(path)).exploration(policies)
 
-    def _answers(self, contexts: Any) -> Answers:
-        answers: Answers = self.policies.answers(contexts)
+    def _answers(self, contexts: Any, available: Any = None) -> Answers:
+        """What the policies say at contexts, or have said: then answers are given back."""
+        if isinstance(contexts, Answers):
+            if available is not None:
+                raise InvalidArgumentError(
+                    "available goes with contexts: answers know what was available"
+                )
+            return self._given(contexts)
+        x = self.policies.check_contexts(contexts)
+        names = names_of_actions(self.policies, self.problem)
+        return self._answers_at(x, self.policies.check_available(available, len(x), names))
+
+    def _given(self, answers: Answers) -> Answers:
+        """Answers of the policies, or of others that know the contexts."""
+        found: Answers = self.policies.answers(answers)
+        return found
+
+    def _answers_at(self, contexts: Any, available: Available | None) -> Answers:
+        """What the policies say at contexts that were checked."""
+        answers: Answers = self.policies.answers_at(contexts, None, available)
         return answers
 
     def _check_floor(self) -> None:

@@ -99,7 +99,7 @@ def design(
         rng=as_rng(rng, stream=_STREAM) if sampled else None,
     )
     block = len(log)
-    if not policies.looked_up:
+    if not policies.looked_up or log.available is not None:
         block = max(1, _BLOCK_BYTES // (policies.n_policies * policies.slate_size))
     for start in range(0, len(log), block):
         hedge.add(rewarded_events(log[start : start + block], policies))

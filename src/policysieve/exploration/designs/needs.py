@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from policysieve.availability import Available
 from policysieve.checks import number
 from policysieve.errors import InvalidArgumentError
 from policysieve.exploration.designs.base import Array, Exploration, frozen_array
@@ -73,12 +74,9 @@ class NeedExploration(Exploration):
     def _alias(self) -> tuple[Array, npt.NDArray[np.int32]]:
         return alias_of(self.votes)
 
-    def _answers(self, contexts: Any) -> Answers:
-        """Of contexts those of the survivors alone: nobody else needs to be asked."""
-        if isinstance(contexts, Answers):
-            return super()._answers(contexts)
-        x = self.policies.check_contexts(contexts)
-        answers: Answers = self.policies.answers_at(x, self.survivors)
+    def _answers_at(self, contexts: Any, available: Available | None) -> Answers:
+        """Those of the survivors alone: nobody else needs to be asked."""
+        answers: Answers = self.policies.answers_at(contexts, self.survivors, available)
         return answers
 
     def _choose(self, answers: Any, uniforms: Array) -> tuple[npt.NDArray[np.int32], Array]:
