@@ -270,6 +270,7 @@ class CandidatesOptions:
     policies: str
     actions: Any
     names: tuple[str, ...] | None
+    fallback: tuple[str, ...] | None
     sparsity: Any
     epsilon: float
     delta: float
@@ -292,6 +293,7 @@ class CandidatesOptions:
             slate_size,
             names=self.names,
             actions=listed,
+            fallback=self.fallback,
         )
         if self.names is not None and policies.names != self.names:
             raise InvalidArgumentError(
@@ -321,6 +323,12 @@ candidates_options = grouped(
         type=_Names(),
         help="Names of the policies of a file, with commas between them or one on each line of a "
         "file.",
+    ),
+    click.option(
+        "--fallback",
+        type=_Names(),
+        help="For a .npy table: what takes the place of actions that are not available, the first "
+        "choice first, by number or name, with commas between them or one on each line of a file.",
     ),
     sparsity_option,
 )

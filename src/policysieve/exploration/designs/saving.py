@@ -41,6 +41,8 @@ class ExplorationFile:
         That of the policies which the exploration was made for.
     names, action_names : tuples of str or None
         Names of these policies and of their actions, if they have any.
+    fallback : tuple of int or None
+        What takes the place of actions that are not available, if these policies declare it.
     numbers : dict
         Fields that are single numbers.
     arrays : dict
@@ -56,6 +58,7 @@ class ExplorationFile:
     action_names: tuple[str, ...] | None
     numbers: dict[str, Any]
     arrays: dict[str, npt.NDArray[Any]]
+    fallback: tuple[int, ...] | None = None
     source: str = ""
 
     @classmethod
@@ -80,6 +83,7 @@ class ExplorationFile:
             action_names=exploration.policies.action_names,
             numbers=numbers,
             arrays=arrays,
+            fallback=_order_of(exploration.policies),
         )
 
     def write(self, path: str | os.PathLike[str]) -> None:
@@ -94,6 +98,8 @@ class ExplorationFile:
             "numbers": self.numbers,
             "arrays": sorted(self.arrays),
         }
+        if self.fallback is not None:
+            header["fallback"] = self.fallback
         file = BytesIO()
         content: dict[str, Any] = {"header": json.dumps(header), **self.arrays}
         np.savez_compressed(file, **content)
@@ -134,6 +140,7 @@ class ExplorationFile:
                 action_names=_names_in(header, "action_names"),
                 numbers=dict(header["numbers"]),
                 arrays=dict(zip(arrays, found, strict=True)),
+                fallback=None if "fallback" not in header else tuple(header["fallback"]),
                 source=name,
             )
         except FileFormatError:
@@ -173,6 +180,12 @@ class ExplorationFile:
             raise FileFormatError(
                 f"{self.source} breaks a rule of explorations: {error}"
             ) from error
+
+
+def _order_of(policies: PolicyClass) -> tuple[int, ...] | None:
+    """The fallback of a list, if it declares one."""
+    order = getattr(policies, "fallback", None)
+    return None if order is None else tuple(order.tolist())
 
 
 def _names_in(header: dict[str, Any], key: str) -> tuple[str, ...] | None:
