@@ -1,6 +1,7 @@
 """Which actions can be shown at which contexts: a bit for each."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from policysieve.naming import labels_of, looked_up
 
 __all__ = ["Available"]
 
+_ENTRIES = 1 << 24  # that are looked at at once
 _RULE = "booleans of shape (n, n_actions), or for each context a list of the actions"
 
 
@@ -83,6 +85,17 @@ class Available:
         return cls(np.packbits(mask, axis=1), mask.shape[1])
 
     @classmethod
+    def of_lists(
+        cls, ends: npt.NDArray[np.integer], actions: npt.NDArray[np.integer], n_actions: int
+    ) -> "Available":
+        """Of checked numbers, those of round i from ends[i] up to ends[i + 1]."""
+        n, numbers = len(ends) - 1, actions.astype(np.int64, copy=False)
+        bits = np.zeros((n, -(-n_actions // 8)), np.uint8)
+        rows = np.repeat(np.arange(n), np.diff(ends))
+        np.bitwise_or.at(bits, (rows, numbers >> 3), (128 >> (numbers & 7)).astype(np.uint8))
+        return cls(bits, n_actions)
+
+    @classmethod
     def everything(cls, n_rounds: int, n_actions: int) -> "Available":
         """All actions in all rounds."""
         return cls.packed(np.ones((n_rounds, n_actions), np.bool_))
@@ -94,7 +107,11 @@ class Available:
     @property
     def counts(self) -> npt.NDArray[np.int64]:
         """How many actions are available in each round."""
-        return np.asarray(np.unpackbits(self.bits, axis=1).sum(axis=1, dtype=np.int64))
+        size = max(1, _ENTRIES // max(1, self.n_actions))
+        found = np.empty(len(self), np.int64)
+        for i in range(0, len(self), size):
+            found[i : i + size] = np.unpackbits(self.bits[i : i + size], axis=1).sum(axis=1)
+        return found
 
     def has(self, actions: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
         """Whether each of the actions, of shape (n, m), is available in its round."""
@@ -117,7 +134,15 @@ class Available:
 
     def lists(self) -> list[list[int]]:
         """For each round the numbers of what is available."""
-        return [np.flatnonzero(row).tolist() for row in self.dense()]
+        ends, actions = self.flat()
+        return [actions[start:end].tolist() for start, end in pairwise(ends)]
+
+    def flat(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """The same as `of_lists` takes it: ends, and numbers."""
+        size = max(1, _ENTRIES // max(1, self.n_actions))
+        parts = [self[i : i + size].dense().nonzero()[1] for i in range(0, len(self), size)]
+        ends = np.append([0], self.counts.cumsum())
+        return ends, np.concatenate([np.empty(0, np.int64), *parts])
 
     def __len__(self) -> int:
         return len(self.bits)

@@ -232,7 +232,9 @@ class _LogSource:
         """Largest action number, plus one."""
         if self._log.action_names is not None:
             return len(self._log.action_names)
-        return int(self._log.actions.max(initial=-1)) + 1
+        available = self._log.available
+        known = int(self._log.actions.max(initial=-1)) + 1
+        return known if available is None else max(known, available.n_actions)
 
     def batches(self) -> Iterator[Rounds]:
         """The rounds in order."""

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from policysieve.archives import DENSEST
 from policysieve.errors import FileFormatError, InvalidArgumentError
@@ -88,7 +89,7 @@ class _ParquetFile:
         self.layout = self._columns.layout
         self.numbered = self._columns.numbered
         self.n_rounds //= self._columns.rows_per_round
-        self._batch = BATCH
+        self._batch = min(BATCH, self._columns.beside.most_rows(self.layout.action_names))
         self._packed: set[str] = set()  # columns whose texts are read as they are packed
         try:
             for group in map(metadata.row_group, range(metadata.num_row_groups)):
@@ -250,6 +251,8 @@ def _numbered(rounds: Rounds, names: Names) -> tuple[Rounds, dict[int, str]]:
         inside = (lists.actions >= 0) & (lists.actions < len(mine))
         rows = np.append(rows, lists.rows)
         actions = np.append(actions, np.where(inside, lists.actions, -1))
+    for row, action in _not_known(rounds, numbers[:-1]):
+        reasons[row] = unknown("an action that is available", mine[action], names)
     for at in np.flatnonzero(numbers[actions] < 0).tolist():
         known = actions[at] >= 0
         reasons.setdefault(
@@ -264,6 +267,17 @@ def _numbered(rounds: Rounds, names: Names) -> tuple[Rounds, dict[int, str]]:
     return kept.with_action_names(names), reasons
 
 
+def _not_known(rounds: Rounds, numbers: npt.NDArray[np.integer]) -> Iterator[tuple[int, int]]:
+    """Rows that have an action available which has no number, and the first such action."""
+    available, lacking = rounds.beside.available, np.flatnonzero(numbers < 0)
+    if available is None or not len(lacking):
+        return
+    for row, actions in enumerate(available.lists()):
+        found = np.intersect1d(actions, lacking)
+        if len(found):
+            yield row, int(found[0])
+
+
 def _common_layout(files: Sequence[_ParquetFile], declared: Names) -> Layout:
     """The layout of files that are one log; numbers have the type that holds all of them."""
     first = files[0]
@@ -274,6 +288,7 @@ def _common_layout(files: Sequence[_ParquetFile], declared: Names) -> Layout:
             f"{known[True].path} has full distributions, but {known[False].path} has not; all "
             "files of one log must have them, or none"
         )
+    _check_beside(files)
     for file in files[1:]:
         mine = file.layout
         if mine.slate_size != common.slate_size:
@@ -299,6 +314,22 @@ def _common_layout(files: Sequence[_ParquetFile], declared: Names) -> Layout:
         )
     common = replace(common, action_names=_common_names(files, declared))
     return replace(common, has_distributions=True in known) if known else common
+
+
+def _check_beside(files: Sequence[_ParquetFile]) -> None:
+    """Raise unless all files have the same columns beside contexts and items."""
+    for what, found in (
+        ("what was available", "has_available"),
+        ("units", "has_units"),
+        ("these outcomes", "outcomes"),
+    ):
+        known = {getattr(file.layout, found): file for file in files if file.n_rounds}
+        if len(known) > 1:
+            first, second, *_ = sorted(known, reverse=True)
+            raise FileFormatError(
+                f"{known[first].path} has {what}, but {known[second].path} has not; all files of "
+                "one log must have the same, or none"
+            )
 
 
 def _common_names(files: Sequence[_ParquetFile], declared: Names) -> Names:

@@ -4,7 +4,7 @@ import gzip
 import io
 import math
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -26,6 +26,7 @@ from policysieve.formats.rules import (
     raising,
     too_large,
 )
+from policysieve.formats.text_beside import BesideRows
 from policysieve.log import Layout, Rounds
 from policysieve.log.distributions import Distributions, stacked
 
@@ -153,7 +154,8 @@ class TextRow(NamedTuple):
     """A row as it was understood, but for its context.
 
     A missing reward is NaN; without a full distribution there is None. Actions are numbers, names,
-    or `ActionCell`s, which may be either. Items of a slate may have lines of their own.
+    or `ActionCell`s, which may be either. Items of a slate may have lines of their own. Where files
+    do not say what was available or who came, that is None; an empty unit is missing.
     """
 
     context: Any
@@ -164,6 +166,9 @@ class TextRow(NamedTuple):
     time: float = math.nan
     distribution: Sequence[tuple[int | str, float]] | None = None
     lines: Sequence[int] = ()
+    available: Sequence[int | str] | None = None
+    unit: str | None = None
+    outcomes: Mapping[str, Sequence[float]] | None = None
 
 
 class ContextReader(Protocol):
@@ -257,6 +262,7 @@ class _TextSource:
         self._report = report or raising("line")
         self._slate_size = self._n_actions = self.n_rounds = 0
         self._actions = Actions(rules.actions)
+        self._beside = BesideRows(rules, implied=getattr(reader, "has_action_sets", False))
         self._has_distributions = False
         has_ids = has_times = False
         first_bad: BadRow | None = None
@@ -273,11 +279,13 @@ class _TextSource:
                 reader.contexts.see(row.context)
             self.n_rounds += len(rows)
             self._n_actions = max(self._n_actions, rounds.n_actions)
-            used.update(_used(rounds))
+            used.update(_used(rounds), self._beside.see(rows))
             has_ids = has_ids or any(row.id for row in rows)
             has_times = has_times or not all(math.isnan(row.time) for row in rows)
         if not self.n_rounds:
             raise nothing_read(paths, first_bad)
+        if self._beside.has_available:
+            self._n_actions = max(self._n_actions, self._beside.n_actions)
         self._actions.settle(used)
         self.numbered, self.cells = self._actions.are_numbers, self._actions.cells
         names = self._actions.names
@@ -290,6 +298,9 @@ class _TextSource:
             has_times,
             self._has_distributions,
             names,
+            self._beside.has_available,
+            self._beside.has_units,
+            tuple(self._beside.outcomes),
         )
 
     def n_actions(self) -> int:
@@ -304,7 +315,10 @@ class _TextSource:
 
     def _pieces(self, report: Report, *, surveying: bool) -> Iterator[tuple[list[TextRow], Rounds]]:
         """Rows that keep to the rules, and the same as rounds; while surveying without contexts."""
-        limit = BATCH if surveying else max(1, min(BATCH, _LONG // max(1, self.layout.width)))
+        limit = BATCH
+        if not surveying:
+            most = self._beside.most_rows(self._paths[0], self._n_actions)
+            limit = max(1, min(BATCH, _LONG // max(1, self.layout.width), most))
         ended = EndedSlates()
         for path in self._paths:
             piece = _Piece(str(path))
@@ -332,7 +346,10 @@ class _TextSource:
         """One row; slates and distributions are as in the first row that can be read."""
         row = self._reader.row(raw)
         if self._rules.contexts_only:
-            return TextRow(row.context, id=row.id, time=row.time)
+            row = TextRow(
+                row.context, id=row.id, time=row.time, available=row.available, unit=row.unit
+            )
+            return self._beside.checked(row, self._actions.numbered, 0)
         has_distribution = row.distribution is not None
         if not self._slate_size:
             self._slate_size, self._has_distributions = len(row.actions), has_distribution
@@ -349,6 +366,7 @@ class _TextSource:
                 "rounds before; all rounds of a log must have one, or none"
             )
         numbers = self._actions.numbered
+        row = self._beside.checked(row, numbers, self._slate_size)
         pairs = row.distribution or ()
         listed = numbers((action for action, _ in pairs), "an action of the distribution")
         return row._replace(
@@ -410,12 +428,15 @@ class _TextSource:
         values: list[Any] = []
         more: dict[int, Fault] = {}
         good = np.ones(len(checked), dtype=np.bool_)
+        held: list[TextRow] = []
         for place, i in enumerate(i for i in range(len(rows)) if i not in reasons):
             try:
                 values.append(self._reader.contexts.value(rows[i].context))
             except FileFormatError as error:
                 more[i] = Fault(str(error))
                 good[place] = False
+            else:
+                held.append(rows[i])
         if self.layout.has_frames:
             contexts: Any = as_frame(values, self.layout.context_dtype)
         else:
@@ -423,7 +444,8 @@ class _TextSource:
             contexts = contexts.reshape(len(values), *self.layout.context_shape)
         kept = checked.where(good) if more else checked
         names = self.layout.action_names  # bad rows may have had others
-        return replace(kept, contexts=contexts, action_names=names), more
+        beside = self._beside.of(held, self._n_actions, self._slate_size)
+        return replace(kept, contexts=contexts, action_names=names, beside=beside), more
 
 
 def _lists(rows: list[TextRow]) -> Distributions:

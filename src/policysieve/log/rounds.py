@@ -40,6 +40,10 @@ class Layout:
         Whether every round has its full distribution.
     action_names : tuple of str, or None
         What the numbers of the actions stand for, if they stand for names.
+    has_available, has_units : bool
+        Whether every round says what was available, who came.
+    outcomes : tuple of str
+        Names of other outcomes than the reward.
     """
 
     context_shape: tuple[int, ...]
@@ -49,6 +53,9 @@ class Layout:
     has_times: bool = False
     has_distributions: bool = False
     action_names: Names = None
+    has_available: bool = False
+    has_units: bool = False
+    outcomes: tuple[str, ...] = ()
 
     @property
     def has_text(self) -> bool:
@@ -137,15 +144,19 @@ class Rounds:
             self.times is not None,
             self.distributions is not None,
             self.action_names,
+            self.beside.available is not None,
+            self.beside.units is not None,
+            tuple(self.beside.outcomes),
         )
 
     @property
     def n_actions(self) -> int:
-        """Largest action number, shown or in a distribution, plus one."""
-        shown = int(self.actions.max(initial=-1)) + 1
-        if self.distributions is None:
-            return shown
-        return max(shown, int(self.distributions.actions.max(initial=-1)) + 1)
+        """Largest action number, shown, in a distribution or available, plus one."""
+        known = int(self.actions.max(initial=-1)) + 1
+        if self.distributions is not None:
+            known = max(known, int(self.distributions.actions.max(initial=-1)) + 1)
+        available = self.beside.available
+        return known if available is None else max(known, available.n_actions)
 
     def to_log(self) -> "Log":
         """The rounds as a log, which has no place for ids and times.
@@ -187,9 +198,7 @@ class Rounds:
 
     def plain_rewards(self) -> list[list[float | None]]:
         """Rewards as Python numbers, None where one is missing."""
-        plain = self.rewards.astype(object)
-        plain[np.isnan(self.rewards)] = None
-        return list(plain.tolist())
+        return _with_none(self.rewards)
 
     def plain_distributions(self) -> Iterable[list[tuple[Any, float]] | None]:
         """For each round pairs of action and propensity; None if distributions are not known.
@@ -231,8 +240,31 @@ class Rounds:
             beside=self.beside.renumbered(numbers, len(names)),
         )
 
+    def plain_available(self) -> Iterable[list[Any] | None]:
+        """For each round what was available; None if that is not known.
+
+        Actions are names if they have them.
+        """
+        available, names = self.beside.available, self.action_names
+        if available is None:
+            return repeat(None, len(self))
+        if names is None:
+            return iter(available.lists())
+        return ([names[action] for action in row] for row in available.lists())
+
+    def plain_outcomes(self) -> dict[str, list[list[float | None]]]:
+        """Other outcomes by name as Python numbers, None where one is not known."""
+        return {name: _with_none(values) for name, values in self.beside.outcomes.items()}
+
     def plain_actions(self) -> list[list[Any]]:
         """Actions as Python numbers, or as names if they have them."""
         if self.action_names is None:
             return list(self.actions.tolist())
         return list(named(self.actions, self.action_names).tolist())
+
+
+def _with_none(values: npt.NDArray[np.float64]) -> list[list[float | None]]:
+    """Python numbers, None for NaN."""
+    plain = values.astype(object)
+    plain[np.isnan(values)] = None
+    return list(plain.tolist())
