@@ -7,7 +7,7 @@ from typing import Any
 
 from policysieve.reported import Carded
 
-__all__ = ["LEVEL", "Forecast", "forecast_of_proof", "no_forecast", "planned_forecast"]
+__all__ = ["LEVEL", "Forecast", "about", "forecast_of_proof", "no_forecast", "planned_forecast"]
 
 LEVEL = 0.8
 """Share of forecasts whose interval held what came, on the tasks that made it."""
@@ -56,6 +56,11 @@ class Forecast(Carded):
         return self.total is not None and self.lower == self.upper
 
     @property
+    def proof_expected(self) -> int | None:
+        """The `total` if it is that of a proof which is still to come, else None."""
+        return None if self.exact else self.total
+
+    @property
     def left(self) -> int | None:
         """Rounds still to go, those that wait for an answer among them."""
         return None if self.total is None else max(self.total - self.rounds, 0)
@@ -96,9 +101,9 @@ class Forecast(Carded):
         if self.exact:
             return f"{self.reason}{self._by_day()}"
         said = (
-            f"The proof is expected after about {_about(self.total)} rounds in all, "
-            f"{_about(self.left or 0)} more; in {self.level:.0%} of such cases it came after "
-            f"{_about(self.lower)} to {_about(self.upper)}.{self._by_day()}"
+            f"The proof is expected after about {about(self.total)} rounds in all, "
+            f"{about(self.left)} more; in {self.level:.0%} of such cases it came after "
+            f"{about(self.lower)} to {about(self.upper)}.{self._by_day()}"
         )
         if self.limit is None or self.limit >= self.upper:
             return said
@@ -108,8 +113,8 @@ class Forecast(Carded):
     def _by_day(self) -> str:
         if not self.days or self.per_day is None:
             return ""
-        days = f"{_about(self.days)} day{'' if self.days == 1 else 's'}"
-        spread = "" if self.exact else f" ({_about(self.days_lower)} to {_about(self.days_upper)})"
+        days = f"{about(self.days)} day{'' if self.days == 1 else 's'}"
+        spread = "" if self.exact else f" ({about(self.days_lower)} to {about(self.days_upper)})"
         when = "" if self.date is None else f", around {self.date}"
         return f" At {self.per_day:,g} rounds a day that takes {days}{spread}{when}."
 
@@ -187,8 +192,8 @@ def no_forecast(reason: str, *, rounds: int, limit: int | None = None) -> Foreca
     )
 
 
-def _about(number: float | None) -> str:
-    """Two digits, but at most one behind the point."""
+def about(number: float | None) -> str:
+    """A number in two digits, but at most one behind the point."""
     if not number:
         return "0"
     places = min(1 - floor(log10(number)), 1)
