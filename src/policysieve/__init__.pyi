@@ -26,6 +26,7 @@ from policysieve.evidence import select as select
 from policysieve.exploration import Decisions as Decisions
 from policysieve.exploration import Exploration as Exploration
 from policysieve.exploration import Explorer as Explorer
+from policysieve.exploration import Forecast as Forecast
 from policysieve.exploration import Recommendation as Recommendation
 from policysieve.exploration import design as design
 from policysieve.exploration.learners import EpsilonGreedy as EpsilonGreedy

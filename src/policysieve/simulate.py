@@ -13,11 +13,12 @@ from policysieve.checks import as_rng, integer
 from policysieve.errors import InvalidArgumentError, UnknownValueError
 from policysieve.evidence import ValueIntervals
 from policysieve.exploration import Explorer, Recommendation
+from policysieve.exploration.forecast import about
 from policysieve.naming import check_same_actions
 from policysieve.policies import Policies, Usage
 from policysieve.policies.base import names_of_actions
 from policysieve.problem import Problem
-from policysieve.progress import progress_bar
+from policysieve.progress import bar_shows, progress_bar
 from policysieve.reported import Reported
 from policysieve.tabling import FrameKind, frame_of
 
@@ -244,6 +245,8 @@ def run(
             if stops and learner.rounds - start >= stops[0]:
                 stops = [stop for stop in stops if stop > learner.rounds - start]
                 look()
+                if bar_shows(not progress):
+                    move(learner.rounds - start, title=_how_far(learner))
     look()
     return RunResult(
         learner=type(learner).__name__,
@@ -264,6 +267,12 @@ def run(
         },
         usage=_spent(learner, spent),
     )
+
+
+def _how_far(learner: Explorer) -> str:
+    """The name of a learner, and how many rounds its proof is expected to take."""
+    name, expected = type(learner).__name__, learner.forecast().proof_expected
+    return name if expected is None else f"{name}, proof expected after about {about(expected)}"
 
 
 def _spent(learner: Explorer, before: Usage | None = None) -> Usage | None:

@@ -99,7 +99,7 @@ def _names(option: str | None) -> tuple[str, ...]:
     return tuple(name.strip() for name in option.split(",")) if option else ()
 
 
-@click.group(short_help="Measure speed, certificates, learners and faults.")
+@click.group(short_help="Measure speed, certificates, learners, forecasts and faults.")
 def bench() -> None:
     """Measure on this machine: speed as ratios within one run, the rest by counting."""
 
@@ -249,3 +249,29 @@ def faults(quick: bool, output: _Output) -> None:
 
     settings = FaultSettings.quick() if quick else FaultSettings()
     output.give("faults", measure_faults(settings, output.say_step))
+
+
+@bench.command()
+@_names_option("--tasks", "policysieve.bench.race.tasks", "TASKS")
+@count_option("--seeds", 5, "Runs of each task.")
+@count_option("--made-up", 100, "Made-up tasks, on which the forecast was chosen.")
+@_output_options("forecast.json and the plot; cells that it holds are not run again")
+def forecast(tasks: str | None, seeds: int, made_up: int, output: _Output) -> None:
+    """Forecast the rounds to a proof on the way, and compare with what it took.
+
+    Takes about three minutes on two cores.
+    """
+    from policysieve.bench.cells import check_names
+    from policysieve.bench.forecast.measuring import ForecastSettings, measure_forecasts
+    from policysieve.bench.race.tasks import TASKS
+
+    names = _names(tasks) or tuple(TASKS)
+    check_names("tasks", names, TASKS)
+    with output.cells_bar() as progress:
+        result = measure_forecasts(
+            {name: TASKS[name] for name in names},
+            settings=ForecastSettings(seeds=seeds, made_up=made_up),
+            folder=output.out,
+            progress=progress,
+        )
+    output.give("forecast", result)

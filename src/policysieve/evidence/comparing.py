@@ -12,8 +12,15 @@ import numpy.typing as npt
 from policysieve.checks import flag
 from policysieve.errors import InvalidArgumentError
 from policysieve.evidence.betting import log_mean_exp
+from policysieve.evidence.pace import times_as_long
 from policysieve.evidence.past import Past
-from policysieve.evidence.standing import FIXED_STAKES, STAKE_SHARES, Standing, sparsity_of
+from policysieve.evidence.standing import (
+    FIXED_STAKES,
+    STAKE_SHARES,
+    Standing,
+    log_factors,
+    sparsity_of,
+)
 from policysieve.evidence.values import policy_interval
 from policysieve.kernels.capped import AGAINST, SLACK, add_value_factors
 from policysieve.policies import Policies
@@ -27,6 +34,7 @@ __all__ = [
     "gain_over",
     "least_difference",
     "pair_of",
+    "times_to_gain",
 ]
 
 Array = npt.NDArray[np.float64]
@@ -148,8 +156,23 @@ def gain_over(
         return None
     if leader == against or policies.same_as(leader, np.array([against]))[0]:
         return 0.0
-    log_term = log(2 * (policies.n_policies - 1) / problem.delta)
-    return max(least(leader, against, log_term), -problem.reward_cap)
+    return max(least(leader, against, _log_gain(policies, problem)), -problem.reward_cap)
+
+
+def _log_gain(policies: Policies, problem: Problem) -> float:
+    return log(2 * (policies.n_policies - 1) / problem.delta)
+
+
+def times_to_gain(
+    policies: Policies, standing: Standing, past: Past, leader: int, today: int
+) -> float | None:
+    """How many times the rounds of the past it takes until the leader is proved to be better.
+
+    As `times_as_long` has it, for the bets behind `gain_over`.
+    """
+    problem = standing.problem
+    bets = log_factors(problem, past, leader, np.array([today]), np.zeros(1), len(past))
+    return times_as_long(bets[:, 0], _log_gain(policies, problem) - log(_BY_BETS))
 
 
 def _verdict(first: str, second: str, lower: float, upper: float) -> str:

@@ -19,6 +19,7 @@ from policysieve.evidence.comparing import (
     chosen_among,
     compared,
     gain_over,
+    times_to_gain,
 )
 from policysieve.evidence.estimates import ValueIntervals
 from policysieve.evidence.events import check_comparable, check_log_fits
@@ -229,6 +230,33 @@ class Evidence:
         if incumbent is not None:
             return incumbent.proof(self.policies)
         return proof_in_retrospect(self._past, standing, self.policies)
+
+    def times_to_proof(self) -> float | None:
+        """How many times the rounds so far it takes to certify the leader at the problem's epsilon.
+
+        If bets go on as they did; a forecast, and nothing that is guaranteed. None if it takes more
+        than a hundred times, or if rounds were forgotten.
+        """
+        standing, incumbent = self._now()
+        if incumbent is not None:
+            return None
+        return self._retrospect.times_to_proof(self._past, standing, self.policies)
+
+    def times_to_gain(self) -> float | None:
+        """The same to prove that the leader is better than the policy that runs today.
+
+        None, too, if that one leads, or the problem names none.
+        """
+        standing, incumbent = self._now()
+        today = self.policies.against(self.problem)
+        if incumbent is not None or today is None or today == standing.leader:
+            return None
+        return times_to_gain(self.policies, standing, self._past, standing.leader, today)
+
+    @property
+    def forgets(self) -> bool:
+        """Whether rounds took more memory than they may, so that they are forgotten."""
+        return self._incumbent is not None
 
     def intervals(self) -> ValueIntervals:
         """Estimates of all policies, with limits that hold simultaneously and at any time.

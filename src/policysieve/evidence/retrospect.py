@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from policysieve.evidence.betting import log_mean_exp
 from policysieve.evidence.certificate import Proof, delta_shares
+from policysieve.evidence.pace import times_as_long
 from policysieve.evidence.past import Past
 from policysieve.evidence.standing import (
     FIXED_STAKES,
@@ -27,6 +28,7 @@ Array = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.intp]
 
 _FEW = 64  # rivals whose bets are made for many epsilons at once
+_HARD_PARTS = 2  # parts of the rivals that a forecast looks at, at least
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,9 +80,7 @@ class Retrospect:
         """After all rounds of the past, for the leader and the survivors of a standing."""
         if (self.leader, self.rounds) == (standing.leader, standing.rounds):
             return self
-        held = self
-        if standing.leader != self.leader:
-            held = self.first(self.problem, standing.n_policies, standing.leader)
+        held = self._of_leader(standing)
         numbers, wealth, holds = [], [], True
         for rivals in standing.rivals(policies):
             numbers.append(rivals)
@@ -90,6 +90,25 @@ class Retrospect:
                 break
         held = held._with(numbers, wealth, len(past), standing.survivors)
         return replace(held, rounds=standing.rounds, holds=holds)
+
+    def times_to_proof(self, past: Past, standing: Standing, policies: Policies) -> float | None:
+        """How many times the rounds of the past it takes until all rivals reach the threshold.
+
+        As `times_as_long` has it, for the hardest rivals, and for others once these reach it.
+        """
+        held, wealth = self._of_leader(standing), [np.empty((0, self.log_wealth.shape[1]))]
+        for count, rivals in enumerate(standing.rivals(policies), start=1):
+            wealth.append(held._log_wealth_of(rivals, past))
+            failing = (log_mean_exp(wealth[-1]) < self.log_threshold).any()
+            if failing and count >= _HARD_PARTS:
+                break
+        return times_as_long(np.concatenate(wealth), self.log_threshold)
+
+    def _of_leader(self, standing: Standing) -> "Retrospect":
+        """The same, or none yet if another one leads."""
+        if standing.leader == self.leader:
+            return self
+        return self.first(self.problem, standing.n_policies, standing.leader)
 
     def _log_wealth_of(self, rivals: Numbers, past: Past) -> Array:
         """Of bets against some rivals in all rounds, shape (n_rivals, n_stakes)."""

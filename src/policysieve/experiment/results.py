@@ -28,12 +28,15 @@ class Proof:
         Whether that proves the problem's epsilon.
     survivors : int
         Policies that can still be the best.
+    expected : int or None
+        Rounds in all at which the proof is expected; None if that cannot be said.
     """
 
     rounds: int
     suboptimality_bound: float
     certified: bool
     survivors: int
+    expected: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -158,4 +158,5 @@ class _Witness:
             suboptimality_bound=certificate.suboptimality_bound,
             certified=certificate.certified,
             survivors=int((~certificate.eliminated).sum()),
+            expected=learner.forecast().proof_expected if self._keeps else None,
         )

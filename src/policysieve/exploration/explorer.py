@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from policysieve.arrays import shown
-from policysieve.checks import as_rewards, as_rng
+from policysieve.checks import as_rewards, as_rng, number
 from policysieve.errors import InvalidArgumentError
 from policysieve.evidence import Events, ValueIntervals, rewarded_events
 from policysieve.evidence.certificate import gain_in_words
@@ -20,6 +20,7 @@ from policysieve.evidence.record import check_floor
 from policysieve.exploration.asking import Asking, alone, changing, living
 from policysieve.exploration.decisions import Decisions, Recommendation
 from policysieve.exploration.designs.base import Exploration
+from policysieve.exploration.forecast import Forecast, no_forecast, planned_forecast
 from policysieve.exploration.ledger import Part
 from policysieve.frames import ContextFrame, Contexts, is_tabular, kind_of
 from policysieve.log import NOTHING, AnyLog, Beside, Log, load_for
@@ -353,6 +354,26 @@ class Explorer(Asking):
     def intervals(self) -> ValueIntervals:
         """Estimate and limits of every policy's value, as `recommend` uses them."""
         return replace(self._snapshot()._intervals(), names=self.policies.names)
+
+    def forecast(self, per_day: float | None = None) -> Forecast:
+        """How many rounds it will take, with an interval; no guarantee (docs/how-long.md).
+
+        Planned rounds are exact. A proof is expected when evidence, growing as it did, is enough.
+
+        Parameters
+        ----------
+        per_day : float, optional
+            Rounds of traffic a day: then the forecast has days and a date, too.
+        """
+        if per_day is not None:
+            per_day = number("per_day", per_day, above=0, below=float("inf"))
+        return replace(self._snapshot()._forecast(), per_day=per_day)
+
+    def _forecast(self) -> Forecast:
+        wanted, rounds = self._wanted, self._rounds
+        if wanted is None:
+            return no_forecast("this learner has no end of its own.", rounds=rounds)
+        return planned_forecast(wanted, rounds=rounds)
 
     @abstractmethod
     def _learn(self, rounds: Log, exploration: Any, answers: Answers) -> None:

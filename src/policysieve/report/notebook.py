@@ -15,7 +15,7 @@ from policysieve.report.table import CellValue, Table, gain_fact, shown_text, va
 if TYPE_CHECKING:
     from policysieve.evidence import Certificate, Selection, ValueIntervals
     from policysieve.experiment import ExperimentResult
-    from policysieve.exploration import Recommendation
+    from policysieve.exploration import Forecast, Recommendation
     from policysieve.health import LogHealth
     from policysieve.log import Log, LogFile
     from policysieve.problem import Problem
@@ -85,6 +85,27 @@ def _recommendation(best: "Recommendation") -> str:
             "Rounds": best.rounds,
         },
     )
+
+
+def _forecast(forecast: "Forecast") -> str:
+    said = forecast.total is not None
+    return _card(
+        "How long will it take?",
+        text=forecast.sentence(),
+        facts={
+            "Rounds so far": forecast.rounds,
+            **({"Rounds in all": (forecast.total, _rounds_between(forecast))} if said else {}),
+            **(
+                {} if forecast.days is None else {"Days": (forecast.days, f"until {forecast.date}")}
+            ),
+        },
+    )
+
+
+def _rounds_between(forecast: "Forecast") -> str:
+    if forecast.exact:
+        return ""
+    return f"{forecast.level:.0%}: {forecast.lower:,} to {forecast.upper:,}"
 
 
 def _certificate(proof: "Certificate") -> str:
@@ -237,6 +258,7 @@ def _log_file(log: "LogFile") -> str:
 _CARDS: dict[str, Callable[[Any], str]] = {
     "Certificate": _certificate,
     "ExperimentResult": _experiment,
+    "Forecast": _forecast,
     "Log": _log,
     "LogFile": _log_file,
     "LogHealth": _health,

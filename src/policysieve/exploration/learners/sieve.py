@@ -7,6 +7,7 @@ import numpy as np
 from policysieve.checks import number, one_of
 from policysieve.errors import InvalidArgumentError
 from policysieve.evidence import Certificate, Evidence
+from policysieve.exploration.forecast import Forecast, no_forecast, planned_forecast
 from policysieve.exploration.learners.sifting import MEMORY_LIMIT, Array, SiftingExplorer
 from policysieve.policies import Policies
 from policysieve.problem import Problem, check_problem
@@ -95,6 +96,24 @@ class Sieve(SiftingExplorer):
             return evidence
         stay = evidence.led_by(self._today)
         return stay if self._proves(stay.certificate()) else evidence
+
+    def _forecast(self) -> Forecast:
+        """Of the proof; for the best of what is left."""
+        if self.goal != "best":
+            return super()._forecast()
+        if self.max_rounds is None:
+            endless = (
+                'a Sieve for the best never stops by itself; give it rounds, or goal="certify".'
+            )
+            return no_forecast(endless, rounds=self._rounds)
+        return planned_forecast(max(self.max_rounds - self._rounds, 0), rounds=self._rounds)
+
+    def _times_to_proof(self, evidence: Evidence) -> float | None:
+        """Until epsilon is proved, or whichever comes first: that another is better, or none."""
+        if self._today is None:
+            return evidence.times_to_proof()
+        both = (evidence.times_to_gain(), evidence.led_by(self._today).times_to_proof())
+        return min((times for times in both if times is not None), default=None)
 
     def _needs(self) -> Array:
         """The survivors' eps/(eps + gap): about 1/W/(eps + gap) rounds are needed for each.

@@ -13,6 +13,12 @@ from policysieve.evidence.evidence import MEMORY_LIMIT
 from policysieve.exploration.decisions import Recommendation
 from policysieve.exploration.designs.needs import NeedExploration
 from policysieve.exploration.explorer import BATCH, Explorer
+from policysieve.exploration.forecast import (
+    Forecast,
+    forecast_of_proof,
+    no_forecast,
+    planned_forecast,
+)
 from policysieve.exploration.learners.promises import certificate_recommendation
 from policysieve.log import Log
 from policysieve.policies import Answers, Policies, Slates
@@ -153,6 +159,25 @@ class SiftingExplorer(Explorer):
     def _recommend(self) -> Recommendation:
         """The surviving policy with the largest estimate, and the latest certificate about it."""
         return certificate_recommendation(self._shown(), rounds=self._rounds)
+
+    def _forecast(self) -> Forecast:
+        """Of the proof, from how the evidence has grown so far."""
+        rounds, evidence = self._rounds, self.evidence
+        if self._finished:
+            return planned_forecast(0, rounds=rounds)
+        if evidence.forgets:
+            forgot = "early rounds were forgotten, for which the memory limit is too small."
+            return no_forecast(forgot, rounds=rounds, limit=self.max_rounds)
+        return forecast_of_proof(
+            self._times_to_proof(evidence.now()),
+            rounds=rounds,
+            next_look=evidence.next_look,
+            limit=self.max_rounds,
+        )
+
+    def _times_to_proof(self, evidence: Evidence) -> float | None:
+        """How many times the rounds so far it takes to prove what is asked for, if known."""
+        return evidence.times_to_proof()
 
     def _intervals(self) -> ValueIntervals:
         """Estimates and limits that hold at any time; of eliminated policies as they were then."""

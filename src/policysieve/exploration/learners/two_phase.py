@@ -15,6 +15,7 @@ from policysieve.exploration.decisions import Recommendation
 from policysieve.exploration.designs.mixture import MixedExploration
 from policysieve.exploration.designs.uniform import UniformExploration
 from policysieve.exploration.explorer import BATCH, Explorer
+from policysieve.exploration.forecast import Forecast, no_forecast, planned_forecast
 from policysieve.exploration.learners.promises import (
     anytime_recommendation,
     certificate_recommendation,
@@ -171,6 +172,20 @@ class TwoPhaseExplorer(Explorer):
             if evidence.next_look > look:
                 self._certified = evidence.certificate().certified
         return taken
+
+    def _forecast(self) -> Forecast:
+        rounds, left = self._rounds, self._left
+        if self._finished:
+            return planned_forecast(0, rounds=rounds)
+        if self.design is None and self.estimate_rounds is None:
+            unknown = "the size of phase 2 is known when phase 1 has ended."
+            return no_forecast(unknown, rounds=rounds)
+        if self.design is None:
+            left += self.estimate_rounds
+        if self.evidence is not None:
+            latest = f"it ends with a proof, at the latest after {rounds + left:,} rounds."
+            return no_forecast(latest, rounds=rounds, limit=rounds + left)
+        return planned_forecast(left, rounds=rounds)
 
     def _recommend(self) -> Recommendation:
         if self.evidence is not None:
