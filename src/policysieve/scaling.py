@@ -10,7 +10,7 @@ import numpy.typing as npt
 from policysieve.arrays import as_float, shown
 from policysieve.errors import InvalidArgumentError
 
-__all__ = ["Range", "RewardScale", "as_reward_range", "range_in_words"]
+__all__ = ["Range", "RewardScale", "as_reward_range", "range_in_words", "usual_range"]
 
 Range = tuple[float, float] | None
 """Least and largest reward of one item; None for [0, 1]."""
@@ -30,6 +30,14 @@ def as_reward_range(declared: Any) -> tuple[float, float]:
             f"{shown(declared)}"
         )
     return low + 0.0, high + 0.0  # no negative zeros
+
+
+def usual_range(declared: Any) -> Range:
+    """A declared range, checked; None if it is [0, 1], which needs no declaration."""
+    if declared is None:
+        return None
+    low, high = as_reward_range(declared)
+    return None if (low, high) == (0.0, 1.0) else (low, high)
 
 
 def range_in_words(reward_range: Range) -> str:
@@ -64,6 +72,11 @@ class RewardScale:
     def is_unit(self) -> bool:
         """Whether there is nothing to do."""
         return self.low == 0.0 and self.high == 1.0 and not self.minimize
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """Least and largest reward of one item."""
+        return self.low, self.high
 
     @property
     def span(self) -> float:

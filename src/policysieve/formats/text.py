@@ -14,7 +14,7 @@ import numpy as np
 from policysieve.errors import FileFormatError
 from policysieve.formats.actions import Actions
 from policysieve.formats.ended_slates import EndedSlates
-from policysieve.formats.format import BATCH, Format
+from policysieve.formats.format import BATCH, Format, not_ranged
 from policysieve.formats.frame_cells import as_frame
 from policysieve.formats.rules import (
     BadRow,
@@ -28,6 +28,7 @@ from policysieve.formats.rules import (
 )
 from policysieve.log import Layout, Rounds
 from policysieve.log.distributions import Distributions, stacked
+from policysieve.scaling import usual_range
 
 __all__ = [
     "ContextReader",
@@ -212,6 +213,7 @@ def text_format(
     *,
     reader: Callable[[Rules], RowReader],
     text: Callable[[Iterable[Rounds], Layout, int], Iterable[str]],
+    not_held: Callable[[Layout], tuple[str, ...]],
     check: Callable[[RowReader, Sequence[Path]], None] | None = None,
     **others: Any,
 ) -> Format:
@@ -233,7 +235,10 @@ def text_format(
     ) -> None:
         _write_text(path, text(batches, layout, n_actions), compressed=compressed)
 
-    return Format(open=open_files, write=write, **others)
+    def dropped(layout: Layout) -> tuple[str, ...]:
+        return (*not_held(layout), *not_ranged(layout))
+
+    return Format(open=open_files, write=write, not_held=dropped, **others)
 
 
 class _TextSource:
@@ -290,6 +295,7 @@ class _TextSource:
             has_times,
             self._has_distributions,
             names,
+            usual_range(rules.reward_range),
         )
 
     def n_actions(self) -> int:

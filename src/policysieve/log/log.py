@@ -17,9 +17,11 @@ from policysieve.frames import Contexts, concatenated, kind_of, read_only, same
 from policysieve.log.distributions import Distributions, fitting
 from policysieve.log.exchanging import Exchanged
 from policysieve.log.named import Names, in_numbers, renumbering, spread, united
+from policysieve.log.ranges import check_same_range
 from policysieve.log.rounds import Rounds
 from policysieve.naming import as_names, number_of
 from policysieve.reported import Carded
+from policysieve.scaling import Range, range_in_words, usual_range
 
 if TYPE_CHECKING:
     pass
@@ -43,7 +45,8 @@ class Log(Exchanged, Carded):
     propensities : array of the same shape
         For each shown item the probability, fixed before the round, that it would be shown.
     rewards : array of the same shape
-        For each shown item its reward in [0, 1].
+        For each shown item its reward, in [0, 1] or in `reward_range`. One reward for a whole slate
+        does not say which item earned it.
     distributions : Distributions, array of shape (n, n_actions), or sequence, optional
         For each round the propensities of all actions that could be shown, as `Distributions.of`
         takes them. They sum to m, and those of shown items are those of `propensities`, whose
@@ -51,12 +54,14 @@ class Log(Exchanged, Carded):
     action_names : sequence of str, optional
         What the numbers of the actions stand for. By default nothing where `actions` are numbers,
         and where they are names, those in alphabetical order.
+    reward_range : (low, high), optional
+        Least and largest reward that an item can have, if not 0 and 1.
 
     Raises
     ------
     InvalidArgumentError
         If columns differ in length, an action is negative or repeated in its slate, a propensity
-        is not in (0, 1], a reward is not in [0, 1], or a distribution is none or does not fit what
+        is not in (0, 1], a reward is not in its range, or a distribution is none or does not fit what
         was shown. Rows are named.
 
     Examples
@@ -74,6 +79,7 @@ class Log(Exchanged, Carded):
 
     _distributions: Distributions | None = None  # few logs have them: no room in the others
     _action_names: Names = None
+    _reward_range: Range = None
 
     def __init__(
         self,
@@ -84,11 +90,15 @@ class Log(Exchanged, Carded):
         rewards: Any,
         distributions: Any = None,
         action_names: Any = None,
+        reward_range: Any = None,
     ) -> None:
         actions, distributions, names = in_numbers(actions, distributions, action_names)
-        checked = _checked_columns(contexts, actions, propensities, rewards)
+        known = usual_range(reward_range)
+        checked = _checked_columns(contexts, actions, propensities, rewards, known)
         if names is not None:
             self._action_names = names
+        if known is not None:
+            self._reward_range = known
         if distributions is not None:
             self._distributions = fitting(distributions, checked[1], checked[2])
         self._hold(Columns(*(column.copy() for column in checked)))  # what was checked stays so
@@ -101,6 +111,7 @@ class Log(Exchanged, Carded):
         slate_size: int,
         distributions: bool = False,
         action_names: Names = None,
+        reward_range: Range = None,
     ) -> Self:
         """A log without rounds, for contexts like the given ones; with distributions or not."""
         return cls(
@@ -110,6 +121,7 @@ class Log(Exchanged, Carded):
             rewards=np.empty((0, slate_size)),
             distributions=[] if distributions else None,
             action_names=action_names,
+            reward_range=reward_range,
         )
 
     @classmethod
@@ -122,11 +134,14 @@ class Log(Exchanged, Carded):
         *,
         distributions: Distributions | None = None,
         action_names: Names = None,
+        reward_range: Range = None,
     ) -> Self:
         """A log around columns that were checked before; nothing is copied."""
         log = object.__new__(cls)
         if action_names is not None:
             log._action_names = action_names
+        if reward_range is not None:
+            log._reward_range = reward_range
         if distributions is not None:
             log._distributions = distributions
         log._hold(Columns(contexts, actions, propensities, rewards))
@@ -140,11 +155,16 @@ class Log(Exchanged, Carded):
         names: Names = None
         rounds = 0
         for log in logs:
+            check_same_range(logs[0]._reward_range, log._reward_range)
             names = united(names, rounds, log._action_names, len(log))
             rounds += len(log)
         logs = [log._in_terms_of(names) for log in logs]
         columns = zip(*(log._columns.arrays for log in logs), strict=True)
-        joined = cls.trusted(*(concatenated(parts) for parts in columns), action_names=names)
+        joined = cls.trusted(
+            *(concatenated(parts) for parts in columns),
+            action_names=names,
+            reward_range=logs[0]._reward_range,
+        )
         if any(log._distributions is not None for log in logs):
             ours, rounds = logs[0]._distributions, len(logs[0])
             for log in logs[1:]:
@@ -183,8 +203,13 @@ class Log(Exchanged, Carded):
         """What the numbers of the actions stand for; None if nothing is known of that."""
         return self._action_names
 
+    @property
+    def reward_range(self) -> Range:
+        """Least and largest reward that an item can have; None for 0 and 1."""
+        return self._reward_range
+
     def rewarded(self) -> npt.NDArray[np.intp]:
-        """Numbers of the rounds that earned anything."""
+        """Numbers of the rounds that earned anything above 0."""
         rewards = self.rewards
         single = rewards.shape[1] == 1
         return np.flatnonzero(rewards[:, 0] > 0 if single else (rewards > 0).any(axis=1))
@@ -223,7 +248,7 @@ class Log(Exchanged, Carded):
         Where the log has names of actions, they may be these names, or numbers that stand for them.
         """
         actions, distributions, names = in_numbers(actions, distributions, self._action_names)
-        checked = _checked_columns(contexts, actions, propensities, rewards)
+        checked = _checked_columns(contexts, actions, propensities, rewards, self._reward_range)
         if distributions is not None:
             distributions = fitting(distributions, checked[1], checked[2])
         names = united(self._action_names, len(self), names, len(checked[0]))
@@ -243,7 +268,9 @@ class Log(Exchanged, Carded):
     def copy(self) -> Self:
         """A log with memory of its own."""
         twin = self.trusted(
-            *(array.copy() for array in self._columns.arrays), action_names=self._action_names
+            *(array.copy() for array in self._columns.arrays),
+            action_names=self._action_names,
+            reward_range=self._reward_range,
         )
         if self._distributions is not None:
             twin._distributions = Distributions.concatenate([self._distributions])
@@ -251,7 +278,9 @@ class Log(Exchanged, Carded):
 
     def without_distributions(self) -> Self:
         """The same rounds with the propensities of what was shown alone; memory is shared."""
-        return self.trusted(*self._columns.arrays, action_names=self._action_names)
+        return self.trusted(
+            *self._columns.arrays, action_names=self._action_names, reward_range=self._reward_range
+        )
 
     def with_action_names(self, names: Sequence[str]) -> Self:
         """The same rounds with actions numbered in the order of `names`.
@@ -280,6 +309,7 @@ class Log(Exchanged, Carded):
         Names of actions that only the other has get the next numbers.
         """
         _check_log(other)
+        check_same_range(self._reward_range, other._reward_range)
         names = united(self._action_names, len(self), other._action_names, len(other))
         new = other._in_terms_of(names)
         self._extend(new._columns.arrays, new._distributions, names)
@@ -293,7 +323,9 @@ class Log(Exchanged, Carded):
                 f"a log is indexed by a slice, such as log[100:200], got {shown(rows)}"
             )
         part = self.trusted(
-            *[array[rows] for array in self._columns.arrays], action_names=self._action_names
+            *[array[rows] for array in self._columns.arrays],
+            action_names=self._action_names,
+            reward_range=self._reward_range,
         )
         if self._distributions is not None:
             part._distributions = self._distributions[rows]
@@ -302,7 +334,7 @@ class Log(Exchanged, Carded):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Log):
             return NotImplemented
-        if self._action_names != other._action_names:
+        if self._action_names != other._action_names or self._reward_range != other._reward_range:
             return False
         pairs = zip(self._columns.arrays, other._columns.arrays, strict=True)
         return all(same(mine, theirs) for mine, theirs in pairs) and bool(
@@ -316,6 +348,8 @@ class Log(Exchanged, Carded):
         if self.contexts.dtype.kind == "frame":
             shape = str(self.contexts.dtype)
         also = "" if self._distributions is None else ", with distributions"
+        if self._reward_range is not None:
+            also += f", rewards in {range_in_words(self._reward_range)}"
         return f"Log({len(self)} rounds, slate_size={self.slate_size}, contexts: {shape}{also})"
 
     def since(self, start: int) -> Self:
@@ -341,6 +375,7 @@ class Log(Exchanged, Carded):
             self.rewards,
             distributions=self._distributions,
             action_names=self._action_names,
+            reward_range=self._reward_range,
         )
 
     def _in_terms_of(self, names: Names) -> Self:
@@ -348,7 +383,9 @@ class Log(Exchanged, Carded):
         if names is None or names == self._action_names:
             return self
         if self._action_names is None:  # there are no rounds
-            return self.trusted(*self._columns.arrays, action_names=names)
+            return self.trusted(
+                *self._columns.arrays, action_names=names, reward_range=self._reward_range
+            )
         contexts, actions, propensities, rewards = self._columns.arrays
         numbers = renumbering(self._action_names, names)
         lists = None if self._distributions is None else spread(self._distributions, numbers)
@@ -359,6 +396,7 @@ class Log(Exchanged, Carded):
             rewards,
             distributions=lists,
             action_names=names,
+            reward_range=self._reward_range,
         )
 
     def _extend(
@@ -421,7 +459,7 @@ def _check_known(log: Log, names: Sequence[str]) -> None:
 
 
 def _checked_columns(
-    contexts: Any, actions: Any, propensities: Any, rewards: Any
+    contexts: Any, actions: Any, propensities: Any, rewards: Any, reward_range: Range
 ) -> tuple[Any, ...]:
     x = as_contexts(contexts)
     a = as_actions(actions, len(x))
@@ -429,7 +467,7 @@ def _checked_columns(
         x,
         a,
         as_propensities(propensities, a.shape),
-        as_rewards(rewards, len(a), a.shape[1], None),
+        as_rewards(rewards, len(a), a.shape[1], None, reward_range),
     )
 
 

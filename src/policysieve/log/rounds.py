@@ -14,6 +14,7 @@ from policysieve.frames import ContextFrame, Contexts, FrameType
 from policysieve.log.distributions import Distributions
 from policysieve.log.named import Names, renumbering, spread
 from policysieve.naming import named
+from policysieve.scaling import Range, RewardScale
 
 if TYPE_CHECKING:
     from policysieve.log.log import Log
@@ -39,6 +40,8 @@ class Layout:
         Whether every round has its full distribution.
     action_names : tuple of str, or None
         What the numbers of the actions stand for, if they stand for names.
+    reward_range : (low, high), or None
+        Least and largest reward that an item can have; None for 0 and 1.
     """
 
     context_shape: tuple[int, ...]
@@ -48,6 +51,7 @@ class Layout:
     has_times: bool = False
     has_distributions: bool = False
     action_names: Names = None
+    reward_range: Range = None
 
     @property
     def has_text(self) -> bool:
@@ -98,7 +102,7 @@ class Rounds:
     propensities : float64 array of shape (n, m)
         In (0, 1].
     rewards : float64 array of shape (n, m)
-        In [0, 1], or NaN where the reward is missing.
+        In [0, 1] or their range, or NaN where the reward is missing.
     ids : object array of shape (n,), or None
         Strings, empty where a round has no id; None if no round of the log has one.
     times : float64 array of shape (n,), or None
@@ -108,6 +112,8 @@ class Rounds:
         The propensities of all actions that could be shown; None if they are not known.
     action_names : tuple of str, or None
         What the numbers of the actions stand for, if they stand for names.
+    reward_range : (low, high), or None
+        Least and largest reward that an item can have; None for 0 and 1.
     """
 
     contexts: Contexts
@@ -118,6 +124,7 @@ class Rounds:
     times: npt.NDArray[np.float64] | None = None
     distributions: Distributions | None = None
     action_names: Names = None
+    reward_range: Range = None
 
     def __len__(self) -> int:
         return len(self.actions)
@@ -133,6 +140,7 @@ class Rounds:
             self.times is not None,
             self.distributions is not None,
             self.action_names,
+            self.reward_range,
         )
 
     @property
@@ -167,7 +175,16 @@ class Rounds:
             rewards=self.rewards,
             distributions=self.distributions,
             action_names=self.action_names,
+            reward_range=self.reward_range,
         )
+
+    def in_unit(self) -> "Rounds":
+        """The same rounds with rewards in [0, 1]."""
+        if self.reward_range is None:
+            return self
+        low, high = self.reward_range
+        scale = RewardScale(low=low, high=high)
+        return replace(self, rewards=scale.inside(self.rewards), reward_range=None)
 
     def plain_contexts(self, *, flat: bool) -> list[Any]:
         """Contexts as Python numbers, strings, lists or dicts; if `flat` not lists of lists."""
@@ -207,6 +224,7 @@ class Rounds:
             None if self.times is None else self.times[rows],
             None if self.distributions is None else self.distributions[rows],
             self.action_names,
+            self.reward_range,
         )
 
     def with_action_names(self, names: tuple[str, ...]) -> "Rounds":
