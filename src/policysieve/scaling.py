@@ -103,6 +103,12 @@ class RewardScale:
         ends = self.value(lower), self.value(upper)
         return (ends[1], ends[0]) if self.minimize else ends
 
+    def differences(self, lower: float, upper: float) -> tuple[float, float]:
+        """Limits on the value of one policy less that of another, from what they are inside."""
+        if self.minimize:
+            return -self.distance(upper) + 0.0, -self.distance(lower) + 0.0
+        return self.distance(lower), self.distance(upper)
+
     def distance(self, inner: V) -> V:
         """How far apart two values are; what is better by some distance stays so."""
         return inner if self.is_unit else self.span * inner

@@ -237,7 +237,7 @@ def _out_of_range(reward: float, rules: Rules) -> str:
         return (
             f"the reward {reward:g} is outside [0, 1]; declare the range of the rewards "
             "(--reward-range LOW HIGH, or reward_range=(low, high) of Problem, LogFile and "
-            "convert); where a format has costs, they count as minus rewards"
+            "convert), where costs count as minus rewards"
         )
     return (
         f"the reward {reward:g} is outside the declared range {range_in_words(rules.reward_range)}"

@@ -61,8 +61,8 @@ class Log(Exchanged, Carded):
     ------
     InvalidArgumentError
         If columns differ in length, an action is negative or repeated in its slate, a propensity
-        is not in (0, 1], a reward is not in its range, or a distribution is none or does not fit what
-        was shown. Rows are named.
+        is not in (0, 1], a reward is not in its range, or a distribution is none or does not fit
+        what was shown. Rows are named.
 
     Examples
     --------
@@ -302,6 +302,19 @@ class Log(Exchanged, Carded):
             return log
         _check_known(self, wanted)
         return self._in_terms_of(wanted)
+
+    def with_reward_range(self, reward_range: Any) -> Self:
+        """The same rounds, whose rewards are said to lie in another range, as they are.
+
+        Raises
+        ------
+        InvalidArgumentError
+            If a reward is outside.
+        """
+        known, log = usual_range(reward_range), self[:]
+        as_rewards(log.rewards, len(log), log.slate_size, None, known)
+        log._reward_range = known
+        return log
 
     def extend(self, other: "Log") -> None:
         """Add the rounds of another log at the end.

@@ -30,8 +30,8 @@ def check_same_range(mine: Range, theirs: Range) -> None:
     if mine != theirs:
         raise InvalidArgumentError(
             f"logs that are joined must have one range of rewards, got {range_in_words(mine)} and "
-            f"{range_in_words(theirs)}; if they are in the same units, make both with the same "
-            "reward_range"
+            f"{range_in_words(theirs)}; if they are in the same units, give both the same, with "
+            "log.with_reward_range((low, high))"
         )
 
 
@@ -43,7 +43,7 @@ def check_fits_range(mine: Range, wanted: Range) -> None:
         f"declare reward_range=({mine[0]:g}, {mine[1]:g}), or --reward-range {mine[0]:g} "
         f"{mine[1]:g}, for the problem"
         if wanted is None and mine is not None
-        else f"if they are in the same units, make the log with reward_range={wanted or (0, 1)}"
+        else f"if both are in the same units, take log.with_reward_range({wanted or (0, 1)})"
     )
     raise InvalidArgumentError(
         f"rewards of the log lie in {range_in_words(mine)}, but the declared range is "

@@ -39,9 +39,9 @@ class Replay(World):
         not served.
     n_actions : int
         Number K of actions. May be left out where they are named.
-    sparsity : float
+    sparsity : float, optional
         Bound on the rewards of all actions of one round; a log shows only one of them, so this is
-        taken on trust.
+        taken on trust. By default 1, and not known if the log's rewards have another range.
     floor : float, optional
         Smallest probability with which any action was logged. The smallest propensity in the log
         by default, or 1/K if that is smaller.
@@ -62,7 +62,7 @@ class Replay(World):
         log: AnyLog,
         *,
         n_actions: int | None = None,
-        sparsity: float = 1.0,
+        sparsity: float | None = None,
         floor: float | None = None,
         actions: Sequence[str] | None = None,
     ) -> None:
@@ -77,6 +77,9 @@ class Replay(World):
             )
         if not len(log):
             raise InvalidArgumentError("log must have at least one row, got none")
+        self.reward_range = log.reward_range
+        if sparsity is None and log.reward_range is None:
+            sparsity = 1.0
         super().__init__(n_actions=n_actions, slate_size=1, sparsity=sparsity, actions=actions)
         self._log = log[:]  # keeps its length when the log grows
         logged, rewards = self._log.actions[:, 0], self._log.rewards[:, 0]
@@ -85,11 +88,12 @@ class Replay(World):
             f"actions of the log must lie in [0, {self.n_actions - 1}]",
             lambda row: logged[row],
         )
-        refuse_rows(
-            rewards > self.sparsity * _SLACK,
-            f"rewards of the log must be at most the sparsity {self.sparsity:g}",
-            lambda row: f"{rewards[row]:g}",
-        )
+        if self.sparsity is not None:
+            refuse_rows(
+                rewards > self.sparsity * _SLACK,
+                f"rewards of the log must be at most the sparsity {self.sparsity:g}",
+                lambda row: f"{rewards[row]:g}",
+            )
         smallest = float(self._log.propensities.min())
         if floor is None:
             self.floor = min(smallest, 1 / self.n_actions)

@@ -58,7 +58,7 @@ class MixedExploration(Exploration):
     @property
     def largest_gain(self) -> float:
         """The most one round can add to an estimate: B = mu K / (mixing m)."""
-        return self.problem.reward_cap / self.floor
+        return self.problem.unit.reward_cap / self.floor
 
     def _mixed(self, shown: Array) -> Array:
         """W = mixing m/K + (1-mixing) Q, in place of Q."""
