@@ -382,11 +382,12 @@ def _measured(sizes: Plan) -> str:
         f"{_span([one.n_policies for one in tasks])} with probability "
         f"{_span([1 - p.delta for p in problems])}."
     )
+    units = "" if q.unit is q else " for rewards in [0, 1]"
     other = [
-        f"{name} {mine:g}{' for rewards in [0, 1]' if name == 'epsilon' and q.unit is not q else ''}"
-        for name, mine, theirs in [
-            ("epsilon", q.unit.epsilon, {p.epsilon for p in problems}),
-            ("delta", q.delta, {p.delta for p in problems}),
+        f"{name} {mine:g}{of}"
+        for name, mine, of, theirs in [
+            ("epsilon", q.unit.epsilon, units, {p.epsilon for p in problems}),
+            ("delta", q.delta, "", {p.delta for p in problems}),
         ]
         if any(abs(mine - one) > 1e-9 for one in theirs)
     ]

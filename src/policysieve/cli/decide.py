@@ -162,9 +162,11 @@ def _decisions(
     from policysieve.log import Rounds
     from policysieve.log.distributions import fitting
     from policysieve.policies.base import names_of_actions
+    from policysieve.scaling import usual_range
 
     known = names_of_actions(exploration.policies, exploration.problem)
     names = None if known is None else tuple(known)
+    units = usual_range(exploration.problem.reward_range)
     for contexts, ids, times in pieces:
         x = exploration.policies.check_contexts(contexts)
         said = exploration._answers(x) if distributions else x
@@ -174,7 +176,7 @@ def _decisions(
         if distributions:
             every = fitting(exploration.propensities(said), actions, propensities)
         rewards = np.full(actions.shape, np.nan)
-        yield Rounds(x, actions, propensities, rewards, ids, times, every, names)
+        yield Rounds(x, actions, propensities, rewards, ids, times, every, names, units)
 
 
 def _contexts(
