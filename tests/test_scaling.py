@@ -54,7 +54,17 @@ def test_costs_between_0_and_1_are_mirrored():
 
 @pytest.mark.parametrize(
     "wrong",
-    [(1, 0), (1, 1), (0,), (0, 1, 2), 5, "ab", (0, float("inf")), (float("nan"), 1), (-1e308, 1e308)],
+    [
+        (1, 0),
+        (1, 1),
+        (0,),
+        (0, 1, 2),
+        5,
+        "ab",
+        (0, float("inf")),
+        (float("nan"), 1),
+        (-1e308, 1e308),
+    ],
 )
 def test_what_is_no_range(wrong):
     with pytest.raises(InvalidArgumentError, match="reward_range must be two finite numbers low <"):

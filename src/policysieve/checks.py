@@ -191,9 +191,9 @@ def as_rewards(
         "answer that is missing at its deadline as "
         + ("0" if reward_range is None else "what it is worth"),
     )
-    if sparsity is not None and sparsity < slate_size:
+    if sparsity is not None and sparsity < slate_size * high:
         refuse_rows(
-            array.sum(axis=1) > sparsity + _SLACK,
+            array.sum(axis=1) > sparsity + _SLACK * high,
             f"the rewards of one round must sum to at most the problem's sparsity {sparsity:g}",
             lambda row: f"{array[row].sum():g}",
             hint="declare a larger sparsity, or none when it is not known (--sparsity unknown, or "

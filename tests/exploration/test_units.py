@@ -162,7 +162,9 @@ def test_rounds_decided_elsewhere_are_learnt_in_the_same_units():
         propensities=batch.propensities,
         rewards=np.zeros((5, 1)),
     )
-    with pytest.raises(InvalidArgumentError, match=r"rewards of the log lie in \[0, 1\], but the d"):
+    with pytest.raises(
+        InvalidArgumentError, match=r"rewards of the log lie in \[0, 1\], but the d"
+    ):
         there.learn(plain, exploration)
 
 
@@ -197,7 +199,7 @@ class TestNoAnswer:
     def test_must_be_declared_where_0_is_no_reward(self):
         learner = ps.Sieve(policies(1), problem_in("costs", 1), rng=0)
         learner.ask([0, 1])
-        with pytest.raises(InvalidArgumentError, match="no_answer must be declared.*0 is outside"):
+        with pytest.raises(InvalidArgumentError, match=r"no_answer must be declared.*0 is outside"):
             learner.expire(older_than=0)
         assert (learner.rounds, learner.pending) == (0, 2)
 
@@ -205,7 +207,9 @@ class TestNoAnswer:
 def test_one_reward_for_a_slate_does_not_say_which_item_earned_it():
     learner = ps.Sieve(policies(2), problem_in("revenue", 2), rng=0)
     batch = learner.ask([0, 1, 2])
-    with pytest.raises(InvalidArgumentError, match="which item earned it.*whole slates the actions"):
+    with pytest.raises(
+        InvalidArgumentError, match=r"which item earned it.*whole slates the actions"
+    ):
         learner.tell(batch, [1.0, 0.0, 3.0])
     assert learner.pending == 3
     single = ps.Sieve(policies(1), problem_in("revenue", 1), rng=0)
@@ -230,15 +234,17 @@ def test_a_sparsity_in_units_of_the_rewards_is_used_and_contradicted():
 
 class TestExplorationByOptimization:
     def test_needs_rounds_where_no_sparsity_is_known(self):
-        with pytest.raises(InvalidArgumentError, match="rounds must be given.*Problem.sparsity="):
+        with pytest.raises(InvalidArgumentError, match=r"rounds must be given.*Problem.sparsity="):
             ps.ExplorationByOptimization(policies(1), problem_in("revenue", 1))
-        with pytest.raises(InvalidArgumentError, match="rounds must be given.*in advance$"):
+        with pytest.raises(InvalidArgumentError, match=r"rounds must be given.*in advance$"):
             ps.ExplorationByOptimization(policies(1), problem_in("costs", 1))
 
     def test_binary_rewards_are_the_ends_of_the_range(self):
-        learner = ps.ExplorationByOptimization(policies(1), problem_in("costs", 1), rounds=50, rng=0)
+        learner = ps.ExplorationByOptimization(
+            policies(1), problem_in("costs", 1), rounds=50, rng=0
+        )
         batch = learner.ask([0])
-        with pytest.raises(InvalidArgumentError, match="rewards must be 2 or 9, got a fraction"):
+        with pytest.raises(InvalidArgumentError, match=r"rewards must be 2 or 9, got a fraction"):
             learner.tell(batch, [3.0])
         learner.tell(batch, [2.0])
 
@@ -298,6 +304,8 @@ def test_an_alarm_tells_of_mean_rewards_in_their_units():
         found.append(learner.alarm)
     mine, twin = found
     assert (mine.split, mine.alarm) == (twin.split, twin.alarm)
-    assert same([mine.before, mine.after], [image(problem, twin.before), image(problem, twin.after)])
+    assert same(
+        [mine.before, mine.after], [image(problem, twin.before), image(problem, twin.after)]
+    )
     assert same(mine.means, image(problem, twin.means))
     assert mine.before < -0.5 < mine.after
