@@ -125,13 +125,15 @@ def _add_leaders(page: Page, result: "RunResult") -> None:
 def _add_progress(page: Page, result: "RunResult") -> None:
     known = any(checkpoint.suboptimality is not None for checkpoint in result.history)
     looks = [checkpoint.recommendation for checkpoint in result.history]
+    costs = result.problem.objective == "minimize"
+    beyond = "below all that a round can cost" if costs else "above all that a round can earn"
     page.figure(
         estimate_over_rounds(result),
         "The estimate of the policy that led at the time, and its interval, which narrows as "
         "rounds come in."
         + (
-            " An estimate from few rounds can lie above all that a round can earn."
-            if any(seen.value > seen.upper for seen in looks)
+            f" An estimate from few rounds can lie {beyond}."
+            if any(seen.value < seen.lower if costs else seen.value > seen.upper for seen in looks)
             else ""
         )
         + (

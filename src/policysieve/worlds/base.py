@@ -106,7 +106,8 @@ class World(ABC):
     n_actions, slate_size : int
         How many actions there are, how many are shown each round.
     sparsity : float or None
-        Bound on the sum of all K rewards of one round; None if it is not known.
+        Bound on the sum of all K rewards of one round; None if rewards have a range, and it is not
+        known.
     reward_range : (low, high) or None
         Least and largest reward of an action; None for 0 and 1.
     actions : tuple of str or None
@@ -137,7 +138,7 @@ class World(ABC):
             hint="a slate holds different actions, so at most n_actions",
         )
         self.sparsity = None
-        if sparsity is not None:
+        if sparsity is not None or self.reward_range is None:
             self.sparsity = number(
                 "sparsity",
                 sparsity,

@@ -1,7 +1,7 @@
 """A log served as if it were live, by rejection."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["Replay"]
 
 _SLACK = 1 + 1e-9  # rounding allowed in propensities
+_USUAL: Any = "1, or None where rewards have a range"
 
 
 class Replay(World):
@@ -62,7 +63,7 @@ class Replay(World):
         log: AnyLog,
         *,
         n_actions: int | None = None,
-        sparsity: float | None = None,
+        sparsity: float | None = _USUAL,
         floor: float | None = None,
         actions: Sequence[str] | None = None,
     ) -> None:
@@ -78,8 +79,8 @@ class Replay(World):
         if not len(log):
             raise InvalidArgumentError("log must have at least one row, got none")
         self.reward_range = log.reward_range
-        if sparsity is None and log.reward_range is None:
-            sparsity = 1.0
+        if sparsity is _USUAL:
+            sparsity = 1.0 if log.reward_range is None else None
         super().__init__(n_actions=n_actions, slate_size=1, sparsity=sparsity, actions=actions)
         self._log = log[:]  # keeps its length when the log grows
         logged, rewards = self._log.actions[:, 0], self._log.rewards[:, 0]
