@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from policysieve.checks import OF_SLATES
 from policysieve.errors import FileFormatError
 from policysieve.formats.actions import Actions
 from policysieve.formats.ended_slates import EndedSlates
@@ -347,7 +348,7 @@ class _TextSource:
             if length != self._slate_size:
                 raise FileFormatError(
                     f"{name} must be {self._slate_size} as in the rounds before, got {length}"
-                    f"{self._about_slates()}"
+                    f"{self._about_slates(name, length)}"
                 )
         if has_distribution != self._has_distributions:
             raise FileFormatError(
@@ -373,7 +374,9 @@ class _TextSource:
             for line, action in zip(row.lines, row.actions, strict=True)
         ]
 
-    def _about_slates(self) -> str:
+    def _about_slates(self, name: str, length: int) -> str:
+        if name == "rewards" and length == 1:
+            return f", for the whole slate: {OF_SLATES}"
         columns = self._rules.columns
         if columns is None or columns.slate is None:
             return ""
