@@ -20,6 +20,7 @@ from policysieve.policies.base import names_of_actions
 from policysieve.problem import Problem
 from policysieve.progress import bar_shows, progress_bar
 from policysieve.reported import Reported
+from policysieve.scaling import range_in_words
 from policysieve.tabling import FrameKind, frame_of
 
 if TYPE_CHECKING:
@@ -115,7 +116,7 @@ class RunResult(Reported):
         return self.recommendation.policy_name
 
     def leaders(self, count: int = 10) -> list[dict[str, Any]]:
-        """The policies with the largest estimates, with their limits and, if known, true values."""
+        """The policies with the best estimates, with their limits and, if known, true values."""
         return self.intervals.leaders(count, self.true_values)
 
     def to_frame(self, backend: FrameKind | None = None) -> Any:
@@ -225,6 +226,7 @@ def run(
             gap = None
             if best is not None:
                 gap = best - _value(recommendation.policy, true_values, world)
+                gap = -gap + 0.0 if learner.problem.scale.minimize else gap
             history.append(Checkpoint(recommendation=recommendation, suboptimality=gap))
             if on_checkpoint is not None:
                 on_checkpoint(history[-1])
@@ -292,11 +294,12 @@ def _truth(
     """
     if learner.policies.called:
         return None, None
+    costs = learner.problem.scale.minimize
     try:
-        if learner.policies.n_policies is None:
-            return None, world.best_value(learner.policies)
+        if learner.policies.n_policies is None:  # whose best is the one that earns the most
+            return None, None if costs else world.best_value(learner.policies)
         values = world.values(learner.policies)
-        return values, float(values.max())
+        return values, float(values.min() if costs else values.max())
     except UnknownValueError:
         return None, None
 
@@ -340,8 +343,18 @@ def _check_fit(learner: Explorer, world: "World") -> None:
             )
     mine = names_of_actions(learner.policies, learner.problem)
     check_same_actions(getattr(world, "actions", None), mine, of="world and learner")
+    given, wanted = getattr(world, "reward_range", None), learner.problem.scale.range
+    if given is not None and given != wanted:
+        raise InvalidArgumentError(
+            f"the learner's problem declares rewards in {range_in_words(wanted)}, but the world's "
+            f"lie in {range_in_words(given)}; use world.problem(epsilon=..., delta=...)"
+        )
     declared = learner.problem.sparsity
-    if declared is not None and world.sparsity > declared * (1 + 1e-9):
+    if (
+        declared is not None
+        and world.sparsity is not None
+        and world.sparsity > declared * (1 + 1e-9)
+    ):
         raise InvalidArgumentError(
             f"the learner's problem declares sparsity {declared:g}, but the world's rewards sum to "
             f"up to {world.sparsity:g}; use world.problem(epsilon=..., delta=...)"

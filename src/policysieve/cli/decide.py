@@ -166,9 +166,11 @@ def _decisions(
     from policysieve.log import Beside, Rounds
     from policysieve.log.distributions import fitting
     from policysieve.policies.base import names_of_actions
+    from policysieve.scaling import usual_range
 
     known = names_of_actions(exploration.policies, exploration.problem)
     names = None if known is None else tuple(known)
+    units = usual_range(exploration.problem.reward_range)
     for contexts, ids, times, beside in pieces:
         x = exploration.policies.check_contexts(contexts)
         allowed = exploration.policies.check_available(beside.available, len(x))
@@ -180,7 +182,7 @@ def _decisions(
             every = fitting(exploration.propensities(said), actions, propensities)
         rewards = np.full(actions.shape, np.nan)
         more = Beside(allowed, beside.units)
-        yield Rounds(x, actions, propensities, rewards, ids, times, every, names, more)
+        yield Rounds(x, actions, propensities, rewards, ids, times, every, names, more, units)
 
 
 def _contexts(

@@ -47,7 +47,7 @@ def design(
     from policysieve.exploration.designs.designing import rounds_needed
 
     rounds = log.open(candidates.action_names)
-    policies, problem = candidates.load(rounds.slate_size)
+    policies, problem = candidates.load(rounds)
     made = make_design(rounds, policies, problem, mixing=mixing)
     made.save(out)
     needed = rounds_needed(made, policies)

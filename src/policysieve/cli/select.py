@@ -77,7 +77,7 @@ def select(
     from policysieve.exploration.designs.saving import ExplorationFile
 
     opened = log.open(candidates.action_names)
-    policies, problem = candidates.load(opened.slate_size)
+    policies, problem = candidates.load(opened)
     if against is not None:
         problem = replace(problem, against=policy_given(against, policies))
     track = reading(opened, quiet=as_json)

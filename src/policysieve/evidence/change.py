@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from policysieve.evidence.change_sums import ChangeSums, Series, Watched
 from policysieve.evidence.groups import ACTION_GROUPS
+from policysieve.scaling import Range, RewardScale
 
 __all__ = ["Bets", "Change", "find_change"]
 
@@ -77,6 +78,19 @@ class Change:
             alarm=self.alarm + start,
             ends=self.ends + start,
             start=self.start + start,
+        )
+
+    def in_range(self, reward_range: Range) -> "Change":
+        """The same with mean rewards of items in their range, not in [0, 1]."""
+        if reward_range is None or self.watched.kind in ("share", "column"):
+            return self
+        low, high = reward_range
+        scale = RewardScale(low=low, high=high)
+        return replace(
+            self,
+            before=scale.value(self.before),
+            after=scale.value(self.after),
+            means=scale.value(self.means),
         )
 
     def what(self) -> str:

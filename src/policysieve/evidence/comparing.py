@@ -46,7 +46,7 @@ _WAYS = 4  # two policies, and two kinds of limits of each
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison:
-    """How much better one policy is than another, in expected reward per round.
+    """How far apart two policies are, in expected reward per round.
 
     Attributes
     ----------
@@ -107,24 +107,26 @@ def compared(
     when : str
         When and on what condition the interval holds, in words.
     """
-    (a, b), cap = pair_of(policies, first, second), problem.reward_cap
+    (a, b), cap = pair_of(policies, first, second), problem.unit.reward_cap
     if policies.same_as(a, np.array([b]))[0]:
         lower = upper = 0.0
     else:
         log_term = log(2 / problem.delta) + log(among * (among - 1) / 2)
         lower = max(least(a, b, log_term), -cap)
         upper = min(max(-least(b, a, log_term), lower), cap)
+    better = float(estimate_of(a) - estimate_of(b))
+    lower, upper = problem.scale.differences(lower, upper)
     names = policies.name_of(a), policies.name_of(b)
     of = "of this pair, named beforehand" if among == 2 else "of all pairs at once"
     return Comparison(
         first=names[0],
         second=names[1],
-        value=float(estimate_of(a) - estimate_of(b)),
+        value=problem.scale.differences(better, better)[0],
         lower=lower,
         upper=upper,
         rounds=rounds,
         guarantee=f"With probability at least {1 - problem.delta:g}, "
-        f"{_verdict(*names, lower, upper)}; that holds {of}, {when}.",
+        f"{_verdict(*names, lower, upper, problem)}; that holds {of}, {when}.",
     )
 
 
@@ -148,6 +150,7 @@ def gain_over(
 ) -> float | None:
     """Lower limit on what a leader gains over the policy that runs today; None if none is named.
 
+    It is that of rewards in [0, 1], as the problem is.
     Any of the others could have been chosen to lead by the same data, so half of delta is split
     over them. `least` is as for `compared`.
     """
@@ -175,9 +178,13 @@ def times_to_gain(
     return times_as_long(bets[:, 0], _log_gain(policies, problem) - log(_BY_BETS))
 
 
-def _verdict(first: str, second: str, lower: float, upper: float) -> str:
+def _verdict(first: str, second: str, lower: float, upper: float, problem: Problem) -> str:
     if lower == upper == 0:
         return f"{first} and {second} have the same value: they are the same policy"
+    if problem.scale.minimize and lower > 0:
+        return f"{first} costs more than {second} by {lower:.4g} to {upper:.4g}"
+    if problem.scale.minimize and upper < 0:
+        return f"{first} costs less than {second} by {-upper:.4g} to {-lower:.4g}"
     if lower > 0:
         return f"{first} is better than {second} by {lower:.4g} to {upper:.4g}"
     if upper < 0:

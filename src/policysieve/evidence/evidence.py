@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from policysieve.arrays import shown
-from policysieve.checks import as_rewards, integer
+from policysieve.checks import integer
 from policysieve.errors import InvalidArgumentError
 from policysieve.evidence.certificate import Certificate, Proof
 from policysieve.evidence.comparing import (
@@ -22,15 +22,14 @@ from policysieve.evidence.comparing import (
     times_to_gain,
 )
 from policysieve.evidence.estimates import ValueIntervals
-from policysieve.evidence.events import check_comparable, check_log_fits
+from policysieve.evidence.events import check_comparable, check_log_fits, load_unit
 from policysieve.evidence.incumbents import Incumbent
 from policysieve.evidence.past import Past
 from policysieve.evidence.retrospect import Retrospect, proof_in_retrospect
 from policysieve.evidence.standing import BIN_EDGES, Standing
 from policysieve.evidence.values import policy_interval, policy_intervals
-from policysieve.log import AnyLog, Log, load_for
+from policysieve.log import AnyLog, Log
 from policysieve.policies import Policies, Slates
-from policysieve.policies.base import names_of_actions
 from policysieve.problem import Problem
 
 __all__ = ["MEMORY_LIMIT", "Decider", "Evidence", "check_decider"]
@@ -106,9 +105,9 @@ class Evidence:
         self.memory_limit = integer("memory_limit", memory_limit, low=0)
         self.rounds = 0
         self.next_look = _FIRST_LOOK
-        self.standing = Standing.first(problem, policies.n_policies, kept)
+        self.standing = Standing.first(problem.unit, policies.n_policies, kept)
         self._past = Past(policies, len(BIN_EDGES) + 1)
-        self._retrospect = Retrospect.first(problem, policies.n_policies)
+        self._retrospect = Retrospect.first(problem.unit, policies.n_policies)
         self._incumbent: Incumbent | None = None
         self.at_look = copy(self)
 
@@ -139,9 +138,8 @@ class Evidence:
             exploration, or if the rewards of a round exceed the sparsity.
         """
         check_decider(exploration)
-        log = load_for(log, names_of_actions(self.policies, self.problem))
+        log = load_unit(log, self.policies, self.problem)
         check_log_fits(log, self.policies)
-        as_rewards(log.rewards, len(log), log.slate_size, self.problem.sparsity)
         # An exploration may ask for answers of policies that were eliminated here.
         which = self.survivors if exploration is None else None
         x, distributions = self.policies.check_contexts(log.contexts), log.distributions
@@ -168,6 +166,7 @@ class Evidence:
         Parameters
         ----------
         rounds : Log
+            With rewards in [0, 1], of which more is better.
         answers : Slates
             What the policies say at the contexts.
         propensities : callable
@@ -191,7 +190,7 @@ class Evidence:
     def certificate(self, *, pending: int = 0) -> Certificate:
         """What is proved now; `pending` rounds were left out because they have no answer yet."""
         standing, incumbent = self._now()
-        q, past, policies = self.problem, self._past, self.policies
+        q, past, policies = self.problem.unit, self._past, self.policies
         if incumbent is None:
             judged = self._retrospect.after(past, standing, policies)
             certified, threshold = judged.holds, judged.log_threshold
@@ -222,10 +221,13 @@ class Evidence:
             name=None if policies.names is None else policies.names[standing.leader],
             against=None if against is None else policies.name_of(against),
             find_gain=partial(gain_over, policies, q, standing.leader, least),
-        )
+        ).in_units(self.problem.scale)
 
     def proof(self) -> Proof:
-        """The bets behind the certificate: those on the leader against each rival."""
+        """The bets behind the certificate: those on the leader against each rival.
+
+        Their epsilons are those of rewards in [0, 1].
+        """
         standing, incumbent = self._now()
         if incumbent is not None:
             return incumbent.proof(self.policies)
@@ -264,14 +266,16 @@ class Evidence:
         Those of eliminated policies are as they were then.
         """
         found = policy_intervals(self._now()[0], self._past)
-        return replace(found, names=self.policies.names)
+        return replace(found, names=self.policies.names).in_units(self.problem.scale)
 
     def interval(self, policy: int | str) -> tuple[float, float, float]:
         """Estimate and limits of one policy, by number or name; the data may have chosen it.
 
         Those that `intervals` has for the survivors of the largest estimates.
         """
-        return policy_interval(self._now()[0], self._past, self.policies.number_of(policy))
+        number, scale = self.policies.number_of(policy), self.problem.scale
+        value, lower, upper = policy_interval(self._now()[0], self._past, number)
+        return scale.value(value), *scale.limits(lower, upper)
 
     def compare(
         self, first: int | str, second: int | str, *, named_beforehand: bool = False
@@ -371,7 +375,7 @@ class Evidence:
                 self._incumbent = Incumbent.first(self.standing, self._past)
         if self._incumbent is not None:
             self._past = self._past.forgotten()
-            self._retrospect = Retrospect.first(self.problem, self.policies.n_policies)
+            self._retrospect = Retrospect.first(self.problem.unit, self.policies.n_policies)
         self.next_look = _look_after(self.rounds)
         self.__dict__.pop("at_look", None)  # a look does not keep the looks before it
         self.at_look = copy(self)

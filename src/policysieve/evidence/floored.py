@@ -9,7 +9,7 @@ from typing import Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from policysieve.checks import as_rewards, integer, one_of
+from policysieve.checks import integer, one_of
 from policysieve.errors import InvalidArgumentError
 from policysieve.evidence import classical
 from policysieve.evidence.betting import Betting
@@ -22,11 +22,10 @@ from policysieve.evidence.comparing import (
     least_difference,
 )
 from policysieve.evidence.estimates import Estimates, ValueIntervals
-from policysieve.evidence.events import check_comparable, rewarded_events
+from policysieve.evidence.events import check_comparable, load_unit, rewarded_events
 from policysieve.evidence.record import Record, check_floor
-from policysieve.log import AnyLog, load_for
+from policysieve.log import AnyLog
 from policysieve.policies import Policies
-from policysieve.policies.base import names_of_actions
 from policysieve.problem import Problem
 
 __all__ = ["FloorEvidence", "FloorMethod"]
@@ -82,7 +81,8 @@ class FloorEvidence:
         if declared_rounds is not None:
             declared_rounds = integer("declared_rounds", declared_rounds, low=1)
         self.method = method
-        self.record = Record(policies, problem)
+        self.problem = problem
+        self.record = Record(policies, problem.unit)
         self.estimates = Estimates(policies.n_policies)
         self._declared = declared_rounds
         self._betting: Betting | None = None
@@ -112,10 +112,9 @@ class FloorEvidence:
         InvalidArgumentError
             If a propensity is below the floor, or the rewards of a round exceed the sparsity.
         """
-        policies, problem = self.record.policies, self.record.problem
-        log = load_for(log, names_of_actions(policies, problem))
+        policies = self.record.policies
+        log = load_unit(log, policies, self.problem)
         smallest = check_floor(log, floor)
-        as_rewards(log.rewards, len(log), log.slate_size, problem.sparsity)
         events = rewarded_events(log, policies)
         record = self.record.plus(events, floor=smallest)
         self.__dict__.update(record=record, estimates=self.estimates.plus(events))
@@ -175,7 +174,7 @@ class FloorEvidence:
             against=None if against is None else policies.name_of(against),
             find_gain=partial(gain_over, policies, problem, leader, copy(self)._least_difference),
         )
-        return certificate, betting
+        return certificate.in_units(self.problem.scale), betting
 
     def intervals(self) -> ValueIntervals:
         """Estimates of all policies, with limits that hold simultaneously and at any time.
@@ -187,7 +186,8 @@ class FloorEvidence:
         cap = self.record.problem.reward_cap
         lower = np.nan_to_num(limits.lower, nan=0.0)
         upper, names = np.nan_to_num(limits.upper, nan=cap), self.record.policies.names
-        return ValueIntervals(self.estimates.values, lower, upper, names=names)
+        found = ValueIntervals(self.estimates.values, lower, upper, names=names)
+        return found.in_units(self.problem.scale)
 
     def compare(
         self, first: int | str, second: int | str, *, named_beforehand: bool = False
@@ -213,7 +213,7 @@ class FloorEvidence:
         when = "at the declared number of rounds" if self.method == "fixed" else "whenever you look"
         return compared(
             record.policies,
-            record.problem,
+            self.problem,
             first,
             second,
             estimate_of=lambda policy: float(values[policy]),

@@ -107,7 +107,7 @@ class Selection(Reported):
         proof = self.certificate
         if proof.against is None or proof.gain is None:
             return self._about_the_best
-        gain = gain_in_words(self.policy_name, proof.against, proof.gain, self.problem.delta)
+        gain = gain_in_words(self.policy_name, proof.against, proof.gain, self.problem)
         if proof.gain > 0:
             gain = f"{gain.removesuffix('.')}{self._premise}."
         return f"{self._about_the_best} {gain}"
@@ -126,8 +126,8 @@ class Selection(Reported):
             return f"Nothing is proved{what}: {self._why_not}"
         if proof.suboptimality_bound >= problem.reward_cap and not proof.certified:
             return (
-                f"{proof.rounds:,} rounds prove nothing yet: {self.policy_name} has the largest "
-                "estimate, but more rounds, or larger propensities, are needed."
+                f"{proof.rounds:,} rounds prove nothing yet: {self._leading}, but more rounds, or "
+                "larger propensities, are needed."
             )
         verdict = "within" if proof.certified else "more than the asked-for"
         eliminated = (
@@ -135,8 +135,9 @@ class Selection(Reported):
             if len(proof.eliminated)
             else ""
         )
+        better = "costs less" if problem.scale.minimize else "is better"
         return (
-            f"{sure}, no policy is better than {self.policy_name} by more than "
+            f"{sure}, no policy {better} than {self.policy_name} by more than "
             f"{proof.suboptimality_bound:.4g} ({verdict} epsilon {problem.epsilon:g})"
             f"{self._premise}{eliminated}."
         )
@@ -148,9 +149,14 @@ class Selection(Reported):
         return f", provided that no action's propensity could be below {self.floor:.4g}"
 
     @property
+    def _leading(self) -> str:
+        best = "lowest" if self.problem.scale.minimize else "largest"
+        return f"{self.policy_name} has the {best} estimate"
+
+    @property
     def _why_not(self) -> str:
         """Why nothing is proved, and what to do about it."""
-        leading = f"{self.policy_name} has the largest estimate"
+        leading = self._leading
         if isinstance(self.policy, Policy) and self.floor is not None:
             return (
                 f"{leading} that was found, but the best of this class can only be searched for, "
@@ -196,7 +202,7 @@ class Selection(Reported):
         return {**self.__dict__, "find_comparison": None}
 
     def leaders(self, count: int = 10) -> list[dict[str, Any]]:
-        """The policies with the largest estimates, with their limits."""
+        """The policies with the best estimates, with their limits."""
         return self.intervals.leaders(count)
 
     def to_frame(self, backend: FrameKind | None = None) -> Any:
@@ -295,7 +301,7 @@ def select(
     check_class(policies)
     policies.check_fits(problem)
     names = names_of_actions(policies, problem)
-    log = open_for(log, names)
+    log = open_for(log, names, problem.scale.range)
     if not len(log):
         raise InvalidArgumentError("log must have at least one round, got none")
     log = log.since(since)

@@ -148,10 +148,10 @@ class Asking(ABC):
         return waiting[waiting.ages >= age]
 
     @changing
-    def _expire(self, older_than: Any) -> Decisions:
-        """Settle with reward 0 what has waited for so long."""
+    def _expire(self, older_than: Any, reward: float = 0.0) -> Decisions:
+        """Settle with a reward what has waited for so long."""
         late = self._waiting_for(older_than)
-        self._settle(self._ledger.check(late, self._frontier), np.zeros(late.actions.shape))
+        self._settle(self._ledger.check(late, self._frontier), np.full(late.actions.shape, reward))
         return late
 
     @changing

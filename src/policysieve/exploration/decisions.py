@@ -4,7 +4,7 @@ import math
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Self
 
 import numpy as np
@@ -18,6 +18,7 @@ from policysieve.log import NOTHING, Beside
 from policysieve.naming import named
 from policysieve.policies import MarginalPolicy, Policy, RandomizedPolicy
 from policysieve.reported import Carded
+from policysieve.scaling import RewardScale
 
 __all__ = ["Decisions", "Recommendation"]
 
@@ -188,6 +189,20 @@ class Recommendation(Carded):
     name: str | None = None
     against: str | None = None
     gain: float | None = None
+
+    def in_units(self, scale: RewardScale) -> Self:
+        """The same in the user's units, from what is known inside; its sentence is in them."""
+        if scale.is_unit:
+            return self
+        lower, upper = scale.limits(self.lower, self.upper)
+        return replace(
+            self,
+            value=scale.value(self.value),
+            lower=lower,
+            upper=upper,
+            suboptimality_bound=scale.distance(self.suboptimality_bound),
+            gain=None if self.gain is None else scale.distance(self.gain),
+        )
 
     @property
     def policy_name(self) -> str:

@@ -14,7 +14,7 @@ from policysieve.evidence import Events, ValueIntervals, rewarded_events
 from policysieve.evidence.certificate import gain_in_words
 from policysieve.evidence.change import Change, find_change
 from policysieve.evidence.change_sums import ChangeSums
-from policysieve.evidence.events import check_log_fits
+from policysieve.evidence.events import check_log_fits, check_rewards
 from policysieve.evidence.groups import context_groups
 from policysieve.evidence.record import check_floor
 from policysieve.exploration.asking import Asking, alone, changing, living
@@ -23,10 +23,11 @@ from policysieve.exploration.designs.base import Exploration
 from policysieve.exploration.forecast import Forecast, no_forecast, planned_forecast
 from policysieve.exploration.ledger import Part
 from policysieve.frames import ContextFrame, Contexts, is_tabular, kind_of
-from policysieve.log import NOTHING, AnyLog, Beside, Log, load_for
+from policysieve.log import NOTHING, AnyLog, Beside, Log, in_unit, load_for
 from policysieve.policies import Answers, AnyPolicies, check_class
 from policysieve.policies.base import names_of_actions
 from policysieve.problem import Problem
+from policysieve.scaling import usual_range
 
 __all__ = ["BATCH", "Explorer"]
 
@@ -90,6 +91,7 @@ class Explorer(Asking):
         self._mass = (0.0, 0.0)  # sums over rounds of the importance-weighted rewards, and squares
         self._open_ledger()
         self._ledger.all_actions = names_of_actions(policies, problem)
+        self._ledger.reward_range = usual_range(problem.reward_range)
         living.add(self)
 
     def ask(self, contexts: Any, *, available: Any = None) -> Decisions:
@@ -161,7 +163,9 @@ class Explorer(Asking):
         decisions : Decisions
             A batch that `ask` returned, or a part of one. Each round is told once.
         rewards : array of shape (n, m), or (n,) when m = 1
-            Rewards in [0, 1] of the shown items. An answer that has not come by its deadline is 0.
+            Rewards of the shown items, in [0, 1] or in the problem's range. An answer that has not
+            come by its deadline is 0, or the problem's `no_answer`. One reward for a whole slate
+            does not say which item earned it.
 
         Raises
         ------
@@ -169,8 +173,10 @@ class Explorer(Asking):
             The learner is then as it was before.
         """
         places, problem = self._ledger.check(decisions, self._frontier), self.problem
-        checked = as_rewards(rewards, len(places), problem.slate_size, problem.sparsity)
-        self._check_told(checked)
+        checked = as_rewards(
+            rewards, len(places), problem.slate_size, problem.sparsity, problem.reward_range
+        )
+        self._check_told(problem.scale.inside(checked))
         self._settle(places, checked)
 
     def discard(self, decisions: Decisions) -> None:
@@ -194,15 +200,21 @@ class Explorer(Asking):
     def expire(self, *, older_than: Any) -> Decisions:
         """Settle decisions that have waited too long with reward 0, and return them.
 
-        That is what an answer counts that has not come by its deadline. Unlike `discard`, it keeps
+        That, or the problem's `no_answer`, is what an answer counts that has not come by its
+        deadline. Unlike `discard`, it keeps
         estimates of "a reward in time" unbiased.
 
         Parameters
         ----------
         older_than : seconds or timedelta
             How long a decision may wait; 0 settles all.
+
+        Raises
+        ------
+        InvalidArgumentError
+            If 0 is outside of the rewards' range, and the problem does not say what else counts.
         """
-        return self._expire(older_than)
+        return self._expire(older_than, self.problem.unanswered)
 
     def learn(
         self, rounds: AnyLog, exploration: Exploration, answers: Answers | None = None
@@ -230,13 +242,14 @@ class Explorer(Asking):
                 f"exploration must be one that {type(self).__name__} has published, such as "
                 f"{self.exploration!r}, got {shown(exploration)}"
             )
-        told = load_for(rounds, names_of_actions(self.policies, self.problem))
-        columns = (told.contexts, told.actions, told.propensities, told.rewards)
-        rounds = Log.trusted(*columns, beside=told.beside)
+        scale = self.problem.scale
+        told = load_for(rounds, names_of_actions(self.policies, self.problem), scale.range)
+        columns = told.contexts, told.actions, told.propensities, told.rewards
+        rounds = Log.trusted(*columns, beside=told.beside, reward_range=told.reward_range)
         check_log_fits(rounds, self.policies)
         check_floor(rounds, exploration.floor)
-        q = self.problem
-        self._check_told(as_rewards(rounds.rewards, len(rounds), q.slate_size, q.sparsity))
+        check_rewards(rounds, self.problem)
+        self._check_told(scale.inside(rounds.rewards))
         x = self.policies.check_contexts(self._arranged(rounds.contexts))
         self._check_kind(x)
         allowed = self.policies.check_available(rounds.available, len(x))
@@ -267,7 +280,9 @@ class Explorer(Asking):
         """The rounds learnt from so far, in the order of their decisions."""
         log = self._snapshot()._log
         if log is None:
-            log = Log.empty(contexts=np.empty(0, np.int64), slate_size=self.problem.slate_size)
+            q = self.problem
+            nothing = np.empty(0, np.int64)
+            log = Log.empty(contexts=nothing, slate_size=q.slate_size, reward_range=q.reward_range)
         names = names_of_actions(self.policies, self.problem)
         return log[:] if names is None else log.with_action_names(names)
 
@@ -282,9 +297,10 @@ class Explorer(Asking):
         log = self.log
         sums = ChangeSums(self.problem.slate_size)
         for rounds in log.rounds():
-            sums.add(rounds, context_groups(rounds.contexts))
+            sums.add(rounds.in_unit(), context_groups(rounds.contexts))
         names = names_of_actions(self.policies, self.problem)
-        return find_change(sums, self.problem.n_actions, self.problem.delta, names)
+        found = find_change(sums, self.problem.n_actions, self.problem.delta, names)
+        return None if found is None else found.in_range(log.reward_range)
 
     @property
     def rounds(self) -> int:
@@ -348,7 +364,7 @@ class Explorer(Asking):
         best = replace(best, against=self.policies.name_of(against))
         if best.gain is None or best.against is None or not best.rounds:
             return best
-        gain = gain_in_words(best.policy_name, best.against, best.gain, self.problem.delta)
+        gain = gain_in_words(best.policy_name, best.against, best.gain, self.problem)
         return replace(best, guarantee=f"{best.guarantee} {gain}")
 
     def intervals(self) -> ValueIntervals:
@@ -377,7 +393,10 @@ class Explorer(Asking):
 
     @abstractmethod
     def _learn(self, rounds: Log, exploration: Any, answers: Answers) -> None:
-        """Take in newly settled rounds that were decided by one exploration."""
+        """Take in newly settled rounds that were decided by one exploration.
+
+        Their rewards are in [0, 1], and more is better.
+        """
 
     @property
     def _finished(self) -> bool:
@@ -389,10 +408,12 @@ class Explorer(Asking):
         """Rounds that the exploration should still be played, open ones included; None if any."""
 
     @abstractmethod
-    def _recommend(self) -> Recommendation: ...
+    def _recommend(self) -> Recommendation:
+        """What to deploy now, in the user's units."""
 
     @abstractmethod
-    def _intervals(self) -> ValueIntervals: ...
+    def _intervals(self) -> ValueIntervals:
+        """Estimates and limits, in the user's units."""
 
     def _takes(self, exploration: Any) -> bool:
         """Whether this learner could have published the exploration."""
@@ -409,15 +430,16 @@ class Explorer(Asking):
         return None
 
     def _check_told(self, rewards: npt.NDArray[np.float64]) -> None:
-        """Raise if checked rewards are not of the kind this learner takes."""
+        """Raise if checked rewards, in [0, 1], are not of the kind this learner takes."""
 
     def _fold(self, part: Part) -> None:
         rounds, answers = part.rounds, part.kept
         if answers is None:
             answers = self.policies.answers_at(rounds.contexts, None, rounds.available)
-        self._learn(rounds, part.exploration, answers)
-        if rounds.rewards.any():
-            mass = (rounds.rewards / rounds.propensities).sum(axis=1)
+        unit = in_unit(rounds, self.problem.scale)
+        self._learn(unit, part.exploration, answers)
+        if unit.rewards.any():
+            mass = (unit.rewards / unit.propensities).sum(axis=1)
             self._mass = (self._mass[0] + float(mass.sum()), self._mass[1] + float(mass @ mass))
         if rounds.distributions is not None:  # which rounds that were asked here do not have
             rounds = rounds.without_distributions()
@@ -464,7 +486,7 @@ class Explorer(Asking):
         The mean over rounds of the sum of r/W is an unbiased estimate of the sum of the rewards of
         all actions that can be shown.
         """
-        n, declared = self._rounds, self.problem.sparsity
+        n, declared, scale = self._rounds, self.problem.unit.sparsity, self.problem.scale
         few = self._mass[0] ** 2 <= _FEW * self._mass[1]  # of equal masses: at most so many
         if declared is None or few:
             return None
@@ -473,8 +495,9 @@ class Explorer(Asking):
         if mean - _SURE * error <= declared:
             return None
         return (
-            f"No guarantee: the declared sparsity {declared:g} is contradicted by the data, where "
-            f"the rewards of a context sum to about {mean:.3g}; declare that, or sparsity=None."
+            f"No guarantee: the declared sparsity {scale.distance(declared):g} is contradicted by "
+            "the data, where the rewards of a context sum to about "
+            f"{scale.distance(mean):.3g}; declare that, or sparsity=None."
         )
 
     @classmethod

@@ -14,6 +14,7 @@ from policysieve.errors import DecisionsError
 from policysieve.exploration.decisions import Decisions
 from policysieve.frames import Contexts
 from policysieve.log import NOTHING, Beside, Log
+from policysieve.scaling import Range
 
 __all__ = ["Frontier", "Ledger", "Part"]
 
@@ -79,9 +80,12 @@ class Ledger:
         Rounds that were ever issued.
     all_actions : sequence of str or None
         Names of all actions, which go with all decisions.
+    reward_range : (low, high) or None
+        Of the rewards that are told; None for 0 and 1.
     """
 
     all_actions: Sequence[str] | None = None
+    reward_range: Range = None
 
     def __init__(self) -> None:
         self.issued = 0
@@ -334,6 +338,7 @@ class Ledger:
             propensities[rows],
             rewards[rows],
             beside=self._beside[rows],
+            reward_range=self.reward_range,
         )
         return Part(played, exploration, kept)
 

@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 __all__ = ["as_arrow", "as_frame", "log_of"]
 
 
-def log_of(frame: Any, columns: ColumnMap, actions: Names) -> Log:
+def log_of(
+    frame: Any, columns: ColumnMap, actions: Names, reward_range: tuple[float, float] | None = None
+) -> Log:
     """A log of the rows of a data frame; see `Log.from_frame`."""
     import pyarrow as pa
 
@@ -48,7 +50,8 @@ def log_of(frame: Any, columns: ColumnMap, actions: Names) -> Log:
         raise InvalidArgumentError(
             f"frame must have numbers of at most 64 bits, texts and truth values ({error})"
         ) from error
-    checked, faults = check_rounds(found.rounds, Rules(actions=names, allow_missing=False))
+    rules = Rules(actions=names, allow_missing=False, reward_range=reward_range)
+    checked, faults = check_rounds(found.rounds, rules)
     bad = [(found.wrong[i], found.why[i]) for i in np.flatnonzero(found.why)]
     bad += [(row_of(found.items, i, fault), _of_frame(fault)) for i, fault in faults.items()]
     for row, reason in sorted(bad)[:1]:

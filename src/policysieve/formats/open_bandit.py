@@ -44,7 +44,7 @@ def from_bandit_feedback(
         With ``context`` (n, d), ``action``, ``reward`` and ``pscore`` (n,). If ``position`` (n,)
         has several values, it becomes the last feature of the contexts. Other keys are not used.
     reward_range : (low, high), optional
-        Range of the rewards, which is mapped to [0, 1]; needed when one is outside [0, 1].
+        Range of the rewards, which the log keeps; needed when one is outside [0, 1].
 
     Raises
     ------

@@ -49,6 +49,7 @@ from policysieve.frames import (
 )
 from policysieve.log import Layout, Rounds
 from policysieve.log.named import Names, renumbering
+from policysieve.scaling import Range, range_in_words, usual_range
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -180,10 +181,14 @@ def _columns_of(path: Path, schema: "pa.Schema", rules: Rules) -> ParquetColumns
 
 class _ParquetSource:
     def __init__(self, paths: Sequence[Path], rules: Rules, report: Report | None) -> None:
-        self._rules, self._report = rules, report or raising("row")
+        self._report = report or raising("row")
         self._files = [_ParquetFile(path, rules) for path in paths]
+        self._rules = replace(rules, reward_range=_common_range(self._files, rules))
         self.n_rounds = sum(file.n_rounds for file in self._files)
-        self.layout = _common_layout(self._files, rules.actions)
+        self.layout = replace(
+            _common_layout(self._files, rules.actions),
+            reward_range=usual_range(self._rules.reward_range),
+        )
         self.numbered = all(file.numbered for file in self._files)
         self.cells: frozenset[str] = frozenset()  # columns have types
 
@@ -330,6 +335,22 @@ def _check_beside(files: Sequence[_ParquetFile]) -> None:
                 f"{known[first].path} has {what}, but {known[second].path} has not; all files of "
                 "one log must have the same, or none"
             )
+
+
+def _common_range(files: Sequence[_ParquetFile], rules: Rules) -> Range:
+    """The range of the rewards: declared, or as files say, which must not contradict it."""
+    found, said = rules.reward_range, "reward_range"
+    for file in files:
+        mine = file.layout.reward_range
+        if mine is None:  # it does not say
+            continue
+        if found is not None and found != mine:
+            raise FileFormatError(
+                f"{file.path} says that its rewards lie in {range_in_words(mine)}, but {said} is "
+                f"{range_in_words(found)}; rewards of one log have one range"
+            )
+        found, said = mine, f"that of {file.path}"
+    return found
 
 
 def _common_names(files: Sequence[_ParquetFile], declared: Names) -> Names:

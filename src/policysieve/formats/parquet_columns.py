@@ -26,6 +26,7 @@ from policysieve.frames import ContextFrame, FrameType
 from policysieve.log import Distributions, Layout, Rounds
 from policysieve.log.named import Names
 from policysieve.naming import as_names
+from policysieve.scaling import usual_range
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -51,7 +52,7 @@ __all__ = [
 ]
 
 KEY = b"policysieve.log"
-VERSION, WITH_NAMES = 1, 2  # the second has names of actions, or of columns of contexts
+VERSION, WITH_NAMES = 1, 2  # the second has names of actions or columns, or a range of rewards
 WITH_BESIDE = 3  # what was available, who came, other outcomes: who cannot read it must not drop it
 _NEEDED = ("actions", "propensities")  # columns that have no nulls
 ITEMS = {"actions": None, "propensities": "float64", "rewards": "float64"}  # None: as they are
@@ -240,6 +241,7 @@ class OwnColumns(RowColumns):
             "time" in self.names,
             bool(listed),
             self._file.action_names,
+            reward_range=self._file.reward_range,
         )
         self.layout = self.beside.add_to(plain)
         self._note_types(schema)
@@ -265,6 +267,7 @@ class OwnColumns(RowColumns):
                 dtype,
                 _length(header["slate_size"], 1),
                 action_names=None if names is None else as_names("action_names", names),
+                reward_range=usual_range(header.get("reward_range")),
             )
             _check_sizes(layout, schema)
             if (_kind_of_actions(schema) == "text") != (names is not None):

@@ -64,6 +64,8 @@ def as_table(rounds: Rounds) -> "pa.Table":
     header: dict[str, Any] = {"version": VERSION, "slate_size": m}
     if names is not None:
         header |= {"version": WITH_NAMES, "action_names": names}
+    if rounds.reward_range is not None:
+        header |= {"version": WITH_NAMES, "reward_range": rounds.reward_range}
     if isinstance(contexts, ContextFrame):
         kept = contexts.dtype.schema.metadata.items()
         header |= {"version": WITH_NAMES, "frame": {k.decode(): v.decode() for k, v in kept}}

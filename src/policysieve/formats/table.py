@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from policysieve.checks import OF_SLATES
 from policysieve.errors import FileFormatError
 from policysieve.formats.beside_names import AVAILABLE, OUTCOME, UNIT, outcomes_in
 from policysieve.formats.cells import as_number, as_whole, finite, finite_row, whole
@@ -101,6 +102,10 @@ def understand(
     if missing or unknown:
         columns = _CONTEXT_NAMES if contexts_only else ", ".join([_NAMES, *optional])
         problem = f"no column {missing[0]!r}" if missing else f"unknown column {unknown[0]!r}"
+        if "reward_0" in missing and "reward" in names:
+            raise FileFormatError(
+                f"{path} has one column 'reward' for slates of {numbered} actions: {OF_SLATES}"
+            )
         index = not missing and _INDEX.fullmatch(unknown[0])
         hint = ", which may be the index of a data frame: leave it out (index=False)"
         raise FileFormatError(

@@ -11,10 +11,11 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from policysieve.checks import OF_SLATES
 from policysieve.errors import FileFormatError
 from policysieve.formats.actions import Actions
 from policysieve.formats.ended_slates import EndedSlates
-from policysieve.formats.format import BATCH, Format
+from policysieve.formats.format import BATCH, Format, not_ranged
 from policysieve.formats.frame_cells import as_frame
 from policysieve.formats.rules import (
     BadRow,
@@ -29,6 +30,7 @@ from policysieve.formats.rules import (
 from policysieve.formats.text_beside import BesideRows
 from policysieve.log import Layout, Rounds
 from policysieve.log.distributions import Distributions, stacked
+from policysieve.scaling import usual_range
 
 __all__ = [
     "ContextReader",
@@ -217,6 +219,7 @@ def text_format(
     *,
     reader: Callable[[Rules], RowReader],
     text: Callable[[Iterable[Rounds], Layout, int], Iterable[str]],
+    not_held: Callable[[Layout], tuple[str, ...]],
     check: Callable[[RowReader, Sequence[Path]], None] | None = None,
     **others: Any,
 ) -> Format:
@@ -238,7 +241,10 @@ def text_format(
     ) -> None:
         _write_text(path, text(batches, layout, n_actions), compressed=compressed)
 
-    return Format(open=open_files, write=write, **others)
+    def dropped(layout: Layout) -> tuple[str, ...]:
+        return (*not_held(layout), *not_ranged(layout))
+
+    return Format(open=open_files, write=write, not_held=dropped, **others)
 
 
 class _TextSource:
@@ -301,6 +307,7 @@ class _TextSource:
             self._beside.has_available,
             self._beside.has_units,
             tuple(self._beside.outcomes),
+            usual_range(rules.reward_range),
         )
 
     def n_actions(self) -> int:
@@ -358,7 +365,7 @@ class _TextSource:
             if length != self._slate_size:
                 raise FileFormatError(
                     f"{name} must be {self._slate_size} as in the rounds before, got {length}"
-                    f"{self._about_slates()}"
+                    f"{self._about_slates(name, length)}"
                 )
         if has_distribution != self._has_distributions:
             raise FileFormatError(
@@ -385,7 +392,9 @@ class _TextSource:
             for line, action in zip(row.lines, row.actions, strict=True)
         ]
 
-    def _about_slates(self) -> str:
+    def _about_slates(self, name: str, length: int) -> str:
+        if name == "rewards" and length == 1:
+            return f", for the whole slate: {OF_SLATES}"
         columns = self._rules.columns
         if columns is None or columns.slate is None:
             return ""

@@ -98,6 +98,7 @@ def check_log(
     n_actions: int | None = None,
     delta: float = 0.05,
     since: int = 0,
+    reward_range: tuple[float, float] | None = None,
     track: Callable[[Iterable[Rounds]], Iterable[Rounds]] = iter,
 ) -> LogHealth:
     """Check whether a log's propensities can be right, and what else may be wrong with it.
@@ -123,6 +124,9 @@ def check_log(
         Rounds before this number do not count. It must have been fixed beforehand, or be the
         `alarm` of a change that was found in the rounds before it: a start chosen by a look at the
         rounds that count makes what is said of them wrong.
+    reward_range : (low, high), optional
+        Least and largest reward that an item can have, if that is not 0 and 1, and the log does not
+        say it.
     track : callable
         Wraps the loop over batches of rounds, for instance to show progress.
 
@@ -150,10 +154,10 @@ def check_log(
     level = number("delta", delta, above=0, below=1)
     if n_actions is not None:
         n_actions = integer("n_actions", n_actions, low=1, high=MOST_ACTIONS)
-    opened = open_log(log).since(since)
+    opened = open_log(log, reward_range).since(since)
     sums = LogSums(opened.slate_size)
     for rounds in track(opened.rounds()):
-        sums.add(rounds)
+        sums.add(rounds.in_unit())
     if not sums.rounds:
         raise InvalidArgumentError("log must have at least one round, got none")
     names = opened.action_names
@@ -172,13 +176,13 @@ def check_log(
     tests = WeightTests(sums, count, level, names)
     change = None if tests.too_small else find_change(sums.changes, count, level, names)
     if change is not None:
-        change = change.later(int(since))
+        change = change.later(int(since)).in_range(opened.reward_range)
     return LogHealth(
         rounds=sums.rounds,
         n_actions=count,
         slate_size=sums.mass.slate_size,
         delta=level,
-        findings=tuple(findings(tests, change)),
+        findings=tuple(findings(tests, change, opened.reward_range)),
         tests=tests,
         change=change,
     )

@@ -11,6 +11,7 @@ from policysieve.arrays import shown
 from policysieve.evidence.change import Change
 from policysieve.evidence.weights import MeanWeights, inverse
 from policysieve.health.weight_tests import LogSums, WeightTests
+from policysieve.scaling import Range
 
 __all__ = ["Finding", "Verdict", "findings"]
 
@@ -48,7 +49,9 @@ class Finding:
         return asdict(self)
 
 
-def findings(tests: WeightTests, change: Change | None) -> Iterator[Finding]:
+def findings(
+    tests: WeightTests, change: Change | None, reward_range: Range = None
+) -> Iterator[Finding]:
     """All findings; first whether actions are missing, which explains mean weights below 1."""
     yield _never_shown(tests)
     yield _mean_weight(tests)
@@ -58,7 +61,7 @@ def findings(tests: WeightTests, change: Change | None) -> Iterator[Finding]:
     yield _exploration(tests)
     yield _smallest(tests)
     yield _effective_rounds(tests.sums)
-    yield _rewards(tests.sums)
+    yield _rewards(tests.sums, reward_range)
     yield _ids(tests.sums)
     yield _times(tests.sums)
     yield _world(tests, change)
@@ -237,7 +240,11 @@ def _world(tests: WeightTests, change: Change | None) -> Finding:
     )
 
 
-def _rewards(sums: LogSums) -> Finding:
+def _rewards(sums: LogSums, reward_range: Range) -> Finding:
+    worth, something, anything = "0", "something", "anything"
+    if reward_range is not None:
+        worth = "what no answer is worth"
+        something = anything = f"more than {reward_range[0]:g}, the least"
     rewarded, rounds, missing = sums.rewarded, sums.rounds, sums.incomplete
     numbers = {"rewarded": rewarded, "rounds": rounds, "missing": missing}
     value = f"{rewarded:,} of {rounds:,} rounds"
@@ -245,15 +252,15 @@ def _rewards(sums: LogSums) -> Finding:
         return Finding("rewards", "broken", "missing", "All rewards are missing.", numbers)
     if missing:
         text = (
-            f"{missing:,} of {rounds:,} rounds have a missing reward: count it as 0 if its "
+            f"{missing:,} of {rounds:,} rounds have a missing reward: count it as {worth} if its "
             "deadline has passed. Leaving such rounds out is right only if that has nothing to do "
             "with what they earned."
         )
         return Finding("rewards", "warning", f"{missing:,} missing", text, numbers)
     if not rewarded:
-        text = "No round earned anything: nothing can be compared."
+        text = f"No round earned {anything}: nothing can be compared."
         return Finding("rewards", "warning", value, text, numbers)
-    return Finding("rewards", "ok", value, f"{rewarded:,} rounds earned something.", numbers)
+    return Finding("rewards", "ok", value, f"{rewarded:,} rounds earned {something}.", numbers)
 
 
 def _columns(sums: LogSums) -> Finding:

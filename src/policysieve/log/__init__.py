@@ -5,6 +5,7 @@ from policysieve.log.distributions import Distributions
 from policysieve.log.log import Log
 from policysieve.log.mapping import ColumnMap
 from policysieve.log.opening import AnyLog, LogFile, load_for, log_paths, open_for, open_log
+from policysieve.log.ranges import in_unit
 from policysieve.log.rounds import Layout, Rounds
 
 __all__ = [
@@ -17,6 +18,7 @@ __all__ = [
     "Log",
     "LogFile",
     "Rounds",
+    "in_unit",
     "load_for",
     "log_paths",
     "open_for",

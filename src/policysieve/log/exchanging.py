@@ -73,6 +73,7 @@ class Exchanged:
             slate_size=layout.slate_size,
             distributions=layout.has_distributions,
             action_names=layout.action_names,
+            reward_range=layout.reward_range,
         )
         return Log.concatenate(opened.whole() or [empty])
 
@@ -91,6 +92,7 @@ class Exchanged:
         unit: str | None = None,
         outcome: Mapping[str, str | Sequence[str]] | None = None,
         actions: Sequence[str] | None = None,
+        reward_range: tuple[float, float] | None = None,
     ) -> "Log":
         """A log of the rows of a data frame.
 
@@ -118,6 +120,8 @@ class Exchanged:
         actions : sequence of str, optional
             Names of all actions, in the order of their numbers; by default those in the frame, in
             alphabetical order.
+        reward_range : (low, high), optional
+            Least and largest reward that an item can have, if not 0 and 1.
 
         Raises
         ------
@@ -151,7 +155,8 @@ class Exchanged:
                 "outcome": outcome,
             }
         )
-        return log_of(frame, columns, None if actions is None else as_names("actions", actions))
+        names = None if actions is None else as_names("actions", actions)
+        return log_of(frame, columns, names, reward_range)
 
     def to_arrow(self) -> Any:
         """The log as a pyarrow table, a row for each round.

@@ -19,9 +19,11 @@ from policysieve.log.beside import NOTHING, Beside, as_outcomes, as_units
 from policysieve.log.distributions import Distributions, fitting
 from policysieve.log.exchanging import Exchanged
 from policysieve.log.named import Names, in_numbers, renumbering, spread, united
+from policysieve.log.ranges import check_same_range
 from policysieve.log.rounds import Rounds
 from policysieve.naming import as_names, number_of
 from policysieve.reported import Carded
+from policysieve.scaling import Range, range_in_words, usual_range
 
 __all__ = ["Log"]
 
@@ -42,7 +44,8 @@ class Log(Exchanged, Carded):
     propensities : array of the same shape
         For each shown item the probability, fixed before the round, that it would be shown.
     rewards : array of the same shape
-        For each shown item its reward in [0, 1].
+        For each shown item its reward, in [0, 1] or in `reward_range`. One reward for a whole slate
+        does not say which item earned it.
     distributions : Distributions, array of shape (n, n_actions), or sequence, optional
         For each round the propensities of all actions that could be shown, as `Distributions.of`
         takes them. They sum to m, and those of shown items are those of `propensities`, whose
@@ -56,13 +59,15 @@ class Log(Exchanged, Carded):
         The user or session of each round.
     outcomes : dict, optional
         Other rewards of the shown items by their names, each like `rewards`; NaN if not known.
+    reward_range : (low, high), optional
+        Least and largest reward that an item can have, if not 0 and 1.
 
     Raises
     ------
     InvalidArgumentError
         If columns differ in length, an action is negative or repeated in its slate, a propensity
-        is not in (0, 1], a reward is not in [0, 1], or a distribution is none or does not fit what
-        was shown. Rows are named.
+        is not in (0, 1], a reward is not in its range, or a distribution is none or does not fit
+        what was shown. Rows are named.
 
     Examples
     --------
@@ -80,6 +85,7 @@ class Log(Exchanged, Carded):
     _distributions: Distributions | None = None  # few logs have them: no room in the others
     _action_names: Names = None
     _beside: Beside = NOTHING
+    _reward_range: Range = None
 
     def __init__(
         self,
@@ -93,14 +99,18 @@ class Log(Exchanged, Carded):
         available: Any = None,
         units: Any = None,
         outcomes: Any = None,
+        reward_range: Any = None,
     ) -> None:
         actions, distributions, names = in_numbers(actions, distributions, action_names)
-        checked = _checked_columns(contexts, actions, propensities, rewards)
+        known = usual_range(reward_range)
+        checked = _checked_columns(contexts, actions, propensities, rewards, known)
         beside = _checked_beside(checked[1], names, available, units, outcomes)
         if beside:
             self._beside = beside
         if names is not None:
             self._action_names = names
+        if known is not None:
+            self._reward_range = known
         if distributions is not None:
             self._distributions = fitting(distributions, checked[1], checked[2])
         self._hold(Columns(*(column.copy() for column in checked)))  # what was checked stays so
@@ -113,6 +123,7 @@ class Log(Exchanged, Carded):
         slate_size: int,
         distributions: bool = False,
         action_names: Names = None,
+        reward_range: Range = None,
     ) -> Self:
         """A log without rounds, for contexts like the given ones; with distributions or not."""
         return cls(
@@ -122,6 +133,7 @@ class Log(Exchanged, Carded):
             rewards=np.empty((0, slate_size)),
             distributions=[] if distributions else None,
             action_names=action_names,
+            reward_range=reward_range,
         )
 
     @classmethod
@@ -135,6 +147,7 @@ class Log(Exchanged, Carded):
         distributions: Distributions | None = None,
         action_names: Names = None,
         beside: Beside = NOTHING,
+        reward_range: Range = None,
     ) -> Self:
         """A log around columns that were checked before; nothing is copied."""
         log = object.__new__(cls)
@@ -142,6 +155,8 @@ class Log(Exchanged, Carded):
             log._beside = beside
         if action_names is not None:
             log._action_names = action_names
+        if reward_range is not None:
+            log._reward_range = reward_range
         if distributions is not None:
             log._distributions = distributions
         log._hold(Columns(contexts, actions, propensities, rewards))
@@ -155,11 +170,16 @@ class Log(Exchanged, Carded):
         names: Names = None
         rounds = 0
         for log in logs:
+            check_same_range(logs[0]._reward_range, log._reward_range)
             names = united(names, rounds, log._action_names, len(log))
             rounds += len(log)
         logs = [log._in_terms_of(names) for log in logs]
         columns = zip(*(log._columns.arrays for log in logs), strict=True)
-        joined = cls.trusted(*(concatenated(parts) for parts in columns), action_names=names)
+        joined = cls.trusted(
+            *(concatenated(parts) for parts in columns),
+            action_names=names,
+            reward_range=logs[0]._reward_range,
+        )
         if any(log._beside for log in logs):
             beside, rounds = logs[0]._beside, len(logs[0])
             for log in logs[1:]:
@@ -224,8 +244,13 @@ class Log(Exchanged, Carded):
         """What rounds have beside contexts, actions, propensities and rewards."""
         return self._beside
 
+    @property
+    def reward_range(self) -> Range:
+        """Least and largest reward that an item can have; None for 0 and 1."""
+        return self._reward_range
+
     def rewarded(self) -> npt.NDArray[np.intp]:
-        """Numbers of the rounds that earned anything."""
+        """Numbers of the rounds that earned anything above 0."""
         rewards = self.rewards
         single = rewards.shape[1] == 1
         return np.flatnonzero(rewards[:, 0] > 0 if single else (rewards > 0).any(axis=1))
@@ -267,7 +292,7 @@ class Log(Exchanged, Carded):
         Where the log has names of actions, they may be these names, or numbers that stand for them.
         """
         actions, distributions, names = in_numbers(actions, distributions, self._action_names)
-        checked = _checked_columns(contexts, actions, propensities, rewards)
+        checked = _checked_columns(contexts, actions, propensities, rewards, self._reward_range)
         if distributions is not None:
             distributions = fitting(distributions, checked[1], checked[2])
         beside = _checked_beside(checked[1], names, available, units, outcomes)
@@ -291,6 +316,7 @@ class Log(Exchanged, Carded):
             *(array.copy() for array in self._columns.arrays),
             action_names=self._action_names,
             beside=self._beside.copy(),
+            reward_range=self._reward_range,
         )
         if self._distributions is not None:
             twin._distributions = Distributions.concatenate([self._distributions])
@@ -299,7 +325,10 @@ class Log(Exchanged, Carded):
     def without_distributions(self) -> Self:
         """The same rounds with the propensities of what was shown alone; memory is shared."""
         return self.trusted(
-            *self._columns.arrays, action_names=self._action_names, beside=self._beside
+            *self._columns.arrays,
+            action_names=self._action_names,
+            beside=self._beside,
+            reward_range=self._reward_range,
         )
 
     def with_action_names(self, names: Sequence[str]) -> Self:
@@ -323,12 +352,26 @@ class Log(Exchanged, Carded):
         _check_known(self, wanted)
         return self._in_terms_of(wanted)
 
+    def with_reward_range(self, reward_range: Any) -> Self:
+        """The same rounds, whose rewards are said to lie in another range, as they are.
+
+        Raises
+        ------
+        InvalidArgumentError
+            If a reward is outside.
+        """
+        known, log = usual_range(reward_range), self[:]
+        as_rewards(log.rewards, len(log), log.slate_size, None, known)
+        log._reward_range = known
+        return log
+
     def extend(self, other: "Log") -> None:
         """Add the rounds of another log at the end.
 
         Names of actions that only the other has get the next numbers.
         """
         _check_log(other)
+        check_same_range(self._reward_range, other._reward_range)
         names = united(self._action_names, len(self), other._action_names, len(other))
         new = other._in_terms_of(names)
         self._extend(new._columns.arrays, new._distributions, names, new._beside)
@@ -345,6 +388,7 @@ class Log(Exchanged, Carded):
             *[array[rows] for array in self._columns.arrays],
             action_names=self._action_names,
             beside=self._beside[rows],
+            reward_range=self._reward_range,
         )
         if self._distributions is not None:
             part._distributions = self._distributions[rows]
@@ -354,6 +398,8 @@ class Log(Exchanged, Carded):
         if not isinstance(other, Log):
             return NotImplemented
         if self._action_names != other._action_names or self._beside != other._beside:
+            return False
+        if self._reward_range != other._reward_range:
             return False
         pairs = zip(self._columns.arrays, other._columns.arrays, strict=True)
         return all(same(mine, theirs) for mine, theirs in pairs) and bool(
@@ -367,6 +413,8 @@ class Log(Exchanged, Carded):
         if self.contexts.dtype.kind == "frame":
             shape = str(self.contexts.dtype)
         also = "" if self._distributions is None else ", with distributions"
+        if self._reward_range is not None:
+            also += f", rewards in {range_in_words(self._reward_range)}"
         return f"Log({len(self)} rounds, slate_size={self.slate_size}, contexts: {shape}{also})"
 
     def since(self, start: int) -> Self:
@@ -393,6 +441,7 @@ class Log(Exchanged, Carded):
             distributions=self._distributions,
             action_names=self._action_names,
             beside=self._beside,
+            reward_range=self._reward_range,
         )
 
     def _in_terms_of(self, names: Names) -> Self:
@@ -400,7 +449,12 @@ class Log(Exchanged, Carded):
         if names is None or names == self._action_names:
             return self
         if self._action_names is None:  # there are no rounds
-            return self.trusted(*self._columns.arrays, action_names=names, beside=self._beside)
+            return self.trusted(
+                *self._columns.arrays,
+                action_names=names,
+                beside=self._beside,
+                reward_range=self._reward_range,
+            )
         contexts, actions, propensities, rewards = self._columns.arrays
         numbers = renumbering(self._action_names, names)
         lists = None if self._distributions is None else spread(self._distributions, numbers)
@@ -412,6 +466,7 @@ class Log(Exchanged, Carded):
             distributions=lists,
             action_names=names,
             beside=self._beside.renumbered(numbers, len(names)),
+            reward_range=self._reward_range,
         )
 
     def _extend(
@@ -477,7 +532,7 @@ def _check_known(log: Log, names: Sequence[str]) -> None:
 
 
 def _checked_columns(
-    contexts: Any, actions: Any, propensities: Any, rewards: Any
+    contexts: Any, actions: Any, propensities: Any, rewards: Any, reward_range: Range
 ) -> tuple[Any, ...]:
     x = as_contexts(contexts)
     a = as_actions(actions, len(x))
@@ -485,7 +540,7 @@ def _checked_columns(
         x,
         a,
         as_propensities(propensities, a.shape),
-        as_rewards(rewards, len(a), a.shape[1], None),
+        as_rewards(rewards, len(a), a.shape[1], None, reward_range),
     )
 
 

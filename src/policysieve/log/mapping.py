@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from policysieve.arrays import shown
+from policysieve.checks import OF_SLATES
 from policysieve.errors import FileFormatError, InvalidArgumentError
 from policysieve.naming import as_names
 
@@ -206,9 +207,11 @@ def _checked(given: dict[str, Any]) -> dict[str, Any]:
             )
     if len({len(names) for names in items.values()}) > 1:
         counts = ", ".join(f"{len(names)} of {key}" for key, names in items.items())
+        whole = f"; of a reward for the whole slate, {OF_SLATES}"
         raise InvalidArgumentError(
             "columns must have equally many columns of actions, propensities and rewards, one "
             f"for each item of a slate, got {counts}"
+            f"{whole if len(items.get('reward', ())) == 1 else ''}"
         )
     if "position" in given and "slate" not in given:
         raise InvalidArgumentError(

@@ -15,6 +15,7 @@ from policysieve.log.beside import NOTHING, Beside
 from policysieve.log.distributions import Distributions
 from policysieve.log.named import Names, renumbering, spread
 from policysieve.naming import named
+from policysieve.scaling import Range, RewardScale
 
 if TYPE_CHECKING:
     from policysieve.log.log import Log
@@ -44,6 +45,8 @@ class Layout:
         Whether every round says what was available, who came.
     outcomes : tuple of str
         Names of other outcomes than the reward.
+    reward_range : (low, high), or None
+        Least and largest reward that an item can have; None for 0 and 1.
     """
 
     context_shape: tuple[int, ...]
@@ -56,6 +59,7 @@ class Layout:
     has_available: bool = False
     has_units: bool = False
     outcomes: tuple[str, ...] = ()
+    reward_range: Range = None
 
     @property
     def has_text(self) -> bool:
@@ -106,7 +110,7 @@ class Rounds:
     propensities : float64 array of shape (n, m)
         In (0, 1].
     rewards : float64 array of shape (n, m)
-        In [0, 1], or NaN where the reward is missing.
+        In [0, 1] or their range, or NaN where the reward is missing.
     ids : object array of shape (n,), or None
         Strings, empty where a round has no id; None if no round of the log has one.
     times : float64 array of shape (n,), or None
@@ -118,6 +122,8 @@ class Rounds:
         What the numbers of the actions stand for, if they stand for names.
     beside : Beside
         What was available, who came, other outcomes; nothing in most logs.
+    reward_range : (low, high), or None
+        Least and largest reward that an item can have; None for 0 and 1.
     """
 
     contexts: Contexts
@@ -129,6 +135,7 @@ class Rounds:
     distributions: Distributions | None = None
     action_names: Names = None
     beside: Beside = field(default_factory=lambda: NOTHING)
+    reward_range: Range = None
 
     def __len__(self) -> int:
         return len(self.actions)
@@ -147,6 +154,7 @@ class Rounds:
             self.beside.available is not None,
             self.beside.units is not None,
             tuple(self.beside.outcomes),
+            self.reward_range,
         )
 
     @property
@@ -185,7 +193,16 @@ class Rounds:
             available=self.beside.available,
             units=self.beside.units,
             outcomes=self.beside.outcomes or None,
+            reward_range=self.reward_range,
         )
+
+    def in_unit(self) -> "Rounds":
+        """The same rounds with rewards in [0, 1]."""
+        if self.reward_range is None:
+            return self
+        low, high = self.reward_range
+        scale = RewardScale(low=low, high=high)
+        return replace(self, rewards=scale.inside(self.rewards), reward_range=None)
 
     def plain_contexts(self, *, flat: bool) -> list[Any]:
         """Contexts as Python numbers, strings, lists or dicts; if `flat` not lists of lists."""
@@ -224,6 +241,7 @@ class Rounds:
             None if self.distributions is None else self.distributions[rows],
             self.action_names,
             self.beside[rows],
+            self.reward_range,
         )
 
     def with_action_names(self, names: tuple[str, ...]) -> "Rounds":

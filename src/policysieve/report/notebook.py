@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from policysieve.arrays import shown
 from policysieve.report.table import CellValue, Table, gain_fact, shown_text, value_text
+from policysieve.scaling import Range, range_in_words
 
 if TYPE_CHECKING:
     from policysieve.evidence import Certificate, Selection, ValueIntervals
@@ -61,7 +62,7 @@ def _problem(problem: "Problem") -> str:
     return _card(
         "Problem",
         text=f"Find a policy within {problem.epsilon:g} of the best, with probability at least "
-        f"{1 - problem.delta:g}.",
+        f"{1 - problem.delta:g}.{' Lower is better.' if problem.scale.minimize else ''}",
         facts={
             "Actions": (problem.n_actions, _few(problem.actions)),
             "In a round": shown_text(problem.slate_size),
@@ -69,8 +70,14 @@ def _problem(problem: "Problem") -> str:
             "epsilon": problem.epsilon,
             "delta": problem.delta,
             **({} if problem.against is None else {"Better than": problem.against}),
+            **_rewards_in(problem.reward_range, "Costs" if problem.scale.minimize else "Rewards"),
         },
     )
+
+
+def _rewards_in(reward_range: Range, what: str = "Rewards") -> Facts:
+    """The range of rewards, where it is not the usual one."""
+    return {} if reward_range is None else {what: f"in {range_in_words(reward_range)}"}
 
 
 def _recommendation(best: "Recommendation") -> str:
@@ -231,6 +238,7 @@ def _log(log: "Log") -> str:
             "In a round": shown_text(log.slate_size),
             **_named_actions(names),
             "Contexts": _contexts(contexts.shape[1:], contexts.dtype),
+            **_rewards_in(log.reward_range),
             "Mean reward": float(log.rewards.sum(axis=1).mean()) if n else None,
             "Smallest propensity": float(log.propensities.min()) if n else None,
             "Propensities": "of all actions" if log.has_distributions else "of what was shown",
@@ -249,6 +257,7 @@ def _log_file(log: "LogFile") -> str:
             "In a round": shown_text(layout.slate_size),
             **_named_actions(log.action_names),
             "Contexts": _contexts(layout.context_shape, layout.context_dtype),
+            **_rewards_in(log.reward_range),
             "Propensities": "of all actions" if log.has_distributions else "of what was shown",
         },
     )
@@ -286,7 +295,8 @@ def _leaders(leaders: Sequence[Mapping[str, Any]], chosen: Any, limits: "ValueIn
     ]
     drawn = [_interval(row, low, high, row["policy"] == chosen) for row in leaders]
     count = len(limits.values)
-    more = f"The {len(rows)} largest estimates of {count:,}." if count > len(rows) else ""
+    best = "lowest" if limits.minimize else "largest"
+    more = f"The {len(rows)} {best} estimates of {count:,}." if count > len(rows) else ""
     return _table(["policy", "estimate", "lower", "upper"], rows, drawn) + _paragraph(more)
 
 

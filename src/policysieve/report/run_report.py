@@ -27,6 +27,7 @@ from policysieve.report.style import (
 )
 from policysieve.report.table import CellValue, Table, gain_fact, shown_text, value_text
 from policysieve.report.usage_report import add_usage
+from policysieve.scaling import range_in_words
 
 if TYPE_CHECKING:
     from policysieve.evidence import Selection
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from policysieve.simulate import RunResult
 
 __all__ = [
+    "best_in_words",
     "estimate_over_rounds",
     "problem_settings",
     "run_page",
@@ -94,10 +96,11 @@ def _headlines(result: "RunResult") -> dict[str, CellValue | tuple[CellValue, st
 
 def _add_leaders(page: Page, result: "RunResult") -> None:
     leaders = result.leaders(_LEADERS)
+    best, earned = best_in_words(result.problem), earned_in_words(result.problem)
     known = result.true_values is not None
     page.figure(
         value_intervals(result, _LEADERS),
-        "The best estimates, largest first. Where intervals overlap, the evidence cannot yet tell "
+        f"The best estimates, {best} first. Where intervals overlap, the evidence cannot yet tell "
         "policies apart."
         + (" A hollow diamond outside its line would be a miss." if known else ""),
         name="leaders",
@@ -106,7 +109,7 @@ def _add_leaders(page: Page, result: "RunResult") -> None:
     fields = ["value", "lower", "upper"] + ["true_value"] * known
     page.table(
         Table(
-            f"The {len(leaders)} policies with the largest estimates of expected reward per round",
+            f"The {len(leaders)} policies with the {best} estimates of {earned}",
             columns,
             [
                 [
@@ -122,13 +125,15 @@ def _add_leaders(page: Page, result: "RunResult") -> None:
 def _add_progress(page: Page, result: "RunResult") -> None:
     known = any(checkpoint.suboptimality is not None for checkpoint in result.history)
     looks = [checkpoint.recommendation for checkpoint in result.history]
+    costs = result.problem.objective == "minimize"
+    beyond = "below all that a round can cost" if costs else "above all that a round can earn"
     page.figure(
         estimate_over_rounds(result),
         "The estimate of the policy that led at the time, and its interval, which narrows as "
         "rounds come in."
         + (
-            " An estimate from few rounds can lie above all that a round can earn."
-            if any(seen.value > seen.upper for seen in looks)
+            f" An estimate from few rounds can lie {beyond}."
+            if any(seen.value < seen.lower if costs else seen.value > seen.upper for seen in looks)
             else ""
         )
         + (
@@ -185,7 +190,23 @@ def problem_settings(problem: "Problem") -> dict[str, Any]:
         "epsilon": problem.epsilon,
         "delta": problem.delta,
         **({} if problem.against is None else {"against": problem.against}),
+        **(
+            {}
+            if problem.reward_range is None
+            else {"reward_range": range_in_words(problem.reward_range)}
+        ),
+        **({"objective": "minimize"} if problem.objective == "minimize" else {}),
     }
+
+
+def best_in_words(problem: "Problem") -> str:
+    """Which estimates are the best ones."""
+    return "lowest" if problem.objective == "minimize" else "largest"
+
+
+def earned_in_words(problem: "Problem") -> str:
+    """What the value of a policy is."""
+    return f"expected {'cost' if problem.objective == 'minimize' else 'reward'} per round"
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -241,7 +262,7 @@ def value_intervals(result: "RunResult | Selection", count: int = 15) -> Figure:
             )
         name_rows(axes, short_names([limits.name_of(p) for p in shown]), lines=False)
         axes.xaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10]))
-        axes.set_xlabel("expected reward per round")
+        axes.set_xlabel(earned_in_words(result.problem))
         legend(figure, axes)
     return figure
 
@@ -269,9 +290,11 @@ def estimate_over_rounds(result: "RunResult") -> Figure:
             axes.fill_between(rounds, lower, upper, color=BLUE, alpha=0.18, lw=0, label="interval")
         axes.plot(rounds, value, "o-", color=BLUE, label="estimate")
         if truth is not None and gap is not None and isfinite(gap):
-            axes.axhline(truth.max() - gap, color=INK, ls="--", lw=1, label="true value")
+            costs = result.problem.objective == "minimize"
+            level = truth.min() + gap if costs else truth.max() - gap
+            axes.axhline(level, color=INK, ls="--", lw=1, label="true value")
         rounds_axis(axes, rounds[0], rounds[-1])
-        axes.set_ylabel("expected reward per round")
+        axes.set_ylabel(earned_in_words(result.problem))
         legend(figure, axes)
     return figure
 

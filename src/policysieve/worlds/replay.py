@@ -1,7 +1,7 @@
 """A log served as if it were live, by rejection."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["Replay"]
 
 _SLACK = 1 + 1e-9  # rounding allowed in propensities
+_USUAL: Any = "1, or None where rewards have a range"
 
 
 class Replay(World):
@@ -41,9 +42,9 @@ class Replay(World):
         not served. What was available in them is what can be shown.
     n_actions : int
         Number K of actions. May be left out where they are named.
-    sparsity : float
+    sparsity : float, optional
         Bound on the rewards of all actions of one round; a log shows only one of them, so this is
-        taken on trust.
+        taken on trust. By default 1, and not known if the log's rewards have another range.
     floor : float, optional
         Smallest probability with which any action was logged. The smallest propensity in the log
         by default, or 1/K if that is smaller.
@@ -64,7 +65,7 @@ class Replay(World):
         log: AnyLog,
         *,
         n_actions: int | None = None,
-        sparsity: float = 1.0,
+        sparsity: float | None = _USUAL,
         floor: float | None = None,
         actions: Sequence[str] | None = None,
     ) -> None:
@@ -79,6 +80,9 @@ class Replay(World):
             )
         if not len(log):
             raise InvalidArgumentError("log must have at least one row, got none")
+        self.reward_range = log.reward_range
+        if sparsity is _USUAL:
+            sparsity = 1.0 if log.reward_range is None else None
         super().__init__(n_actions=n_actions, slate_size=1, sparsity=sparsity, actions=actions)
         self._log = log[:]  # keeps its length when the log grows
         logged, rewards = self._log.actions[:, 0], self._log.rewards[:, 0]
@@ -95,11 +99,12 @@ class Replay(World):
                 "actions of the log must be among those that were available",
                 lambda row: logged[row],
             )
-        refuse_rows(
-            rewards > self.sparsity * _SLACK,
-            f"rewards of the log must be at most the sparsity {self.sparsity:g}",
-            lambda row: f"{rewards[row]:g}",
-        )
+        if self.sparsity is not None:
+            refuse_rows(
+                rewards > self.sparsity * _SLACK,
+                f"rewards of the log must be at most the sparsity {self.sparsity:g}",
+                lambda row: f"{rewards[row]:g}",
+            )
         smallest = float(self._log.propensities.min())
         if floor is None:
             self.floor = min(smallest, 1 / self.n_actions)

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from policysieve.checks import as_rewards, as_rng, number
+from policysieve.checks import as_rng, number
 from policysieve.errors import InvalidArgumentError
 from policysieve.evidence import rewarded_events
+from policysieve.evidence.events import load_unit
 from policysieve.exploration.designs.frank_wolfe import FrankWolfe
 from policysieve.exploration.designs.hedge import (
     AveragedHedge,
@@ -20,10 +21,9 @@ from policysieve.exploration.designs.hedge import (
 )
 from policysieve.exploration.designs.implicit_hedge import ImplicitHedge
 from policysieve.exploration.designs.mixture import MixedExploration
-from policysieve.log import AnyLog, load_for
+from policysieve.log import AnyLog
 from policysieve.planning import estimation_rounds, plan
 from policysieve.policies import AnyPolicies, check_class
-from policysieve.policies.base import names_of_actions
 from policysieve.problem import Problem
 
 __all__ = [
@@ -80,16 +80,15 @@ def design(
     """
     check_class(policies)
     policies.check_fits(problem)
-    log = load_for(log, names_of_actions(policies, problem))
+    log, cap = load_unit(log, policies, problem), problem.unit.reward_cap
     if not len(log):
         raise InvalidArgumentError("log must have at least one round, got none")
-    as_rewards(log.rewards, len(log), log.slate_size, problem.sparsity)
     sizes = plan(problem, log_n_policies=known_log_size(policies), sampled=sampled)
     share = sizes.mixing if mixing is None else number("mixing", mixing, above=0, below=1)
     smallest = float(log.propensities.min())
-    theta = sizes.learning_rate * problem.reward_cap * problem.n_actions
+    theta = sizes.learning_rate * cap * problem.n_actions
     theta /= sizes.mixing * problem.slate_size
-    largest = problem.reward_cap / (share * min(smallest, problem.slate_size / problem.n_actions))
+    largest = cap / (share * min(smallest, problem.slate_size / problem.n_actions))
     hedge = start_hedge(
         policies,
         problem,
@@ -117,7 +116,7 @@ def rounds_needed(exploration: MixedExploration, policies: AnyPolicies) -> int:
     By the variance that was observed while it was made, which holds with 1 - delta/2
     (docs/maths.md, "Explicit sizes"), for the class that it was made for.
     """
-    problem = exploration.problem
+    problem = exploration.problem.unit
     return estimation_rounds(
         problem,
         exploration.variance_bound,

@@ -67,7 +67,7 @@ class MixedExploration(Exploration):
     @property
     def largest_gain(self) -> float:
         """The most one round can add to an estimate: B = mu K / (mixing m)."""
-        return self.problem.reward_cap / self.floor
+        return self.problem.unit.reward_cap / self.floor
 
     def _mixed(self, shown: Array, available: Available | None = None) -> Array:
         """W = mixing m/K(x) + (1-mixing) Q, in place of Q of available items."""

@@ -124,7 +124,7 @@ class LowVarianceExploration(TwoPhaseExplorer):
     def _find_design(self, events: Events) -> MixedExploration:
         hedge = self._start_hedge()
         hedge.add(events)
-        largest = self.problem.reward_cap * self.problem.n_actions
+        largest = self.problem.unit.reward_cap * self.problem.n_actions
         largest /= self.mixing * self.problem.slate_size
         design = found_by(
             hedge,
@@ -163,7 +163,7 @@ class LowVarianceExploration(TwoPhaseExplorer):
 
         Limits hold at the end of phase 2, which is then the phase they come from.
         """
-        q = self.problem
+        q = self.problem.unit
         uniform = q.n_actions * q.reward_cap / q.slate_size
         if not self._designed.rounds:
             return self._bounded(self._explored, uniform)
@@ -174,7 +174,7 @@ class LowVarianceExploration(TwoPhaseExplorer):
 
     def _bounded(self, estimates: Estimates | ImplicitEstimates, largest: float) -> ValueIntervals:
         return estimates.fixed_size_intervals(
-            reward_cap=self.problem.reward_cap, largest=largest, delta=self.problem.delta
+            reward_cap=self.problem.unit.reward_cap, largest=largest, delta=self.problem.delta
         )
 
     @property

@@ -121,7 +121,7 @@ class Sieve(SiftingExplorer):
         The gap to the leader is taken to be a standard error smaller than its estimate. The policy
         that is to be beaten has the leader's need.
         """
-        standing, epsilon = self.evidence.standing, self.problem.epsilon
+        standing, epsilon = self.evidence.standing, self.problem.unit.epsilon
         need = standing.gaps
         need -= standing.errors
         np.maximum(need, 0.0, out=need)

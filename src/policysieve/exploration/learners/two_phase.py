@@ -100,7 +100,7 @@ class TwoPhaseExplorer(Explorer):
         )
         self.exploration = UniformExploration(policies, problem)
         self.design = None
-        self._phase_one = Record(policies, problem)
+        self._phase_one = Record(policies, problem.unit)
         self._estimated = 0  # rounds of phase 2
         self._certified = False
 
@@ -193,15 +193,17 @@ class TwoPhaseExplorer(Explorer):
         return self._planned_recommendation()
 
     def _intervals(self) -> ValueIntervals:
-        return self._planned_intervals() if self.evidence is None else self.evidence.intervals()
+        if self.evidence is not None:
+            return self.evidence.intervals()
+        return self._planned_intervals().in_units(self.problem.scale)
 
     @abstractmethod
     def _planned_recommendation(self) -> Recommendation:
-        """What to recommend if the learner ends after the planned rounds."""
+        """What to recommend if the learner ends after the planned rounds, in the user's units."""
 
     @abstractmethod
     def _planned_intervals(self) -> ValueIntervals:
-        """Estimates and limits that go with it."""
+        """Estimates and limits that go with it, for rewards in [0, 1]."""
 
     @abstractmethod
     def _count(self, events: Events, exploration: Any, *, phase: int) -> None:
@@ -251,7 +253,7 @@ class WeighedPhasesExplorer(TwoPhaseExplorer):
             rng=rng,
         )
         self.mixing = sizes.mixing if mixing is None else number("mixing", mixing, above=0, below=1)
-        self._record = Record(policies, problem)
+        self._record = Record(policies, problem.unit)
 
     @property
     @abstractmethod
@@ -267,6 +269,7 @@ class WeighedPhasesExplorer(TwoPhaseExplorer):
     def _planned_recommendation(self) -> Recommendation:
         return anytime_recommendation(
             self._record,
+            self.problem,
             rounds=self._rounds,
             remark="these sizes of the phases guarantee no epsilon in advance.",
         )
