@@ -38,6 +38,12 @@ class Problem(Carded):
     against : int or str, optional
         Number or name of the policy that runs today. Then it is also proved by how much the
         recommended policy is better, and half of delta is for that.
+    traffic : float
+        Share of the rounds that explore; the others show what the policy that runs today would,
+        which `against` must name then.
+    max_loss : float, optional
+        Limit on the expected reward that exploring may cost in all, compared with the policy that
+        runs today, which `against` must name then.
 
     Examples
     --------
@@ -54,6 +60,8 @@ class Problem(Carded):
     delta: float
     actions: Sequence[str] | None = None
     against: int | str | None = None
+    traffic: float = 1.0
+    max_loss: float | None = None
 
     def __post_init__(self) -> None:
         actions, n_actions = named_actions(self.actions, self.n_actions)
@@ -93,8 +101,17 @@ class Problem(Carded):
             ("delta", delta),
             ("actions", actions),
             ("against", _as_against(self.against)),
+            ("traffic", number("traffic", self.traffic, above=0, below=1, closed=True)),
+            ("max_loss", _as_max_loss(self.max_loss)),
         ]:
             object.__setattr__(self, name, value)
+        if self.against is None:
+            for name, given in [("traffic", self.traffic < 1), ("max_loss", self.max_loss)]:
+                if given:
+                    raise InvalidArgumentError(
+                        f"{name} needs the policy that runs today, which is shown where nothing is "
+                        "explored: give its number or name as against"
+                    )
 
     @property
     def reward_cap(self) -> float:
@@ -113,6 +130,10 @@ def _as_against(against: Any) -> int | str | None:
     if against is None or isinstance(against, str):
         return against
     return integer("against", against, low=0, hint="or a name: the policy that runs today")
+
+
+def _as_max_loss(most: Any) -> float | None:
+    return None if most is None else number("max_loss", most, above=0, below=float("inf"))
 
 
 def check_problem(problem: Any) -> None:

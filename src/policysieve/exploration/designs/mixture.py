@@ -46,12 +46,12 @@ class MixedExploration(Exploration):
         set_(self, "variance_bound", self.largest_gain if bound == float("inf") else bound)
 
     @property
-    def draws_per_round(self) -> int:
+    def _draws(self) -> int:
         """A coin, the policy, and one for each item."""
         return self.problem.slate_size + 2
 
     @property
-    def floor(self) -> float:
+    def _floor(self) -> float:
         """Smallest propensity that an item can have: mixing m/K."""
         return self.mixing * self.problem.slate_size / self.problem.n_actions
 
@@ -63,7 +63,7 @@ class MixedExploration(Exploration):
     def _mixed(self, shown: Array) -> Array:
         """W = mixing m/K + (1-mixing) Q, in place of Q."""
         shown *= 1 - self.mixing
-        shown += self.floor
+        shown += self._floor
         return np.minimum(shown, 1.0, out=shown)
 
     def _propensities(self, answers: Answers) -> Array:

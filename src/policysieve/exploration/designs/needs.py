@@ -57,12 +57,12 @@ class NeedExploration(Exploration):
         self._check_floor()
 
     @property
-    def draws_per_round(self) -> int:
+    def _draws(self) -> int:
         """A coin, the policy, the items."""
         return 3
 
     @cached_property
-    def floor(self) -> float:
+    def _floor(self) -> float:
         """A number that no propensity of an item of a survivor is below, whatever the context."""
         q, need = self.problem, self.need
         total = min(q.n_actions * need.max(), q.slate_size * need.sum())
@@ -74,11 +74,17 @@ class NeedExploration(Exploration):
         return alias_of(self.votes)
 
     def _answers(self, contexts: Any) -> Answers:
-        """Of contexts those of the survivors alone: nobody else needs to be asked."""
+        """Of contexts those of the survivors alone: nobody else needs to be asked.
+
+        But for the policy that runs today, if only a share of the rounds explores.
+        """
         if isinstance(contexts, Answers):
             return super()._answers(contexts)
         x = self.policies.check_contexts(contexts)
-        answers: Answers = self.policies.answers_at(x, self.survivors)
+        asked: npt.NDArray[np.integer] = self.survivors
+        if self.problem.traffic < 1:
+            asked = np.union1d(asked, self._today)
+        answers: Answers = self.policies.answers_at(x, asked)
         return answers
 
     def _choose(self, answers: Any, uniforms: Array) -> tuple[npt.NDArray[np.int32], Array]:

@@ -77,7 +77,7 @@ class Sieve(SiftingExplorer):
         )
 
     @property
-    def _today(self) -> int | None:
+    def _to_beat(self) -> int | None:
         """The policy that is to be beaten, if that is the goal."""
         today: int | None = self.policies.against(self.problem) if self.goal == "beat" else None
         return today
@@ -85,15 +85,15 @@ class Sieve(SiftingExplorer):
     def _proves(self, certificate: Certificate) -> bool:
         """Whether it proves epsilon, or who is to be beaten is or cannot be; never for the best."""
         if self.goal == "beat":
-            stays = certificate.certified and certificate.leader == self._today
+            stays = certificate.certified and certificate.leader == self._to_beat
             return stays or (certificate.gain or 0.0) > 0
         return self.goal == "certify" and certificate.certified
 
     def _answer(self, evidence: Evidence) -> Evidence:
         """Led by the policy that runs today if none is proved better, nor could be by epsilon."""
-        if self._today is None or self._proves(evidence.certificate()):
+        if self._to_beat is None or self._proves(evidence.certificate()):
             return evidence
-        stay = evidence.led_by(self._today)
+        stay = evidence.led_by(self._to_beat)
         return stay if self._proves(stay.certificate()) else evidence
 
     def _needs(self) -> Array:
@@ -108,6 +108,6 @@ class Sieve(SiftingExplorer):
         np.maximum(need, 0.0, out=need)
         need += epsilon
         np.divide(epsilon, need, out=need)
-        if self._today is not None:
-            need[standing.survivors.searchsorted(self._today)] = 1.0
+        if self._to_beat is not None:
+            need[standing.survivors.searchsorted(self._to_beat)] = 1.0
         return need
