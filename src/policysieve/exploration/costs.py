@@ -8,7 +8,7 @@ import numpy as np
 
 from policysieve.reported import Carded
 
-__all__ = ["ExploringCost", "Loss", "exploring_cost"]
+__all__ = ["ExploringCost", "Loss", "exploring_cost", "lost_to_today"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,29 +94,28 @@ def exploring_cost(learner: Any) -> ExploringCost:
     """What exploring has cost a learner, which nobody changes meanwhile.
 
     Compared with the policy that runs today by paired sums, whatever the learner. Compared with the
-    best by the learner's own limits on values, delta for these, half of it for an elimination of
-    the best, and half for what chance has added to the rewards (docs/maths.md, "What exploring
-    costs").
+    best by the learner's own limits on values: delta for these, another one for an elimination of
+    the best, for what chance has added to the rewards, and for the best being as good as the one
+    that runs today (docs/maths.md, "What exploring costs").
     """
     problem, policies, spending = learner.problem, learner.policies, learner._spending
-    n, earned = spending.rounds, spending.earned.total
-    number, today = policies.against(problem), None
-    limits = learner._intervals()
-    if number is not None:
-        name = policies.name_of(number)
-        estimate, lower, upper = spending.lost(problem.delta)
-        today = Loss(policy_name=name, estimate=estimate, lower=lower, upper=upper, rounds=n)
+    n, earned, today = spending.rounds, spending.earned.total, lost_to_today(learner)
+    number, limits = policies.against(problem), learner._intervals()
     most = float(limits.values.max())
     guess = n * most - earned
     if today is not None:
         guess = today.estimate + n * (most - float(limits.values[number]))
     low, high = _value_of_best(learner, limits)
-    least_earned, most_earned = spending.earned_limits(problem.delta / 2)
+    least_earned, most_earned = spending.earned_limits(problem.delta / 4)
+    upper = n * high - least_earned
+    lower = min(
+        upper, n * low - most_earned if today is None else max(n * low - most_earned, today.lower)
+    )
     best = Loss(
         policy_name="the best policy",
-        estimate=guess if n else 0.0,
-        lower=n * low - most_earned,
-        upper=n * high - least_earned,
+        estimate=min(max(lower, guess), upper) if n else 0.0,
+        lower=lower,
+        upper=upper,
         rounds=n,
     )
     return ExploringCost(
@@ -126,6 +125,21 @@ def exploring_cost(learner: Any) -> ExploringCost:
         today=today,
         best=best,
         guarantee=_in_words(n, earned, today, best, problem.delta, learner._limits_hold),
+    )
+
+
+def lost_to_today(learner: Any) -> Loss | None:
+    """Compared with the policy that runs today, if the problem names it."""
+    spending, number = learner._spending, learner.policies.against(learner.problem)
+    if number is None:
+        return None
+    estimate, lower, upper = spending.lost(learner.problem.delta)
+    return Loss(
+        policy_name=learner.policies.name_of(number),
+        estimate=estimate,
+        lower=lower,
+        upper=upper,
+        rounds=spending.rounds,
     )
 
 

@@ -212,10 +212,19 @@ class World(ABC):
             f"{type(self).__name__} cannot tell the best value of {type(policies).__name__}"
         )
 
-    def problem(self, *, epsilon: float, delta: float, against: int | str | None = None) -> Problem:
+    def problem(
+        self,
+        *,
+        epsilon: float,
+        delta: float,
+        against: int | str | None = None,
+        traffic: float = 1.0,
+        max_loss: float | None = None,
+    ) -> Problem:
         """The problem of finding a policy within `epsilon` of the best in this world.
 
-        And better than the one `against` which it runs, if that is given, by number or name.
+        And better than the one `against` which it runs, if that is given, by number or name. What
+        exploring may cost is limited by `traffic` and `max_loss`.
         """
         return Problem(
             n_actions=self.n_actions,
@@ -225,6 +234,8 @@ class World(ABC):
             delta=delta,
             actions=self.actions,
             against=against,
+            traffic=traffic,
+            max_loss=max_loss,
         )
 
     @abstractmethod

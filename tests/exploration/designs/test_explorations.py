@@ -186,7 +186,7 @@ def test_other_bad_fields():
     with pytest.raises(ps.InvalidArgumentError, match="information_weight"):
         dataclasses.replace(KINDS[4], information_weight=4.0)
     with pytest.raises(ps.InvalidArgumentError, match="rounds"):
-        dataclasses.replace(KINDS[-1], rounds=0)
+        dataclasses.replace(KINDS[6], rounds=0)
     other = ps.Problem(n_actions=5, epsilon=0.1, delta=0.1)
     with pytest.raises(ps.InvalidArgumentError, match="agree on n_actions"):
         UniformExploration(POLICIES, other)
