@@ -108,8 +108,9 @@ class Spending:
     def lost(self, delta: float) -> tuple[float, float, float]:
         """Estimate and limits of the expected reward lost, each limit at level delta/2."""
         q = self.problem
-        lower = max(-self.rounds * q.reward_cap, self.lost_least.lower(q.reward_cap, delta / 2))
-        upper = min(self._most_lost(q.reward_cap), self.lost_most.upper(q.slate_size, delta / 2))
+        most = self._most_lost(q.reward_cap)
+        lower = max(-most, self.lost_least.lower(q.reward_cap, delta / 2))
+        upper = min(most, self.lost_most.upper(q.slate_size, delta / 2))
         sharper = min(self.lost_least, self.lost_most, key=lambda sums: sums.square)
         return min(max(lower, sharper.total), upper), min(lower, upper), upper
 
@@ -144,5 +145,8 @@ class Spending:
         return max(0, int(left))
 
     def _most_lost(self, worth: float) -> float:
-        """By the rounds that explored, if the policy that runs today earns at most so much."""
+        """By the rounds that explored, if the policy that runs today earns at most so much.
+
+        Nor can they have gained more than that if no round can earn more.
+        """
         return self.explored * self.problem.traffic * worth
