@@ -26,8 +26,11 @@ from policysieve.evidence import select as select
 from policysieve.exploration import Decisions as Decisions
 from policysieve.exploration import Exploration as Exploration
 from policysieve.exploration import Explorer as Explorer
+from policysieve.exploration import ExploringCost as ExploringCost
 from policysieve.exploration import Forecast as Forecast
+from policysieve.exploration import Loss as Loss
 from policysieve.exploration import Recommendation as Recommendation
+from policysieve.exploration import Status as Status
 from policysieve.exploration import design as design
 from policysieve.exploration.learners import EpsilonGreedy as EpsilonGreedy
 from policysieve.exploration.learners import Exp4 as Exp4

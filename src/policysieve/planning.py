@@ -167,6 +167,11 @@ def plan(
     True
     """
     check_problem(problem)
+    if problem.traffic < 1:
+        raise InvalidArgumentError(
+            f"traffic must be 1 for a plan, got {problem.traffic:g}: its sizes are proved for "
+            "exploring in all rounds; plan without it, or let the Sieve say when it has a proof"
+        )
     flag("sampled", sampled)
     log_size, unit = _log_size(n_policies, log_n_policies), problem.unit
     explore, estimate, mixing, rate, variance = _low_variance(unit, log_size, sampled)
@@ -186,8 +191,12 @@ def plan(
 
 
 def uniform_rounds(problem: Problem, log_size: float) -> int:
-    """Rounds for uniform exploration: V = K mu / m, range K mu / m, all of delta for Bernstein."""
-    most = problem.n_actions * problem.reward_cap / problem.slate_size
+    """Rounds for uniform exploration: V = K mu / m, range K mu / m, all of delta for Bernstein.
+
+    If only a share of the rounds explores, no propensity is below the share of m/K, so V and the
+    range are larger by one over the share at most.
+    """
+    most = problem.n_actions * problem.reward_cap / (problem.slate_size * problem.traffic)
     second_moment = problem.reward_cap * most
     return _bernstein_rounds(problem, second_moment, most, log_size - log(problem.delta))
 

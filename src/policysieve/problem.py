@@ -55,6 +55,12 @@ class Problem(Carded):
     no_answer : float, optional
         What an item counts that has no answer by its deadline (`Explorer.expire`), in the units of
         the rewards. By default 0, where that lies in the range.
+    traffic : float
+        Share of the rounds that explore; the others show what the policy that runs today would,
+        which `against` must name then.
+    max_loss : float, optional
+        Limit on the expected reward that exploring may cost in all, compared with the policy that
+        runs today, which `against` must name then.
 
     Examples
     --------
@@ -76,6 +82,8 @@ class Problem(Carded):
     reward_range: Range = None
     objective: Objective = "maximize"
     no_answer: float | None = None
+    traffic: float = 1.0
+    max_loss: float | None = None
 
     def __post_init__(self) -> None:
         actions, n_actions = named_actions(self.actions, self.n_actions)
@@ -126,8 +134,17 @@ class Problem(Carded):
             ("against", _as_against(self.against)),
             ("reward_range", reward_range),
             ("no_answer", _as_no_answer(self.no_answer, low, high)),
+            ("traffic", number("traffic", self.traffic, above=0, below=1, closed=True)),
+            ("max_loss", _as_max_loss(self.max_loss)),
         ]:
             object.__setattr__(self, name, value)
+        if self.against is None:
+            for name, given in [("traffic", self.traffic < 1), ("max_loss", self.max_loss)]:
+                if given:
+                    raise InvalidArgumentError(
+                        f"{name} needs the policy that runs today, which is shown where nothing is "
+                        "explored: give its number or name as against"
+                    )
 
     @property
     def reward_cap(self) -> float:
@@ -171,6 +188,7 @@ class Problem(Carded):
             reward_range=None,
             objective="maximize",
             no_answer=None,
+            max_loss=None if self.max_loss is None else self.max_loss / scale.span,
         )
 
     @property
@@ -229,6 +247,10 @@ def _as_against(against: Any) -> int | str | None:
     if against is None or isinstance(against, str):
         return against
     return integer("against", against, low=0, hint="or a name: the policy that runs today")
+
+
+def _as_max_loss(most: Any) -> float | None:
+    return None if most is None else number("max_loss", most, above=0, below=float("inf"))
 
 
 def check_problem(problem: Any) -> None:

@@ -12,7 +12,8 @@ from policysieve.arrays import as_list, shown
 from policysieve.checks import as_rng, integer
 from policysieve.errors import InvalidArgumentError, UnknownValueError
 from policysieve.evidence import ValueIntervals
-from policysieve.exploration import Explorer, Recommendation
+from policysieve.exploration import Explorer, ExploringCost, Loss, Recommendation
+from policysieve.exploration.costs import lost_to_today
 from policysieve.exploration.forecast import about
 from policysieve.naming import check_same_actions
 from policysieve.policies import Policies, Usage
@@ -45,14 +46,21 @@ class Checkpoint:
     recommendation : Recommendation
     suboptimality : float or None
         True distance to the best policy in expected reward; None where it is not known.
+    lost : Loss or None
+        What exploring had cost, compared with the policy that runs today; None if none is named.
     """
 
     recommendation: Recommendation
     suboptimality: float | None
+    lost: Loss | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, one level deep."""
-        return {**self.recommendation.to_dict(), "suboptimality": self.suboptimality}
+        """Plain values."""
+        return {
+            **self.recommendation.to_dict(),
+            "suboptimality": self.suboptimality,
+            "lost": None if self.lost is None else self.lost.to_dict(),
+        }
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -84,6 +92,8 @@ class RunResult(Reported):
         What `run` was called with, in words; the seed is None if a generator was given.
     usage : Usage or None
         What asking the candidates has cost in these rounds; None if nobody was called.
+    cost : ExploringCost or None
+        What all rounds of the learner have earned, and what exploring has cost.
     """
 
     learner: str
@@ -97,6 +107,7 @@ class RunResult(Reported):
     true_values: npt.NDArray[np.float64] | None = field(repr=False, compare=False)
     configuration: Mapping[str, Any] = field(repr=False, compare=False)
     usage: Usage | None = field(default=None, repr=False, compare=False)
+    cost: ExploringCost | None = field(default=None, repr=False, compare=False)
 
     def __repr__(self) -> str:
         known = "" if self.suboptimality is None else f", suboptimality {self.suboptimality:.4g}"
@@ -161,6 +172,7 @@ class RunResult(Reported):
             "leaders": self.leaders(),
             "history": [checkpoint.to_dict() for checkpoint in self.history],
             "usage": None if self.usage is None else self.usage.to_dict(),
+            "cost": None if self.cost is None else self.cost.to_dict(),
         }
 
 
@@ -199,7 +211,8 @@ def run(
     on_checkpoint : callable, optional
         Called with each checkpoint when the run gets there, the last one included.
     on_batch : callable, optional
-        Called with the rounds of each batch and the exploration that decided them.
+        Called with the rounds of each batch and the exploration that decided them; twice if some
+        of them explore and the others do not.
     rng : seed or numpy Generator
         For the world. The same seeds give the same bits.
 
@@ -227,7 +240,8 @@ def run(
             if best is not None:
                 gap = best - _value(recommendation.policy, true_values, world)
                 gap = -gap + 0.0 if learner.problem.scale.minimize else gap
-            history.append(Checkpoint(recommendation=recommendation, suboptimality=gap))
+            lost = lost_to_today(learner)
+            history.append(Checkpoint(recommendation=recommendation, suboptimality=gap, lost=lost))
             if on_checkpoint is not None:
                 on_checkpoint(history[-1])
 
@@ -239,10 +253,15 @@ def run(
             draw = world.draw(size, world_rng)
             if not len(draw):
                 break
-            played, decided_by = learner.rounds, learner.exploration
+            played, explored = learner.rounds, learner._spending.explored
+            decided_by, today = learner.exploration, learner._today
             _play(learner, draw)
             if on_batch is not None:
-                on_batch(learner.log[played:], decided_by)
+                end = played + learner._spending.explored - explored
+                if end > played:
+                    on_batch(learner.log[played:end], decided_by)
+                if learner.rounds > end and today is not None:
+                    on_batch(learner.log[end:], today)
             move(learner.rounds - start)
             if stops and learner.rounds - start >= stops[0]:
                 stops = [stop for stop in stops if stop > learner.rounds - start]
@@ -268,6 +287,7 @@ def run(
             "seed": rng if isinstance(rng, int | np.integer) else None,
         },
         usage=_spent(learner, spent),
+        cost=learner.cost(),
     )
 
 

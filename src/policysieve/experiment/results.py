@@ -69,6 +69,7 @@ class SeedResult:
             "certified_rounds": self.certified_rounds,
             "suboptimality": self.result.suboptimality,
             "recommendation": self.result.recommendation.to_dict(),
+            "cost": None if self.result.cost is None else self.result.cost.to_dict(),
             "history": [
                 {**asdict(proof), "suboptimality": checkpoint.suboptimality}
                 for proof, checkpoint in zip(self.proofs, self.result.history, strict=True)

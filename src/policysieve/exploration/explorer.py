@@ -17,11 +17,13 @@ from policysieve.evidence.change_sums import ChangeSums
 from policysieve.evidence.events import check_log_fits, check_rewards
 from policysieve.evidence.groups import context_groups
 from policysieve.evidence.record import check_floor
-from policysieve.exploration.asking import Asking, alone, changing, living
+from policysieve.exploration.asking import alone, changing, living
 from policysieve.exploration.decisions import Decisions, Recommendation
 from policysieve.exploration.designs.base import Exploration
+from policysieve.exploration.designs.today import TodayExploration
 from policysieve.exploration.forecast import Forecast, no_forecast, planned_forecast
 from policysieve.exploration.ledger import Part
+from policysieve.exploration.restraint import Restrained
 from policysieve.frames import ContextFrame, Contexts, is_tabular, kind_of
 from policysieve.log import NOTHING, AnyLog, Beside, Log, in_unit, load_for
 from policysieve.policies import Answers, AnyPolicies, check_class
@@ -39,7 +41,7 @@ BATCH = 100  # contexts at once, by default; docs/costly.md has what others cost
 _FEW = 30  # rewards, for a normal approximation
 
 
-class Explorer(Asking):
+class Explorer(Restrained):
     """A learner: `ask` for what to show, `tell` what it earned, `recommend` a policy.
 
     There is no memory of "the last action": rewards are told for the batch that `ask` returned,
@@ -69,13 +71,15 @@ class Explorer(Asking):
     Attributes
     ----------
     exploration : Exploration
-        What is played now; a value, so others may decide with it, too.
+        How it explores now; a value, so others may decide with it, too.
     """
 
     takes_implicit: ClassVar[bool] = False
     """Whether the learner takes a class that cannot be listed."""
     takes_slates: ClassVar[bool] = True
     """Whether the learner shows more than one item."""
+    takes_traffic: ClassVar[bool] = True
+    """Whether the learner may explore on a share of the rounds alone."""
 
     # A learner that takes no implicit class may count on numbered policies.
     policies: Any
@@ -89,6 +93,7 @@ class Explorer(Asking):
         self._rounds = 0
         self._log: Log | None = None
         self._mass = (0.0, 0.0)  # sums over rounds of the importance-weighted rewards, and squares
+        self._begin()
         self._open_ledger()
         self._ledger.all_actions = names_of_actions(policies, problem)
         self._ledger.reward_range = usual_range(problem.reward_range)
@@ -123,25 +128,31 @@ class Explorer(Asking):
                 f"there is nothing left to ask for: {self.pending:,} decisions wait to be told, or "
                 "to be settled with expire or discard"
             )
-        known = self._check_kind(x)
+        known, explores = self._check_kind(x), self._may_explore(max(1, len(x))) > 0
         names = names_of_actions(self.policies, self.problem)
         allowed = self.policies.check_available(available, len(x), names)
-        answers = self.policies.answers_at(x, self._consults(self.exploration), allowed)
+        exploration = self.exploration if explores else self._today
+        answers = self.policies.answers_at(x, self._asked_for(exploration), allowed)
         beside = NOTHING if allowed is None else Beside(allowed)
-        return self._decide(x, answers, known, beside)  # candidates may be slow: they had no lock
+        # Candidates had no lock: they may be slow.
+        return self._decide(x, answers, known, explores, beside)
 
     @changing
-    def _decide(self, x: Contexts, answers: Answers, known: bool, beside: Beside) -> Decisions:
+    def _decide(
+        self, x: Contexts, answers: Answers, known: bool, explores: bool, beside: Beside
+    ) -> Decisions:
         """Draw and write down what to show; `known` if the kind of contexts was compared."""
         if not known:
             self._check_kind(x)  # another thread may have been quicker
         exploration, rng = self.exploration, self._generator()
+        n = self._may_explore(len(x)) if explores else 0
         try:
-            uniforms = rng.random((len(x), exploration.draws_per_round))
-            said = answers
+            said = answers if n == len(x) else answers.take(slice(n))
+            uniforms = rng.random((n, exploration.draws_per_round))
             if exploration.policies is not self.policies:  # but some that were fitted for it
-                said = exploration._answers(answers)
-            actions, propensities = exploration._choose(said, uniforms)
+                said = exploration._answers(said)
+            actions, propensities = exploration._decide(said, uniforms)
+            actions, propensities = self._with_today(actions, propensities, answers)
             return self._ledger.issue(
                 x,
                 actions,
@@ -149,6 +160,7 @@ class Explorer(Asking):
                 exploration=exploration,
                 kept=None if self.policies.looked_up else answers,
                 beside=beside,
+                rest=(n, self._today),
             )
         except BaseException:
             self._rewind()  # the next ask does if this is interrupted, too
@@ -237,7 +249,8 @@ class Explorer(Asking):
         InvalidArgumentError, PolicyFailureError
             The learner is then as it was before.
         """
-        if not self._takes(exploration):
+        shows_today = self._today is not None and self._today.same_as(exploration)
+        if not shows_today and not self._takes(exploration):
             raise InvalidArgumentError(
                 f"exploration must be one that {type(self).__name__} has published, such as "
                 f"{self.exploration!r}, got {shown(exploration)}"
@@ -247,14 +260,15 @@ class Explorer(Asking):
         columns = told.contexts, told.actions, told.propensities, told.rewards
         rounds = Log.trusted(*columns, beside=told.beside, reward_range=told.reward_range)
         check_log_fits(rounds, self.policies)
-        check_floor(rounds, exploration.floor)
+        if not shows_today:  # which has none
+            check_floor(rounds, exploration.floor)
         check_rewards(rounds, self.problem)
         self._check_told(scale.inside(rounds.rewards))
         x = self.policies.check_contexts(self._arranged(rounds.contexts))
         self._check_kind(x)
         allowed = self.policies.check_available(rounds.available, len(x))
         if answers is None:
-            answers = self.policies.answers_at(x, self._consults(exploration), allowed)
+            answers = self.policies.answers_at(x, self._asked_for(exploration), allowed)
         elif not isinstance(answers, Answers) or len(answers) != len(x):
             what = f"{len(answers)}" if isinstance(answers, Answers) else type(answers).__name__
             raise InvalidArgumentError(
@@ -267,7 +281,7 @@ class Explorer(Asking):
                 "policies.answers(contexts, log.available) gives them"
             )
         _check_decided_by(exploration, rounds, answers)
-        self._learn_alone(Part(rounds, exploration, answers))
+        self._learn_alone(Part(rounds, exploration, answers, issued=False))
 
     @changing
     def _learn_alone(self, part: Part) -> None:
@@ -332,16 +346,21 @@ class Explorer(Asking):
     def ask_limit(self) -> Any:
         """Rounds up to the learner's next step, at most; None if there is none.
 
-        That is a look at the evidence, after which it may explore in another way, or the end of
-        what is planned. It is 0 while the step waits for answers.
+        That is a look at the evidence, after which it may explore in another way, the end of what
+        is planned, or of what the problem's `max_loss` allows to explore. It is 0 while the step
+        waits for answers, and None while the learner does not explore.
         """
-        wanted = self._wanted
-        return None if wanted is None else max(0, wanted - self._ledger.waiting(self._frontier))
+        wanted = None if self._stopped else self._wanted
+        if wanted is None:
+            return None
+        return self._may_explore(max(0, wanted - self._ledger.waiting(self._frontier)))
 
     @alone
     def _batch_of(self, most: int | None) -> int:
         """How many contexts to ask for at once, at most so many, by default as is advised."""
-        return max(0, self._batch(most, self._ledger.waiting(self._frontier)))
+        if self._stopped:
+            return BATCH if most is None else most
+        return self._may_explore(max(0, self._batch(most, self._ledger.waiting(self._frontier))))
 
     def _batch(self, most: int | None, waiting: int) -> int:
         """The same where so many rounds wait for their answers; it may be negative."""
@@ -350,8 +369,12 @@ class Explorer(Asking):
 
     @property
     def finished(self) -> bool:
-        """Whether the planned rounds are done, or the answer is certified."""
-        return self._snapshot()._finished
+        """Whether the planned rounds are done, the answer is certified, or nothing may be explored.
+
+        The last is so once the problem's `max_loss` is used up, and no answer is waited for. Later
+        rounds may be asked for all the same: they show what the policy that runs today would.
+        """
+        return self._snapshot()._finished or self._spent
 
     def recommend(self) -> Recommendation:
         """The policy to deploy now, and what is known about it."""
@@ -422,6 +445,17 @@ class Explorer(Asking):
         mine, theirs = self.policies, exploration.policies
         return theirs is mine or bool(theirs.fingerprint() == mine.fingerprint())
 
+    @property
+    def _limits_hold(self) -> bool:
+        """Whether `intervals` hold now; those of a learner that adapts do so at any time."""
+        return True
+
+    def _asked_for(self, exploration: Any) -> npt.NDArray[np.integer] | None:
+        """Policies whose answers are read of rounds that it decides; None if all."""
+        if isinstance(exploration, TodayExploration):
+            return np.array([exploration._today])
+        return self._consults(exploration)
+
     def _consults(self, exploration: Any) -> npt.NDArray[np.integer] | None:
         """Policies whose answers are ever read of rounds that it decides from now on; None if all.
 
@@ -434,13 +468,21 @@ class Explorer(Asking):
 
     def _fold(self, part: Part) -> None:
         rounds, answers = part.rounds, part.kept
+        unit = in_unit(rounds, self.problem.scale)
+        if isinstance(part.exploration, TodayExploration):
+            self._spend(part._replace(rounds=unit), None)
+            self._keep(rounds)
+            return
         if answers is None:
             answers = self.policies.answers_at(rounds.contexts, None, rounds.available)
-        unit = in_unit(rounds, self.problem.scale)
         self._learn(unit, part.exploration, answers)
+        self._spend(part._replace(rounds=unit), answers)
         if unit.rewards.any():
             mass = (unit.rewards / unit.propensities).sum(axis=1)
             self._mass = (self._mass[0] + float(mass.sum()), self._mass[1] + float(mass @ mass))
+        self._keep(rounds)
+
+    def _keep(self, rounds: Log) -> None:
         if rounds.distributions is not None:  # which rounds that were asked here do not have
             rounds = rounds.without_distributions()
         self._log = rounds.copy() if self._log is None else self._log.plus(rounds)
@@ -486,7 +528,8 @@ class Explorer(Asking):
         The mean over rounds of the sum of r/W is an unbiased estimate of the sum of the rewards of
         all actions that can be shown.
         """
-        n, declared, scale = self._rounds, self.problem.unit.sparsity, self.problem.scale
+        n, declared = self._spending.explored, self.problem.unit.sparsity
+        scale = self.problem.scale
         few = self._mass[0] ** 2 <= _FEW * self._mass[1]  # of equal masses: at most so many
         if declared is None or few:
             return None
@@ -515,6 +558,13 @@ class Explorer(Asking):
             raise InvalidArgumentError(
                 f"{cls.__name__} shows one action at a time, got slate_size={problem.slate_size}; "
                 "LowVarianceExploration and Sieve show slates"
+            )
+        if problem.traffic < 1 and not cls.takes_traffic:
+            raise InvalidArgumentError(
+                f"{cls.__name__} explores in all rounds, got traffic={problem.traffic:g}: its "
+                "promise is proved for its own distribution alone; Sieve, PolicyElimination, "
+                "EpsilonGreedy, Exp4, LogBarrier, ListWeights and Uniform explore in a share of "
+                "them"
             )
 
 

@@ -36,11 +36,14 @@ class Part(NamedTuple):
     exploration : object
     kept : object or None
         What was kept with these rounds.
+    issued : bool
+        Whether a ledger has issued them.
     """
 
     rounds: Log
     exploration: Any
     kept: Any
+    issued: bool = True
 
 
 class Frontier(NamedTuple):
@@ -78,6 +81,8 @@ class Ledger:
     ----------
     issued : int
         Rounds that were ever issued.
+    exploring : int
+        Those of them that explore.
     all_actions : sequence of str or None
         Names of all actions, which go with all decisions.
     reward_range : (low, high) or None
@@ -88,7 +93,7 @@ class Ledger:
     reward_range: Range = None
 
     def __init__(self) -> None:
-        self.issued = 0
+        self.issued = self.exploring = 0
         self._issuers = [(uuid.uuid4().hex, 0)]  # marks, and the first round under each
         self._first = 0  # number of the first round that is still here
         self._columns: Columns | None = None
@@ -111,8 +116,13 @@ class Ledger:
         exploration: Any = None,
         kept: Any = None,
         beside: Beside = NOTHING,
+        rest: tuple[int, Any] | None = None,
     ) -> Decisions:
-        """Write down new rounds and hand them out."""
+        """Write down new rounds and hand them out.
+
+        From a row on, `rest` may have decided instead, which explores nothing; then nothing is kept
+        with them.
+        """
         n, first, columns = len(actions), self.issued, self._columns
         decisions = Decisions.of(
             contexts.copy(),
@@ -127,6 +137,25 @@ class Ledger:
             return decisions
         begun = bisect_left(self._starts, first)  # what lies behind was interrupted here
         del self._starts[begun:], self._batches[begun:]
+        exploring = n if rest is None else rest[0]
+        if exploring == n:
+            self._enter(first, exploration, kept)
+        elif exploring:
+            self._enter(first, exploration, None if kept is None else kept.take(slice(exploring)))
+        if rest is not None and exploring < n:
+            self._enter(first + exploring, rest[1], None)
+        rewards, states = np.zeros(actions.shape), np.zeros(n, dtype=np.uint8)
+        new = (decisions.contexts, actions, propensities, rewards, states, decisions.asked)
+        if columns is None:
+            columns = Columns(*(rows[:0] for rows in new))
+        more, exploring = self._beside.plus(len(columns), beside, n), exploring + self.exploring
+        self.__dict__.update(
+            _columns=columns.plus(*new), _beside=more, issued=first + n, exploring=exploring
+        )
+        return decisions
+
+    def _enter(self, first: int, exploration: Any, kept: Any) -> None:
+        """Write down what decides the rounds from the first on, and what is kept with them."""
         last: tuple[Any, Any] = self._batches[-1] if self._batches else (None, self)
         alike = kept is last[1] is None or (getattr(kept, "grows", False) and last[1] is not None)
         if last[0] is not exploration or not alike:
@@ -136,13 +165,6 @@ class Ledger:
             before, size = last[1], first - self._starts[-1]
             before = before if len(before) == size else before.take(slice(size))  # interrupted
             self._batches[-1] = (exploration, before.plus(kept))
-        rewards, states = np.zeros(actions.shape), np.zeros(n, dtype=np.uint8)
-        new = (decisions.contexts, actions, propensities, rewards, states, decisions.asked)
-        if columns is None:
-            columns = Columns(*(rows[:0] for rows in new))
-        more = self._beside.plus(len(columns), beside, n)
-        self.__dict__.update(_columns=columns.plus(*new), _beside=more, issued=first + n)
-        return decisions
 
     def check(self, decisions: Any, frontier: Frontier) -> Places:
         """Where these open rounds stand here, or raise."""

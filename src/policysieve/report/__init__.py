@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 
 from policysieve.checks import one_of
 from policysieve.errors import InvalidArgumentError
+from policysieve.report.cost_report import cost_over_rounds
 from policysieve.report.experiment_report import (
     bound_by_learner,
     experiment_page,
@@ -36,6 +37,7 @@ __all__ = [
     "Table",
     "bound_by_learner",
     "card_of",
+    "cost_over_rounds",
     "estimate_over_rounds",
     "figure_of",
     "mean_weights",
@@ -66,6 +68,7 @@ _FIGURES: dict[str, dict[str, Callable[[Any], Figure]]] = {
         "leaders": value_intervals,
         "estimate": estimate_over_rounds,
         "suboptimality": suboptimality_over_rounds,
+        "cost": cost_over_rounds,
     },
     "Selection": {"leaders": value_intervals},
 }

@@ -10,13 +10,14 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from policysieve.arrays import shown
+from policysieve.report.cost_report import cost_facts
 from policysieve.report.table import CellValue, Table, gain_fact, shown_text, value_text
 from policysieve.scaling import Range, range_in_words
 
 if TYPE_CHECKING:
     from policysieve.evidence import Certificate, Selection, ValueIntervals
     from policysieve.experiment import ExperimentResult
-    from policysieve.exploration import Forecast, Recommendation
+    from policysieve.exploration import ExploringCost, Forecast, Recommendation, Status
     from policysieve.health import LogHealth
     from policysieve.log import Log, LogFile
     from policysieve.problem import Problem
@@ -71,6 +72,37 @@ def _problem(problem: "Problem") -> str:
             "delta": problem.delta,
             **({} if problem.against is None else {"Better than": problem.against}),
             **_rewards_in(problem.reward_range, "Costs" if problem.scale.minimize else "Rewards"),
+            **({} if problem.traffic == 1 else {"Exploring rounds": problem.traffic}),
+            **({} if problem.max_loss is None else {"May cost": problem.max_loss}),
+        },
+    )
+
+
+def _cost(cost: "ExploringCost") -> str:
+    facts: dict[str, CellValue | tuple[CellValue, str]] = {"Earned": cost.earned}
+    for lost in (cost.best,) if cost.today is None else (cost.today, cost.best):
+        facts[f"Against {lost.policy_name}"] = (lost.estimate, _between(lost.lower, lost.upper))
+    facts["Rounds"] = (cost.rounds, f"{cost.explored:,} explored")
+    return _card("What exploring has cost", text=cost.guarantee, facts=facts)
+
+
+def _status(status: "Status") -> str:
+    best = status.recommendation
+    left = "" if status.left is None else f"{status.left:,} more rounds may explore"
+    words = f"{'exploring' if status.exploring else 'not exploring'}"
+    return _card(
+        f"{status.learner} recommends {best.policy_name}",
+        _pill_of(best.certified),
+        text=best.guarantee,
+        facts={
+            "Rounds": (status.rounds, f"{status.pending:,} pending" if status.pending else ""),
+            **({} if status.survivors is None else {"Survivors": status.survivors}),
+            "Suboptimality bound": best.suboptimality_bound,
+            **gain_fact(best.gain, best.against),
+            **cost_facts(status.cost),
+            "Traffic": (status.traffic, words),
+            **({} if status.max_loss is None else {"May cost": (status.max_loss, left)}),
+            "Finished": status.finished,
         },
     )
 
@@ -268,6 +300,7 @@ _CARDS: dict[str, Callable[[Any], str]] = {
     "Certificate": _certificate,
     "ExperimentResult": _experiment,
     "Forecast": _forecast,
+    "ExploringCost": _cost,
     "Log": _log,
     "LogFile": _log_file,
     "LogHealth": _health,
@@ -275,6 +308,7 @@ _CARDS: dict[str, Callable[[Any], str]] = {
     "Recommendation": _recommendation,
     "RunResult": _run,
     "Selection": _selection,
+    "Status": _status,
 }
 
 

@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from policysieve.checks import integer
+from policysieve.report.cost_report import add_cost, cost_facts
 from policysieve.report.page import Page
 from policysieve.report.style import (
     BLUE,
@@ -64,6 +65,7 @@ def run_page(result: "RunResult", title: str | None, command: str | None) -> Pag
     _add_leaders(page, result)
     page.section("How it got there")
     _add_progress(page, result)
+    add_cost(page, result)
     add_usage(page, result.usage)
     return page
 
@@ -86,6 +88,7 @@ def _headlines(result: "RunResult") -> dict[str, CellValue | tuple[CellValue, st
             "the bound proves epsilon" if best.certified else "the bound does not prove epsilon",
         ),
         **gain_fact(best.gain, best.against),
+        **cost_facts(result.cost),
         "Rounds": (result.rounds, stop),
         "True suboptimality": (
             result.suboptimality,
@@ -196,6 +199,8 @@ def problem_settings(problem: "Problem") -> dict[str, Any]:
             else {"reward_range": range_in_words(problem.reward_range)}
         ),
         **({"objective": "minimize"} if problem.objective == "minimize" else {}),
+        **({} if problem.traffic == 1 else {"traffic": problem.traffic}),
+        **({} if problem.max_loss is None else {"max_loss": problem.max_loss}),
     }
 
 

@@ -243,12 +243,15 @@ class World(ABC):
         epsilon: float,
         delta: float,
         against: int | str | None = None,
+        traffic: float = 1.0,
+        max_loss: float | None = None,
         objective: Objective = "maximize",
     ) -> Problem:
         """The problem of finding a policy within `epsilon` of the best in this world.
 
-        And better than the one `against` which it runs, if that is given, by number or name. With
-        ``objective="minimize"`` rewards are costs, of which no sparsity is known.
+        And better than the one `against` which it runs, if that is given, by number or name. What
+        exploring may cost is limited by `traffic` and `max_loss`. With ``objective="minimize"``
+        rewards are costs, of which no sparsity is known.
         """
         return Problem(
             n_actions=self.n_actions,
@@ -260,6 +263,8 @@ class World(ABC):
             against=against,
             reward_range=self.reward_range,
             objective=objective,
+            traffic=traffic,
+            max_loss=max_loss,
         )
 
     @abstractmethod

@@ -1,5 +1,6 @@
 """From a log to the next exploration."""
 
+from dataclasses import replace
 from math import expm1, sqrt
 from math import log as ln
 from typing import Any
@@ -83,7 +84,8 @@ def design(
     log, cap = load_unit(log, policies, problem), problem.unit.reward_cap
     if not len(log):
         raise InvalidArgumentError("log must have at least one round, got none")
-    sizes = plan(problem, log_n_policies=known_log_size(policies), sampled=sampled)
+    everywhere = replace(problem, traffic=1.0)
+    sizes = plan(everywhere, log_n_policies=known_log_size(policies), sampled=sampled)
     share = sizes.mixing if mixing is None else number("mixing", mixing, above=0, below=1)
     smallest = float(log.propensities.min())
     theta = sizes.learning_rate * cap * problem.n_actions
@@ -173,7 +175,8 @@ def found_by(
         log_term=known_log_size(policies) + ln(2 / problem.delta),
     )
     find: Any = hedge.exploration
-    found: MixedExploration = find(policies, problem, float(variances.max()))
+    # 1/W is larger by 1/traffic at most if only a share of the rounds explores.
+    found: MixedExploration = find(policies, problem, float(variances.max()) / problem.traffic)
     return found
 
 

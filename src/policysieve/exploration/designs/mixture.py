@@ -55,12 +55,12 @@ class MixedExploration(Exploration):
         set_(self, "variance_bound", self.largest_gain if bound == float("inf") else bound)
 
     @property
-    def draws_per_round(self) -> int:
+    def _draws(self) -> int:
         """A coin, the policy, and one for each item."""
         return self.problem.slate_size + 2
 
     @property
-    def floor(self) -> float:
+    def _floor(self) -> float:
         """Smallest propensity that an available item can have: mixing m/K."""
         return self.mixing * self.problem.slate_size / self.problem.n_actions
 

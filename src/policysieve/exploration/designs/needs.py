@@ -58,12 +58,12 @@ class NeedExploration(Exploration):
         self._check_floor()
 
     @property
-    def draws_per_round(self) -> int:
+    def _draws(self) -> int:
         """A coin, the policy, the items."""
         return 3
 
     @cached_property
-    def floor(self) -> float:
+    def _floor(self) -> float:
         """A number that no propensity of an item of a survivor is below, whatever the context."""
         q, need = self.problem, self.need
         total = min(q.n_actions * need.max(), q.slate_size * need.sum())
@@ -75,8 +75,14 @@ class NeedExploration(Exploration):
         return alias_of(self.votes)
 
     def _answers_at(self, contexts: Any, available: Available | None) -> Answers:
-        """Those of the survivors alone: nobody else needs to be asked."""
-        answers: Answers = self.policies.answers_at(contexts, self.survivors, available)
+        """Those of the survivors alone: nobody else needs to be asked.
+
+        But for the policy that runs today, if only a share of the rounds explores.
+        """
+        asked: npt.NDArray[np.integer] = self.survivors
+        if self.problem.traffic < 1:
+            asked = np.union1d(asked, self._today)
+        answers: Answers = self.policies.answers_at(contexts, asked, available)
         return answers
 
     def _choose(self, answers: Any, uniforms: Array) -> tuple[npt.NDArray[np.int32], Array]:

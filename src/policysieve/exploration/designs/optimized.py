@@ -82,12 +82,12 @@ class OptimizedExploration(Exploration):
         self._check_floor()
 
     @property
-    def draws_per_round(self) -> int:
+    def _draws(self) -> int:
         """One."""
         return 1
 
     @property
-    def floor(self) -> float:
+    def _floor(self) -> float:
         """1/q <= G D/(D - 2) with D = G - K + 2 for 0/1 rewards, and G for others."""
         price = self.information_weight
         if not self.binary:

@@ -16,26 +16,30 @@ __all__ = ["UniformExploration"]
 
 @dataclass(frozen=True, eq=False)
 class UniformExploration(Exploration):
-    """Uniformly random slates: every item has propensity m/K. The policies are not asked.
+    """Uniformly random slates: every item has propensity m/K.
 
-    Of K(x) available items each has propensity m/K(x).
+    Of K(x) available items each has propensity m/K(x). The policies are not asked, but for the one
+    that runs today if only a share of rounds explores.
     """
 
     @property
-    def draws_per_round(self) -> int:
+    def _draws(self) -> int:
         """One for each item."""
         return self.problem.slate_size
 
     @property
-    def floor(self) -> float:
+    def _floor(self) -> float:
         """m/K: more where not everything is available."""
         return self.problem.slate_size / self.problem.n_actions
 
     def _given(self, answers: Answers) -> Answers:
-        return answers
+        return answers if self.problem.traffic == 1 else super()._given(answers)
 
     def _answers_at(self, contexts: Any, available: Available | None) -> Answers:
-        return ContextAnswers(contexts, available)
+        if self.problem.traffic == 1:
+            return ContextAnswers(contexts, available)
+        answers: Answers = self.policies.answers_at(contexts, np.array([self._today]), available)
+        return answers
 
     def _choose(self, answers: Answers, uniforms: Array) -> tuple[npt.NDArray[np.int32], Array]:
         slates = uniform_slates(uniforms, self.problem.n_actions, answers.available)

@@ -68,6 +68,7 @@ class ExplorationByOptimization(RecordedExplorer):
     """
 
     takes_implicit = True
+    takes_traffic = False
     takes_slates = False
     exploration: OptimizedExploration
 

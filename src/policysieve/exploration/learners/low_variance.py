@@ -67,6 +67,7 @@ class LowVarianceExploration(TwoPhaseExplorer):
     """
 
     takes_implicit = True
+    takes_traffic = False
 
     def __init__(
         self,
@@ -157,6 +158,12 @@ class LowVarianceExploration(TwoPhaseExplorer):
             ),
             against=None if contradiction else self.policies.against(self.problem),
         )
+
+    @property
+    def _limits_hold(self) -> bool:
+        known = promise_of_class(self.policies, self.problem) is None
+        planned = self._finished and known and self._contradiction() is None
+        return self.evidence is not None or planned
 
     def _planned_intervals(self) -> ValueIntervals:
         """Estimates of all policies, from the phase whose leader is known more precisely.

@@ -78,7 +78,7 @@ class Sieve(SiftingExplorer):
         )
 
     @property
-    def _today(self) -> int | None:
+    def _to_beat(self) -> int | None:
         """The policy that is to be beaten, if that is the goal."""
         today: int | None = self.policies.against(self.problem) if self.goal == "beat" else None
         return today
@@ -86,15 +86,15 @@ class Sieve(SiftingExplorer):
     def _proves(self, certificate: Certificate) -> bool:
         """Whether it proves epsilon, or who is to be beaten is or cannot be; never for the best."""
         if self.goal == "beat":
-            stays = certificate.certified and certificate.leader == self._today
+            stays = certificate.certified and certificate.leader == self._to_beat
             return stays or (certificate.gain or 0.0) > 0
         return self.goal == "certify" and certificate.certified
 
     def _answer(self, evidence: Evidence) -> Evidence:
         """Led by the policy that runs today if none is proved better, nor could be by epsilon."""
-        if self._today is None or self._proves(evidence.certificate()):
+        if self._to_beat is None or self._proves(evidence.certificate()):
             return evidence
-        stay = evidence.led_by(self._today)
+        stay = evidence.led_by(self._to_beat)
         return stay if self._proves(stay.certificate()) else evidence
 
     def _forecast(self) -> Forecast:
@@ -110,9 +110,9 @@ class Sieve(SiftingExplorer):
 
     def _times_to_proof(self, evidence: Evidence) -> float | None:
         """Until epsilon is proved, or whichever comes first: that another is better, or none."""
-        if self._today is None:
+        if self._to_beat is None:
             return evidence.times_to_proof()
-        both = (evidence.times_to_gain(), evidence.led_by(self._today).times_to_proof())
+        both = (evidence.times_to_gain(), evidence.led_by(self._to_beat).times_to_proof())
         return min((times for times in both if times is not None), default=None)
 
     def _needs(self) -> Array:
@@ -127,6 +127,6 @@ class Sieve(SiftingExplorer):
         np.maximum(need, 0.0, out=need)
         need += epsilon
         np.divide(epsilon, need, out=need)
-        if self._today is not None:
-            need[standing.survivors.searchsorted(self._today)] = 1.0
+        if self._to_beat is not None:
+            need[standing.survivors.searchsorted(self._to_beat)] = 1.0
         return need

@@ -113,8 +113,8 @@ class SiftingExplorer(Explorer):
     @property
     def _wanted(self) -> int | None:
         """Rounds up to the next look at the evidence, which wants their answers, or to the end."""
-        end = self.evidence.next_look
-        return (end if self.max_rounds is None else min(end, self.max_rounds)) - self._rounds
+        wanted = self.evidence.next_look - self.evidence.rounds
+        return wanted if self.max_rounds is None else min(wanted, self.max_rounds - self._rounds)
 
     def _consults(self, exploration: Any) -> npt.NDArray[np.integer] | None:
         """The survivors: whoever is eliminated stays so, and later rounds say nothing of it."""

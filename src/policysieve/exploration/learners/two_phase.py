@@ -2,7 +2,9 @@
 
 from abc import abstractmethod
 from copy import copy
+from dataclasses import replace
 from functools import partial
+from math import ceil
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -218,6 +220,13 @@ def _propensities(exploration: Any, answers: Slates, rows: slice) -> npt.NDArray
     return np.asarray(exploration.propensities(answers.take(rows)))
 
 
+def _on_traffic(sizes: Plan, problem: Problem) -> Plan:
+    """As many exploring rounds as planned, on average, if only a share of the rounds explores."""
+    phases = (sizes.explore_rounds, sizes.estimate_rounds)
+    explore, estimate = (ceil(rounds / problem.traffic) for rounds in phases)
+    return replace(sizes, explore_rounds=explore, estimate_rounds=estimate)
+
+
 class WeighedPhasesExplorer(TwoPhaseExplorer):
     """Two phases, whose rounds all count in the estimates, each with its own propensity.
 
@@ -242,7 +251,7 @@ class WeighedPhasesExplorer(TwoPhaseExplorer):
         rng: Any,
     ) -> None:
         self._check_problem(policies, problem)
-        sizes = plan(problem, policies.n_policies)
+        sizes = _on_traffic(plan(replace(problem, traffic=1.0), policies.n_policies), problem)
         super().__init__(
             policies,
             problem,

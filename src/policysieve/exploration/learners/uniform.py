@@ -82,6 +82,10 @@ class Uniform(PlannedExplorer):
             against=self.policies.against(self.problem),
         )
 
+    @property
+    def _limits_hold(self) -> bool:
+        return self._finished and promise_of_class(self.policies, self.problem) is None
+
     def _intervals(self) -> ValueIntervals:
         """Estimates of all policies with limits that hold at the planned number of rounds."""
         return self._estimated().in_units(self.problem.scale)
