@@ -85,6 +85,7 @@ class Explorer(Asking):
         self.problem = problem
         self._rng = as_rng(rng, stream=_STREAM)
         self._rounds = 0
+        self._period = 0  # how often candidates came in that earlier explorations do not show
         self._log: Log | None = None
         self._mass = (0.0, 0.0)  # sums over rounds of the importance-weighted rewards, and squares
         self._open_ledger()
@@ -109,13 +110,22 @@ class Explorer(Asking):
                 f"there is nothing left to ask for: {self.pending:,} decisions wait to be told, or "
                 "to be settled with expire or discard"
             )
-        known = self._check_kind(x)
-        answers = self.policies.answers_at(x, self._consults(self.exploration))
-        return self._decide(x, answers, known)  # candidates may be slow: they had no lock
+        known, decisions = self._check_kind(x), None
+        while decisions is None:
+            now = self._snapshot()
+            answers = now.policies.answers_at(x, now._consults(now.exploration))
+            # Candidates may be slow: they had no lock.
+            decisions = self._decide(x, answers, known, now._period)
+        return decisions
 
     @changing
-    def _decide(self, x: Contexts, answers: Answers, known: bool) -> Decisions:
-        """Draw and write down what to show; `known` if the kind of contexts was compared."""
+    def _decide(self, x: Contexts, answers: Answers, known: bool, period: int) -> Decisions | None:
+        """Draw and write down what to show; `known` if the kind of contexts was compared.
+
+        None if others have to be asked, because some came in meanwhile.
+        """
+        if period != self._period:
+            return None
         if not known:
             self._check_kind(x)  # another thread may have been quicker
         exploration, rng = self.exploration, self._generator()
@@ -223,7 +233,7 @@ class Explorer(Asking):
         x = self.policies.check_contexts(self._arranged(rounds.contexts))
         self._check_kind(x)
         if answers is None:
-            answers = self.policies.answers_at(x, self._consults(exploration))
+            answers = self._class_of(exploration).answers_at(x, self._consults(exploration))
         elif not isinstance(answers, Answers) or len(answers) != len(x):
             what = f"{len(answers)}" if isinstance(answers, Answers) else type(answers).__name__
             raise InvalidArgumentError(
@@ -236,8 +246,40 @@ class Explorer(Asking):
     @changing
     def _learn_alone(self, part: Part) -> None:
         self._check_kind(part.rounds.contexts)
+        self._check_turn(part.exploration)
         if len(part.rounds):
             self._take([part], self._frontier)
+
+    def add(self, policies: Any, *, unseen: bool = False) -> None:
+        """Let more candidates in while it runs; `Sieve` and `PolicyElimination` do.
+
+        Raises
+        ------
+        InvalidArgumentError
+            Always: the rounds of other learners are planned for the class that they begin with.
+        """
+        raise InvalidArgumentError(
+            f"{type(self).__name__} takes no candidates on the way: its rounds were planned for "
+            "the class that it began with; start a new learner, or use Sieve or PolicyElimination"
+        )
+
+    def restart(self) -> None:
+        """Begin anew from the rounds that are decided from now on; `Sieve` and others that sift do.
+
+        Raises
+        ------
+        InvalidArgumentError
+            Always: other learners begin anew as new ones.
+        """
+        raise InvalidArgumentError(
+            f"{type(self).__name__} does not begin anew: its rounds were planned from the first "
+            "on; start a new learner, or use Sieve or PolicyElimination"
+        )
+
+    @property
+    def since(self) -> int:
+        """The first round of `log` that counts: 0, or the first one decided after `restart`."""
+        return 0
 
     @property
     def log(self) -> Log:
@@ -371,7 +413,7 @@ class Explorer(Asking):
     def _fold(self, part: Part) -> None:
         rounds, answers = part.rounds, part.kept
         if answers is None:
-            answers = self.policies.answers_at(rounds.contexts)
+            answers = self._class_of(part.exploration).answers_at(rounds.contexts)
         self._learn(rounds, part.exploration, answers)
         if rounds.rewards.any():
             mass = (rounds.rewards / rounds.propensities).sum(axis=1)
@@ -380,6 +422,13 @@ class Explorer(Asking):
             rounds = rounds.without_distributions()
         self._log = rounds.copy() if self._log is None else self._log.plus(rounds)
         self._rounds += len(rounds)
+
+    def _class_of(self, exploration: Any) -> Any:
+        """The policies that an exploration knows of."""
+        return self.policies
+
+    def _check_turn(self, exploration: Any) -> None:
+        """Raise if rounds that an exploration has decided elsewhere must come later, or earlier."""
 
     def _events(self, rounds: Log, answers: Answers) -> Events:
         return rewarded_events(rounds, self.policies, answers)
