@@ -12,15 +12,14 @@ from policysieve.checks import as_rewards, as_rng
 from policysieve.errors import InvalidArgumentError
 from policysieve.evidence import Events, ValueIntervals, rewarded_events
 from policysieve.evidence.certificate import gain_in_words
-from policysieve.evidence.change import Change, find_change
-from policysieve.evidence.change_sums import ChangeSums
+from policysieve.evidence.change import Change
 from policysieve.evidence.events import check_log_fits
-from policysieve.evidence.groups import context_groups
 from policysieve.evidence.record import check_floor
 from policysieve.exploration.asking import Asking, alone, changing, living
 from policysieve.exploration.decisions import Decisions, Recommendation
 from policysieve.exploration.designs.base import Exploration
 from policysieve.exploration.ledger import Part
+from policysieve.exploration.watching import Watch
 from policysieve.frames import ContextFrame, Contexts, is_tabular, kind_of
 from policysieve.log import AnyLog, Log, load_for
 from policysieve.policies import Answers, AnyPolicies, check_class
@@ -87,6 +86,7 @@ class Explorer(Asking):
         self._rounds = 0
         self._period = 0  # how often candidates came in that earlier explorations do not show
         self._log: Log | None = None
+        self._watch = Watch()
         self._mass = (0.0, 0.0)  # sums over rounds of the importance-weighted rewards, and squares
         self._open_ledger()
         self._ledger.all_actions = names_of_actions(policies, problem)
@@ -296,14 +296,17 @@ class Explorer(Asking):
 
         A world that does not change raises an alarm, ever, with probability at most the problem's
         delta, however often you ask (docs/maths.md, "A changed world"). Guarantees do not hold
-        across a change. It is found from `log` whenever it is asked for, and costs nothing else.
+        across a change, and that of `recommend` says so. Rounds from `since` on count. It is found
+        from `log` when it is asked for, and the next time from what has come since then.
         """
-        log = self.log
-        sums = ChangeSums(self.problem.slate_size)
-        for rounds in log.rounds():
-            sums.add(rounds, context_groups(rounds.contexts))
+        return self._snapshot()._alarm
+
+    @property
+    def _alarm(self) -> Change | None:
+        if self._log is None:
+            return None
         names = names_of_actions(self.policies, self.problem)
-        return find_change(sums, self.problem.n_actions, self.problem.delta, names)
+        return self._watch.alarm(self._log, self.since, self.problem, names)
 
     @property
     def rounds(self) -> int:
@@ -358,17 +361,18 @@ class Explorer(Asking):
 
     def recommend(self) -> Recommendation:
         """The policy to deploy now, and what is known about it."""
-        best = self._snapshot()._recommend()
-        if self.policies.names is not None and isinstance(best.policy, int):
-            best = replace(best, name=self.policies.names[best.policy])
-        against = self.policies.against(self.problem)
-        if against is None:
-            return best
-        best = replace(best, against=self.policies.name_of(against))
-        if best.gain is None or best.against is None or not best.rounds:
-            return best
-        gain = gain_in_words(best.policy_name, best.against, best.gain, self.problem.delta)
-        return replace(best, guarantee=f"{best.guarantee} {gain}")
+        now = self._snapshot()
+        best, policies = now._recommend(), now.policies
+        if policies.names is not None and isinstance(best.policy, int):
+            best = replace(best, name=policies.names[best.policy])
+        against = policies.against(self.problem)
+        if against is not None:
+            best = replace(best, against=policies.name_of(against))
+        if best.gain is not None and best.against is not None and best.rounds:
+            gain = gain_in_words(best.policy_name, best.against, best.gain, self.problem.delta)
+            best = replace(best, guarantee=f"{best.guarantee} {gain}")
+        change = now._alarm
+        return best if change is None else replace(best, guarantee=change.warning(best.guarantee))
 
     def intervals(self) -> ValueIntervals:
         """Estimate and limits of every policy's value, as `recommend` uses them."""
