@@ -504,9 +504,7 @@ class Fold:
             return all(log_mean(logs) >= threshold for logs in found)
 
         certified = all(
-            log_mean(
-                self.exact_log_wealths(self.counting(leader, p), leader, p, self.epsilon)
-            )
+            log_mean(self.exact_log_wealths(self.counting(leader, p), leader, p, self.epsilon))
             >= threshold
             for p in rivals
         )
