@@ -250,10 +250,10 @@ def test_how_often_candidates_join_is_said_beforehand():
     with pytest.raises(ps.InvalidArgumentError, match="additions must be a whole number >= 0"):
         world.evidence(additions=-1)
     evidence = world.evidence(world.part(0, 2))
-    with pytest.raises(ps.InvalidArgumentError, match="none may; begin anew .* additions=1"):
+    with pytest.raises(ps.InvalidArgumentError, match=r"none may; begin anew .* additions=1"):
         evidence.add_policies(world.part(2, 1))
     evidence = world.played([(20, 1, False)], upto=30)
-    with pytest.raises(ps.InvalidArgumentError, match="that was 1 times; .* additions=2"):
+    with pytest.raises(ps.InvalidArgumentError, match=r"that was 1 times; .* additions=2"):
         evidence.add_policies(world.part(2, 1))
 
 

@@ -382,3 +382,18 @@ def join_one_after_the_other(seed, gains, *, delta=0.3, size=6, **given):
 def test_the_best_so_far_is_kept_and_certificates_are_right(gains, given):
     runs = [join_one_after_the_other(seed, gains, **given) for seed in range(20)]
     assert_at_most(sum(run.wrong or run.lost for run in runs), len(runs), 0.3)
+
+
+def test_a_run_goes_on_with_those_who_join():
+    """What the world knows of them is known of the run, too."""
+    world = ps.worlds.Classification(None, RIGHT, n_actions=K, contexts="rows")
+    learner = sieve()
+
+    def join(rounds, exploration):
+        if learner.rounds > 300 and len(learner.policies) == 4:
+            learner.add(policies(NEW))
+
+    result = ps.run(learner, world, max_rounds=3000, on_batch=join, rng=0)
+    assert result.recommendation.policy == 4
+    assert len(result.true_values) == 6
+    assert result.suboptimality == 0

@@ -317,7 +317,7 @@ class Fold:
         return i._replace(w=w, mean=mean, seen={j: r for j, r in i.seen.items() if j not in items})
 
     def lead(self, standing, survivors):
-        """The largest estimate; less an error for those with fewer rounds, if anybody has joined."""
+        """The largest estimate; less an error for those with fewer rounds, once anybody joined."""
         if len(self.sizes) == 1:
             return max(survivors, key=lambda p: (standing.sums[p][0], -p))
         scores = {
