@@ -230,11 +230,17 @@ def run(
     stops = _stops(asked, max_rounds)
     world_rng = as_rng(rng)
     _check_fit(learner, world)
+    policies, looked_at = learner.policies, -1
     true_values, best = _truth(learner, world)
     history: list[Checkpoint] = []
 
     def look() -> None:
-        if not history or history[-1].recommendation.rounds < learner.rounds:
+        nonlocal policies, looked_at, true_values, best
+        if looked_at < learner.rounds:
+            looked_at = learner.rounds
+            if policies is not learner.policies:  # some have joined
+                policies = learner.policies
+                true_values, best = _truth(learner, world)
             recommendation = learner.recommend()
             gap = None
             if best is not None:

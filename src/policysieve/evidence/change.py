@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from math import isfinite, isnan, log
+from math import inf, isfinite, isnan, log
 from typing import Any
 
 import numpy as np
@@ -119,6 +119,10 @@ class Change:
             f"proved after {self.alarm:,} rounds{_at(self.alarm_time)} ({p})."
         )
 
+    def warning(self, guarantee: str) -> str:
+        """A guarantee that does not hold across the change, with that said."""
+        return f"{guarantee} But the world has changed at about round {self.split:,} (see alarm)."
+
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON; times that are not known are None."""
         return {
@@ -181,11 +185,12 @@ class Bets:
             top + np.log(np.exp(both - top[:, None]).sum(axis=(0, 2))) + self._log_shares
         )
 
-    def evidence(self, which: int, last: int) -> tuple[float, int]:
+    def evidence(self, which: int, last: int, enough: float = -inf) -> tuple[float, int]:
         """Ln of an e-process after `last` stretches, and the split that has most of it.
 
         The least wealth over all means that may have been the same throughout. The wealth is a sum
-        of exponentials of linear functions of the mean, so it is convex.
+        of exponentials of linear functions of the mean, so it is convex. It is not followed any
+        further once it is below what would be `enough`.
         """
         sums, most = self._sums[:, which, :last], float(self._most[which, last - 1])
         before, after = sums[:, :-1], sums[:, -1:] - sums[:, :-1]
@@ -200,6 +205,8 @@ class Bets:
         left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
         at_left, at_right = _log_sum(wealth(left)), _log_sum(wealth(right))
         for _ in range(_STEPS):
+            if min(at_left, at_right) < enough:
+                break
             if at_left <= at_right:
                 high, right, at_right = right, left, at_left
                 left = high - _GOLDEN * (high - low)
@@ -241,18 +248,24 @@ def _below(sums: Array, mean: float, most: float) -> Array:
 
 
 def find_change(
-    sums: ChangeSums, n_actions: int, delta: float, names: Sequence[str] | None = None
+    sums: ChangeSums,
+    n_actions: int,
+    delta: float,
+    names: Sequence[str] | None = None,
+    *,
+    looked: int = 0,
 ) -> Change | None:
     """The change that the rounds so far prove, or None; of several the first.
 
     A world that does not change is ever said to have changed with probability at most delta,
     however often one looks, for one number of actions. It looks at boundaries that were fixed
-    beforehand and at the end: what only an end between two of them proves may be gone later.
+    beforehand and at the end: what only an end between two of them proves may be gone later. The
+    first `looked` boundaries were looked at before, and nothing had changed.
     """
     watched = sums.watched(n_actions)
     bets = Bets([series for _, series in watched], [what.share for what, _ in watched])
     enough, last = log(1 / delta), len(sums.boundaries)
-    for look in range(2, last + 1):
+    for look in range(max(2, looked + 1), last + 1):
         first = _strongest(bets, look, enough)
         if first is not None:
             evidence, split, which, _ = first
@@ -270,7 +283,7 @@ def _strongest(bets: Bets, look: int, enough: float) -> tuple[float, int, int, i
     for which in np.argsort(-bounds, kind="stable").tolist():
         if bounds[which] < enough:
             break
-        evidence, split = bets.evidence(which, look)
+        evidence, split = bets.evidence(which, look, enough)
         if evidence >= enough:
             enough, best = evidence, (evidence, split, which, look)
     return best

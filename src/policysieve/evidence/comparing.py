@@ -86,6 +86,7 @@ def compared(
     rounds: int,
     among: int,
     when: str,
+    pairs: float | None = None,
 ) -> Comparison:
     """Compare two policies, by number or name.
 
@@ -106,12 +107,15 @@ def compared(
         Policies from which the data may have chosen the two; 2 if they were named beforehand.
     when : str
         When and on what condition the interval holds, in words.
+    pairs : float, optional
+        Into how many parts delta is split; by default the number of pairs of these policies.
     """
     (a, b), cap = pair_of(policies, first, second), problem.unit.reward_cap
     if policies.same_as(a, np.array([b]))[0]:
         lower = upper = 0.0
     else:
-        log_term = log(2 / problem.delta) + log(among * (among - 1) / 2)
+        pairs = among * (among - 1) / 2 if pairs is None else pairs
+        log_term = log(2 / problem.delta) + log(pairs)
         lower = max(least(a, b, log_term), -cap)
         upper = min(max(-least(b, a, log_term), lower), cap)
     better = float(estimate_of(a) - estimate_of(b))
@@ -146,36 +150,40 @@ def chosen_among(policies: Policies, named_beforehand: bool) -> int:
 
 
 def gain_over(
-    policies: Policies, problem: Problem, leader: int, least: Callable[[int, int, float], float]
+    policies: Policies,
+    problem: Problem,
+    leader: int,
+    least: Callable[[int, int, float], float],
+    leaders: int | None = None,
 ) -> float | None:
     """Lower limit on what a leader gains over the policy that runs today; None if none is named.
 
     It is that of rewards in [0, 1], as the problem is.
     Any of the others could have been chosen to lead by the same data, so half of delta is split
-    over them. `least` is as for `compared`.
+    over them, or into as many parts as `leaders` says. `least` is as for `compared`.
     """
     against = policies.against(problem)
     if against is None:
         return None
     if leader == against or policies.same_as(leader, np.array([against]))[0]:
         return 0.0
-    return max(least(leader, against, _log_gain(policies, problem)), -problem.reward_cap)
+    leaders = policies.n_policies - 1 if leaders is None else leaders
+    return max(least(leader, against, _log_gain(leaders, problem)), -problem.reward_cap)
 
 
-def _log_gain(policies: Policies, problem: Problem) -> float:
-    return log(2 * (policies.n_policies - 1) / problem.delta)
+def _log_gain(leaders: int, problem: Problem) -> float:
+    return log(2 * leaders / problem.delta)
 
 
-def times_to_gain(
-    policies: Policies, standing: Standing, past: Past, leader: int, today: int
-) -> float | None:
+def times_to_gain(standing: Standing, past: Past, leader: int, today: int) -> float | None:
     """How many times the rounds of the past it takes until the leader is proved to be better.
 
     As `times_as_long` has it, for the bets behind `gain_over`.
     """
-    problem = standing.problem
-    bets = log_factors(problem, past, leader, np.array([today]), np.zeros(1), len(past))
-    return times_as_long(bets[:, 0], _log_gain(policies, problem) - log(_BY_BETS))
+    problem, cohorts, rival = standing.problem, standing.cohorts, np.array([today])
+    since = int(cohorts.since_both(leader, rival)[0])
+    bets = log_factors(problem, past, leader, rival, np.zeros(1), len(past) - since)
+    return times_as_long(bets[:, 0], _log_gain(cohorts.leaders(leader), problem) - log(_BY_BETS))
 
 
 def _verdict(first: str, second: str, lower: float, upper: float, problem: Problem) -> str:
@@ -216,15 +224,16 @@ def capped_difference(
 ) -> float:
     """Lower limit on value(first) - value(second) at level exp(-log_term), at any time.
 
-    By bets on capped scores in all rounds. If one of the two is not among the policies whose
-    answers are `kept`, or rounds were forgotten, from limits on their single values.
+    By bets on capped scores in all rounds that count for both. If one of the two is not among the
+    policies whose answers are `kept`, or rounds were forgotten, from limits on their single values.
     """
     problem = standing.problem
     if len(past) == standing.rounds and np.isin([first, second], kept).all():
-        if not len(past):
+        since = int(standing.cohorts.since_both(first, np.array([second]))[0])
+        if len(past) == since:
             return -problem.reward_cap
         return least_difference(
-            lambda differences: _log_wealth(problem, past, first, second, differences),
+            lambda differences: _log_wealth(problem, past, first, second, differences, since),
             problem.reward_cap,
             log_term - log(_BY_BETS),
         )
@@ -233,8 +242,10 @@ def capped_difference(
     return lower - policy_interval(standing, past, second, each)[2]
 
 
-def _log_wealth(problem: Problem, past: Past, first: int, second: int, differences: Array) -> Array:
-    """Of bets that the first is better than the second by more than each difference g.
+def _log_wealth(
+    problem: Problem, past: Past, first: int, second: int, differences: Array, since: int = 0
+) -> Array:
+    """Of bets in the later rounds that the first is better than the second by more than each g.
 
     They are ln mean prod (1 + lam (Z - g)). For g > 0 stakes are lam/(1 + lam g/.99), so that a
     score of -.99/lam does not lose everything, and as 1 + lam Z/.99 >= 0 they still fall in g. The
@@ -245,8 +256,8 @@ def _log_wealth(problem: Problem, past: Past, first: int, second: int, differenc
     distances = np.where(differences > 0, gains / SLACK - gains, -differences)
     wealth = np.zeros((1, len(FIXED_STAKES) + len(STAKE_SHARES), len(differences)))
     add_value_factors(
-        *past.arrays(np.array([second])),
-        past.scales(),
+        *past.arrays(np.array([second]), since),
+        past.scales(since),
         past.column(first),
         sparsity_of(problem),
         problem.reward_cap,
@@ -257,7 +268,7 @@ def _log_wealth(problem: Problem, past: Past, first: int, second: int, differenc
         past.room,
         wealth,
     )
-    scales, counts = np.unique(past.scales(), return_counts=True)
+    scales, counts = np.unique(past.scales(since), return_counts=True)
     shares = np.minimum(np.outer(scales, STAKE_SHARES), FIXED_STAKES[-1])
     stakes = np.hstack([np.tile(FIXED_STAKES, (len(scales), 1)), shares]) / m
     shrunk = np.log1p(stakes[:, :, None] * gains / SLACK)

@@ -30,6 +30,7 @@ from policysieve.evidence.standing import BIN_EDGES, Standing
 from policysieve.evidence.values import policy_interval, policy_intervals
 from policysieve.log import AnyLog, Log
 from policysieve.policies import Policies, Slates
+from policysieve.policies.union import check_joins, union_of
 from policysieve.problem import Problem
 
 __all__ = ["MEMORY_LIMIT", "Decider", "Evidence", "check_decider"]
@@ -87,6 +88,9 @@ class Evidence:
     keep : sequence of int or str
         Policies that are never eliminated, so that they can be compared with others for good. The
         one that the problem names as `against` is kept anyway.
+    additions : int
+        How often candidates may join later, by `add_policies`. Delta is split for so many times,
+        whether or not it comes to that.
     """
 
     def __init__(
@@ -96,6 +100,7 @@ class Evidence:
         *,
         memory_limit: int = MEMORY_LIMIT,
         keep: Sequence[int | str] = (),
+        additions: int = 0,
     ) -> None:
         check_comparable(policies, problem)
         against = policies.against(problem)
@@ -105,9 +110,10 @@ class Evidence:
         self.memory_limit = integer("memory_limit", memory_limit, low=0)
         self.rounds = 0
         self.next_look = _FIRST_LOOK
-        self.standing = Standing.first(problem.unit, policies.n_policies, kept)
+        often = integer("additions", additions, low=0)
+        self.standing = Standing.first(problem.unit, policies.n_policies, kept, often)
         self._past = Past(policies, len(BIN_EDGES) + 1)
-        self._retrospect = Retrospect.first(problem.unit, policies.n_policies)
+        self._retrospect = Retrospect.first(self.standing.cohorts)
         self._incumbent: Incumbent | None = None
         self.at_look = copy(self)
 
@@ -187,10 +193,75 @@ class Evidence:
             start = end
         self.__dict__.update(then.__dict__)
 
+    def add_policies(self, policies: Policies, *, contexts: Any = None) -> None:
+        """Let more candidates in; their numbers go on behind those of the others.
+
+        Only later rounds count for them, because they may have been fitted on the earlier ones, or
+        been chosen by them (docs/maths.md, "Candidates that join").
+
+        Parameters
+        ----------
+        policies : Policies
+            For the same actions, slates and contexts, with new names if the others have names.
+        contexts : optional
+            Those of all rounds so far, if the candidates were neither fitted on these rounds nor
+            chosen by them: then these count for them, too, where what they show could be shown.
+
+        Raises
+        ------
+        InvalidArgumentError
+            If they do not fit, if none may join any more, or if rounds were forgotten that should
+            count. Nothing is changed then.
+        PolicyFailureError
+            If a policy cannot answer; nothing is changed.
+        """
+        self.check_joins(policies, unseen=contexts is not None)
+        answers = None
+        if contexts is not None:
+            x = policies.check_contexts(contexts)
+            if len(x) != self.rounds:
+                raise InvalidArgumentError(
+                    f"contexts must be those of all {self.rounds:,} rounds so far, got {len(x):,}"
+                )
+            answers = policies.answers_at(x)
+        self.join(union_of(self.policies, policies), answers)
+
+    def check_joins(self, policies: Any, *, unseen: bool) -> None:
+        """Raise unless these policies may join now."""
+        check_joins(self.policies, policies)
+        cohorts = self.standing.cohorts
+        if not cohorts.left:
+            often = "none may" if not cohorts.additions else f"that was {cohorts.additions} times"
+            raise InvalidArgumentError(
+                "candidates may join as often as additions=... said when delta was split, and "
+                f"{often}; begin anew with as many as you need, such as additions="
+                f"{cohorts.additions + 1}"
+            )
+        if unseen and self._incumbent is not None:
+            raise InvalidArgumentError(
+                "earlier rounds cannot count for candidates that join once they were forgotten: "
+                "let them join for later rounds alone, or begin with a larger memory_limit"
+            )
+
+    def join(self, policies: Policies, answers: Slates | None) -> None:
+        """`add_policies` for a class whose last policies are new, and which `check_joins` lets in.
+
+        With `answers`, what the new ones say in all rounds so far, these count for them.
+        """
+        then = copy(self)
+        standing, incumbent = self._now()
+        size = policies.n_policies - self.policies.n_policies
+        then.policies = policies
+        then._past = self._past.joined(policies, standing.survivors, answers)
+        standing = standing.joined(then._past, size, unseen=answers is not None)
+        then._retrospect = self._retrospect.joined(standing.cohorts)
+        then._look_at(standing, None if incumbent is None else incumbent.joined(standing))
+        self.__dict__.update(then.__dict__)
+
     def certificate(self, *, pending: int = 0) -> Certificate:
         """What is proved now; `pending` rounds were left out because they have no answer yet."""
         standing, incumbent = self._now()
-        q, past, policies = self.problem.unit, self._past, self.policies
+        q, past, policies, leader = self.problem.unit, self._past, self.policies, standing.leader
         if incumbent is None:
             judged = self._retrospect.after(past, standing, policies)
             certified, threshold = judged.holds, judged.log_threshold
@@ -210,7 +281,7 @@ class Evidence:
         eliminated = np.ones(self.policies.n_policies, dtype=np.bool_)
         eliminated[standing.survivors] = False
         return Certificate(
-            leader=standing.leader,
+            leader=leader,
             certified=certified,
             eliminated=eliminated,
             rounds=self.rounds,
@@ -218,9 +289,11 @@ class Evidence:
             log_threshold=threshold,
             method="capped",
             find_bound=find_bound,
-            name=None if policies.names is None else policies.names[standing.leader],
+            name=None if policies.names is None else policies.names[leader],
             against=None if against is None else policies.name_of(against),
-            find_gain=partial(gain_over, policies, q, standing.leader, least),
+            find_gain=partial(
+                gain_over, policies, q, leader, least, standing.cohorts.leaders(leader)
+            ),
         ).in_units(self.problem.scale)
 
     def proof(self) -> Proof:
@@ -253,7 +326,7 @@ class Evidence:
         today = self.policies.against(self.problem)
         if incumbent is not None or today is None or today == standing.leader:
             return None
-        return times_to_gain(self.policies, standing, self._past, standing.leader, today)
+        return times_to_gain(standing, self._past, standing.leader, today)
 
     @property
     def forgets(self) -> bool:
@@ -303,6 +376,10 @@ class Evidence:
     def compare_among(self, first: int | str, second: int | str, among: int) -> Comparison:
         """`compare` for a pair that the data may have chosen among so many policies."""
         standing, past, kept = self._now()[0], self._past, self.survivors
+        cohorts, pairs = standing.cohorts, None
+        if cohorts.additions and among > 2:
+            numbers = (self.policies.number_of(policy) for policy in (first, second))
+            pairs = cohorts.pairs(*numbers)
         return compared(
             self.policies,
             self.problem,
@@ -313,6 +390,7 @@ class Evidence:
             rounds=self.rounds,
             among=among,
             when="whenever you look",
+            pairs=pairs,
         )
 
     def now(self) -> Self:
@@ -367,7 +445,10 @@ class Evidence:
 
         If it is our own, the standing before is used up.
         """
-        self.standing, self._incumbent = self._now(own)
+        self._look_at(*self._now(own))
+
+    def _look_at(self, standing: Standing, incumbent: Incumbent | None) -> None:
+        self.standing, self._incumbent = standing, incumbent
         self._past = self._past.kept_for(self.standing.survivors)
         if self._incumbent is None:
             self._retrospect = self._retrospect.after(self._past, self.standing, self.policies)
@@ -375,7 +456,7 @@ class Evidence:
                 self._incumbent = Incumbent.first(self.standing, self._past)
         if self._incumbent is not None:
             self._past = self._past.forgotten()
-            self._retrospect = Retrospect.first(self.problem.unit, self.policies.n_policies)
+            self._retrospect = Retrospect.first(self.standing.cohorts)
         self.next_look = _look_after(self.rounds)
         self.__dict__.pop("at_look", None)  # a look does not keep the looks before it
         self.at_look = copy(self)

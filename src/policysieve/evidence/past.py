@@ -84,7 +84,7 @@ class Past:
     def __init__(self, policies: Policies, n_bins: int) -> None:
         m = policies.slate_size
         self._looked_up, self._n_actions = policies.looked_up, policies.n_actions
-        self._slate_size = m
+        self._slate_size, self._n_policies = m, policies.n_policies
         everyone = np.empty(0, np.intp) if self._looked_up else np.arange(policies.n_policies)
         self._kept = everyone  # policies whose slates are kept
         self._answers: Slates | None = None
@@ -167,6 +167,54 @@ class Past:
             shorter._answers = Slates(np.ascontiguousarray(self._answers.table[:, columns]))
         shorter._kept = survivors
         return shorter
+
+    def joined(self, policies: Policies, survivors: Numbers, answers: Slates | None) -> Self:
+        """The same for a larger class, to whose survivors the last numbers of it are added.
+
+        Without `answers`, their slates in these rounds, the rounds do not count for them, and what
+        stands in the place of these must not be read. What only they would show was not listed: it
+        is taken to be what could not be shown, of which the worst is assumed.
+        """
+        new = np.arange(self._n_policies, policies.n_policies)
+        wider = copy(self)
+        wider._n_policies, wider._looked_up = policies.n_policies, policies.looked_up
+        if policies.looked_up:
+            if self._answers is not None:
+                wider._answers = policies.answers_at(self._answers.numbers)
+        else:
+            wider._kept = np.concatenate([survivors if self._looked_up else self._kept, new])
+            wider._answers = self._with_columns(wider._kept[: -len(new)], len(new), answers)
+        if answers is not None and len(self):
+            wider._offsets, wider._lists = self._listing(answers)
+        return wider
+
+    def _with_columns(self, kept: Numbers, more: int, answers: Slates | None) -> Slates | None:
+        """The slates of some policies, and behind them those of others, or nothing to be read."""
+        if self._answers is None:
+            return None
+        table, rows = self._answers.table, self._answers.rows
+        if self._looked_up:
+            table = table[rows[:, None], kept[None, :]]
+        new = np.zeros((len(rows), more, self._slate_size), table.dtype)
+        if answers is not None:
+            new[:] = answers.table[answers.rows]
+        return Slates(np.concatenate([table, new], axis=1))
+
+    def _listing(self, answers: Slates) -> tuple[Columns, Columns]:
+        """Where the lists of rounds begin, and the lists, with all items of the answers."""
+        (offsets,), n, k = self._offsets.arrays, len(self), self._n_actions
+        items, w, means = self._lists.arrays
+        rounds = np.repeat(np.arange(n), np.diff(offsets))
+        keys = np.arange(n)[:, None, None] * k + answers.table[answers.rows].astype(np.int64)
+        fresh = np.setdiff1d(keys, rounds * k + items)
+        order = np.argsort(np.concatenate([rounds, fresh // k]), kind="stable")
+        zeros = np.zeros(len(fresh))
+        lists = (
+            np.concatenate([old, added.astype(old.dtype)])[order]
+            for old, added in ((items, fresh % k), (w, zeros), (means, zeros))
+        )
+        sizes = np.diff(offsets) + np.bincount(fresh // k, minlength=n)
+        return Columns(np.concatenate([[0], np.cumsum(sizes)])), Columns(*lists)
 
     def forgotten(self) -> Self:
         """The tally alone."""

@@ -112,11 +112,19 @@ class Asking(ABC):
 
     def _take(self, parts: list[Part], frontier: Frontier) -> None:
         """Fold parts on a copy, and take what it has changed in the one step that counts."""
+
+        def learn(then: Self) -> None:
+            for part in parts:
+                then._fold(part)
+            then._frontier = frontier
+
+        self._change(learn)
+
+    def _change(self, step: Callable[[Self], None]) -> None:
+        """Change a copy, and take what it has changed in the one step that counts."""
         then = self._twin()
         before = dict(then.__dict__)  # held on to: nothing is let go of within that step
-        for part in parts:
-            then._fold(part)
-        then._frontier = frontier
+        step(then)
         changed = {k: v for k, v in then.__dict__.items() if before.get(k, before) is not v}
         self.__dict__.update(changed)
 

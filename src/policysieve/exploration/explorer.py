@@ -12,10 +12,8 @@ from policysieve.checks import as_rewards, as_rng, number
 from policysieve.errors import InvalidArgumentError
 from policysieve.evidence import Events, ValueIntervals, rewarded_events
 from policysieve.evidence.certificate import gain_in_words
-from policysieve.evidence.change import Change, find_change
-from policysieve.evidence.change_sums import ChangeSums
+from policysieve.evidence.change import Change
 from policysieve.evidence.events import check_log_fits, check_rewards
-from policysieve.evidence.groups import context_groups
 from policysieve.evidence.record import check_floor
 from policysieve.exploration.asking import alone, changing, living
 from policysieve.exploration.decisions import Decisions, Recommendation
@@ -24,6 +22,7 @@ from policysieve.exploration.designs.today import TodayExploration
 from policysieve.exploration.forecast import Forecast, no_forecast, planned_forecast
 from policysieve.exploration.ledger import Part
 from policysieve.exploration.restraint import Restrained
+from policysieve.exploration.watching import Watch
 from policysieve.frames import ContextFrame, Contexts, is_tabular, kind_of
 from policysieve.log import NOTHING, AnyLog, Beside, Log, in_unit, load_for
 from policysieve.policies import Answers, AnyPolicies, check_class
@@ -91,7 +90,9 @@ class Explorer(Restrained):
         self.problem = problem
         self._rng = as_rng(rng, stream=_STREAM)
         self._rounds = 0
+        self._period = 0  # how often candidates came in that earlier explorations do not show
         self._log: Log | None = None
+        self._watch = Watch()
         self._mass = (0.0, 0.0)  # sums over rounds of the importance-weighted rewards, and squares
         self._begin()
         self._open_ledger()
@@ -128,20 +129,34 @@ class Explorer(Restrained):
                 f"there is nothing left to ask for: {self.pending:,} decisions wait to be told, or "
                 "to be settled with expire or discard"
             )
-        known, explores = self._check_kind(x), self._may_explore(max(1, len(x))) > 0
+        known, decisions = self._check_kind(x), None
         names = names_of_actions(self.policies, self.problem)
         allowed = self.policies.check_available(available, len(x), names)
-        exploration = self.exploration if explores else self._today
-        answers = self.policies.answers_at(x, self._asked_for(exploration), allowed)
         beside = NOTHING if allowed is None else Beside(allowed)
-        # Candidates had no lock: they may be slow.
-        return self._decide(x, answers, known, explores, beside)
+        while decisions is None:
+            now, explores = self._snapshot(), self._may_explore(max(1, len(x))) > 0
+            asked = now._asked_for(now.exploration if explores else now._today)
+            answers = now.policies.answers_at(x, asked, allowed)
+            # Candidates may be slow: they had no lock.
+            decisions = self._decide(x, answers, known, explores, beside, now._period)
+        return decisions
 
     @changing
     def _decide(
-        self, x: Contexts, answers: Answers, known: bool, explores: bool, beside: Beside
-    ) -> Decisions:
-        """Draw and write down what to show; `known` if the kind of contexts was compared."""
+        self,
+        x: Contexts,
+        answers: Answers,
+        known: bool,
+        explores: bool,
+        beside: Beside,
+        period: int,
+    ) -> Decisions | None:
+        """Draw and write down what to show; `known` if the kind of contexts was compared.
+
+        None if others have to be asked, because some came in meanwhile.
+        """
+        if period != self._period:
+            return None
         if not known:
             self._check_kind(x)  # another thread may have been quicker
         exploration, rng = self.exploration, self._generator()
@@ -268,7 +283,9 @@ class Explorer(Restrained):
         self._check_kind(x)
         allowed = self.policies.check_available(rounds.available, len(x))
         if answers is None:
-            answers = self.policies.answers_at(x, self._asked_for(exploration), allowed)
+            answers = self._class_of(exploration).answers_at(
+                x, self._asked_for(exploration), allowed
+            )
         elif not isinstance(answers, Answers) or len(answers) != len(x):
             what = f"{len(answers)}" if isinstance(answers, Answers) else type(answers).__name__
             raise InvalidArgumentError(
@@ -286,8 +303,40 @@ class Explorer(Restrained):
     @changing
     def _learn_alone(self, part: Part) -> None:
         self._check_kind(part.rounds.contexts)
+        self._check_turn(part.exploration)
         if len(part.rounds):
             self._take([part], self._frontier)
+
+    def add(self, policies: Any, *, unseen: bool = False) -> None:
+        """Let more candidates in while it runs; `Sieve` and `PolicyElimination` do.
+
+        Raises
+        ------
+        InvalidArgumentError
+            Always: the rounds of other learners are planned for the class that they begin with.
+        """
+        raise InvalidArgumentError(
+            f"{type(self).__name__} takes no candidates on the way: its rounds were planned for "
+            "the class that it began with; start a new learner, or use Sieve or PolicyElimination"
+        )
+
+    def restart(self) -> None:
+        """Begin anew from the rounds that are decided from now on; `Sieve` and others that sift do.
+
+        Raises
+        ------
+        InvalidArgumentError
+            Always: other learners begin anew as new ones.
+        """
+        raise InvalidArgumentError(
+            f"{type(self).__name__} does not begin anew: its rounds were planned from the first "
+            "on; start a new learner, or use Sieve or PolicyElimination"
+        )
+
+    @property
+    def since(self) -> int:
+        """The first round of `log` that counts: 0, or the first one decided after `restart`."""
+        return 0
 
     @property
     def log(self) -> Log:
@@ -306,15 +355,17 @@ class Explorer(Restrained):
 
         A world that does not change raises an alarm, ever, with probability at most the problem's
         delta, however often you ask (docs/maths.md, "A changed world"). Guarantees do not hold
-        across a change. It is found from `log` whenever it is asked for, and costs nothing else.
+        across a change, and that of `recommend` says so. Rounds from `since` on count. It is found
+        from `log` when it is asked for, and the next time from what has come since then.
         """
-        log = self.log
-        sums = ChangeSums(self.problem.slate_size)
-        for rounds in log.rounds():
-            sums.add(rounds.in_unit(), context_groups(rounds.contexts))
+        return self._snapshot()._alarm
+
+    @property
+    def _alarm(self) -> Change | None:
+        if self._log is None:
+            return None
         names = names_of_actions(self.policies, self.problem)
-        found = find_change(sums, self.problem.n_actions, self.problem.delta, names)
-        return None if found is None else found.in_range(log.reward_range)
+        return self._watch.alarm(self._log, self.since, self.problem, names)
 
     @property
     def rounds(self) -> int:
@@ -378,17 +429,18 @@ class Explorer(Restrained):
 
     def recommend(self) -> Recommendation:
         """The policy to deploy now, and what is known about it."""
-        best = self._snapshot()._recommend()
-        if self.policies.names is not None and isinstance(best.policy, int):
-            best = replace(best, name=self.policies.names[best.policy])
-        against = self.policies.against(self.problem)
-        if against is None:
-            return best
-        best = replace(best, against=self.policies.name_of(against))
-        if best.gain is None or best.against is None or not best.rounds:
-            return best
-        gain = gain_in_words(best.policy_name, best.against, best.gain, self.problem)
-        return replace(best, guarantee=f"{best.guarantee} {gain}")
+        now = self._snapshot()
+        best, policies = now._recommend(), now.policies
+        if policies.names is not None and isinstance(best.policy, int):
+            best = replace(best, name=policies.names[best.policy])
+        against = policies.against(self.problem)
+        if against is not None:
+            best = replace(best, against=policies.name_of(against))
+        if best.gain is not None and best.against is not None and best.rounds:
+            gain = gain_in_words(best.policy_name, best.against, best.gain, self.problem)
+            best = replace(best, guarantee=f"{best.guarantee} {gain}")
+        change = now._alarm
+        return best if change is None else replace(best, guarantee=change.warning(best.guarantee))
 
     def intervals(self) -> ValueIntervals:
         """Estimate and limits of every policy's value, as `recommend` uses them."""
@@ -474,7 +526,9 @@ class Explorer(Restrained):
             self._keep(rounds)
             return
         if answers is None:
-            answers = self.policies.answers_at(rounds.contexts, None, rounds.available)
+            answers = self._class_of(part.exploration).answers_at(
+                rounds.contexts, None, rounds.available
+            )
         self._learn(unit, part.exploration, answers)
         self._spend(part._replace(rounds=unit), answers)
         if unit.rewards.any():
@@ -487,6 +541,13 @@ class Explorer(Restrained):
             rounds = rounds.without_distributions()
         self._log = rounds.copy() if self._log is None else self._log.plus(rounds)
         self._rounds += len(rounds)
+
+    def _class_of(self, exploration: Any) -> Any:
+        """The policies that an exploration knows of."""
+        return self.policies
+
+    def _check_turn(self, exploration: Any) -> None:
+        """Raise if rounds that an exploration has decided elsewhere must come later, or earlier."""
 
     def _events(self, rounds: Log, answers: Answers) -> Events:
         return rewarded_events(rounds, self.policies, answers)

@@ -291,6 +291,12 @@ class Ledger:
             beside=self._beside[places],
         )
 
+    def next_exploration(self, frontier: Frontier) -> Any:
+        """What decided the first round that was not learnt from; None if there is none."""
+        if frontier.learnt == self.issued:
+            return None
+        return self._batches[bisect_right(self._starts, frontier.learnt) - 1][0]
+
     def pending(self, frontier: Frontier) -> int:
         """How many rounds are open."""
         return self.issued - sum(frontier)

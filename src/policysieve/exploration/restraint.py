@@ -83,10 +83,10 @@ class Restrained(Asking):
 
     def status(self) -> Status:
         """How things stand: for a page, or for a service. Looking changes nothing."""
-        return status_of(self._look())
+        return status_of(self._glance())
 
     @alone
-    def _look(self) -> _Look:
+    def _glance(self) -> _Look:
         left = None if self.problem.max_loss is None else self._room()
         spent = left == 0 and not self._ledger.waiting(self._frontier)
         return _Look(self._snapshot(), self._ledger.pending(self._frontier), left, spent)
@@ -99,7 +99,7 @@ class Restrained(Asking):
         """
         if self.problem.max_loss is None or self._lock is None:
             return False
-        return self._look().spent
+        return self._glance().spent
 
     def _room(self) -> int:
         """How many more rounds may explore within the problem's `max_loss`."""

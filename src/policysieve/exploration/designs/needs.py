@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from policysieve.availability import Available
-from policysieve.checks import number
+from policysieve.checks import integer, number
 from policysieve.errors import InvalidArgumentError
 from policysieve.exploration.designs.base import Array, Exploration, frozen_array
 from policysieve.exploration.designs.parts import alias_of, checked_shares
@@ -36,12 +36,15 @@ class NeedExploration(Exploration):
     votes : float array of shape (n_survivors,)
         Not negative; they sum to one.
     mixing : float
+    period : int
+        How often the learner that published it had let candidates in or had begun anew.
     """
 
     survivors: npt.NDArray[np.int32] = field(kw_only=True)
     need: Array = field(kw_only=True)
     votes: Array = field(kw_only=True)
     mixing: float = field(kw_only=True)
+    period: int = field(kw_only=True, default=0)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -54,7 +57,10 @@ class NeedExploration(Exploration):
         mixing = number("mixing", self.mixing, above=0, below=1, closed=True)
         if need.max() > np.finfo(np.float64).max / max(len(need), self.problem.n_actions):
             raise InvalidArgumentError(f"need must have a finite sum, got {need.max():g} at most")
-        self.__dict__.update(survivors=survivors, need=need, votes=votes, mixing=mixing)
+        period = integer("period", self.period, low=0)
+        self.__dict__.update(
+            survivors=survivors, need=need, votes=votes, mixing=mixing, period=period
+        )
         self._check_floor()
 
     @property

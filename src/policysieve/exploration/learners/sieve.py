@@ -46,6 +46,9 @@ class Sieve(SiftingExplorer):
     memory_limit : int
         Bytes of rounds that the evidence may keep. Beyond, a leader is certified by the rounds
         since it leads, which takes more of them.
+    additions : int
+        How often candidates may join while it runs, by `add`. Delta is split for so many times,
+        whether or not it comes to that (docs/new-candidates.md).
     """
 
     def __init__(
@@ -57,6 +60,7 @@ class Sieve(SiftingExplorer):
         rounds: int | None = None,
         mixing: float | None = None,
         memory_limit: int = MEMORY_LIMIT,
+        additions: int = 0,
         rng: Any = None,
     ) -> None:
         one_of("goal", goal, get_args(Goal))
@@ -74,6 +78,7 @@ class Sieve(SiftingExplorer):
             rounds=rounds,
             mixing=number("mixing", share, above=0, below=1, closed=True),
             memory_limit=memory_limit,
+            additions=additions,
             rng=rng,
         )
 
