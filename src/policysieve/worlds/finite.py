@@ -141,9 +141,8 @@ class FiniteWorld(World):
             which = None if end - p == n_policies else np.arange(p, end)
             for x in range(0, self.n_contexts, context_block):
                 rows = np.arange(x, min(x + context_block, self.n_contexts), dtype=np.intp)
-                available = None if mask is None else np.tile(mask, (len(rows), 1))
-                at = self._contexts[rows]
-                slates = policies.actions(at, which=which, available=available)
+                limits = {} if mask is None else {"available": np.tile(mask, (len(rows), 1))}
+                slates = policies.actions(self._contexts[rows], which=which, **limits)
                 flat = slates.reshape(len(rows), -1)
                 rewards = self._expected_rewards(rows)[np.arange(len(rows))[:, None], flat]
                 weights = (
