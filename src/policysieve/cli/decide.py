@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     import numpy as np
 
     from policysieve.exploration import Exploration
-    from policysieve.log import Rounds
+    from policysieve.log import Beside, Rounds
 
-    Pieces = Iterator[tuple[Any, Any, Any]]  # of contexts, with ids and times or None
+    Pieces = Iterator[tuple[Any, Any, Any, Beside]]  # of contexts, with ids and times or None
 
 __all__ = ["decide"]
 
@@ -82,9 +82,9 @@ def decide(
     """Draw actions for contexts as DESIGN says, and write them with their propensities.
 
     The file is a log whose rewards are missing: fill them in, and it is one that select takes.
-    Rows are in the order of the contexts, with their ids and times, if these have any. Contexts are
-    read in pieces, so there may be more than fit into memory. With --distributions the log says
-    what else could have been shown, and how probably, which certificates can make use of.
+    Rows are in the order of the contexts, with their ids, times and units, if these have any.
+    Contexts are read in pieces, so there may be more than fit into memory. With --distributions the
+    log says what else could have been shown, and how probably, which certificates can make use of.
     """
     from policysieve.checks import as_rng
     from policysieve.cli.loading import load_policies
@@ -159,13 +159,19 @@ def _decisions(
     """Rounds without rewards, with full distributions or not; the candidates are asked once."""
     import numpy as np
 
+    from policysieve.errors import InvalidArgumentError
     from policysieve.log import Rounds
     from policysieve.log.distributions import fitting
     from policysieve.policies.base import names_of_actions
 
     known = names_of_actions(exploration.policies, exploration.problem)
     names = None if known is None else tuple(known)
-    for contexts, ids, times in pieces:
+    for contexts, ids, times, beside in pieces:
+        if beside.available is not None:
+            raise InvalidArgumentError(
+                "contexts must not say what is available: this design shows all actions; leave "
+                "that column out"
+            )
         x = exploration.policies.check_contexts(contexts)
         said = exploration._answers(x) if distributions else x
         uniforms = rng.random((len(x), exploration.draws_per_round))
@@ -174,7 +180,7 @@ def _decisions(
         if distributions:
             every = fitting(exploration.propensities(said), actions, propensities)
         rewards = np.full(actions.shape, np.nan)
-        yield Rounds(x, actions, propensities, rewards, ids, times, every, names)
+        yield Rounds(x, actions, propensities, rewards, ids, times, every, names, beside)
 
 
 def _contexts(
@@ -184,22 +190,24 @@ def _contexts(
     max_bytes: int | None,
     size: int,
 ) -> "Pieces":
-    """Contexts of .npy arrays or of other files, in pieces, with the ids and times of those."""
+    """Contexts of .npy arrays or of other files, in pieces, with what else those say of them."""
     from policysieve.formats import open_contexts
+    from policysieve.log import NOTHING
 
     batches: Pieces
     if format is None and columns is None and all(path.endswith(".npy") for path in paths):
-        batches = ((array, None, None) for array in _arrays(paths))
+        batches = ((array, None, None, NOTHING) for array in _arrays(paths))
     else:
         opened = open_contexts(paths, format, columns=column_map(columns), max_bytes=max_bytes)
-        batches = ((one.contexts, one.ids, one.times) for one in opened)
-    for contexts, ids, times in batches:
+        batches = ((one.contexts, one.ids, one.times, one.beside) for one in opened)
+    for contexts, ids, times, beside in batches:
         for start in range(0, len(contexts), size):
             part = slice(start, start + size)
             yield (
                 contexts[part],
                 None if ids is None else ids[part],
                 None if times is None else times[part],
+                beside[part],
             )
 
 
