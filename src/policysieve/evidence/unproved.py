@@ -14,6 +14,7 @@ from policysieve.evidence.estimates import Estimates, ValueIntervals
 from policysieve.evidence.events import check_comparable, check_log_fits, rewarded_events
 from policysieve.evidence.values import limits_from_sums
 from policysieve.log import AnyLog, Log, load_for
+from policysieve.log.returning import Met, first_rounds
 from policysieve.policies import Policies
 from policysieve.policies.base import names_of_actions
 from policysieve.problem import Problem
@@ -41,6 +42,7 @@ class UnprovedEvidence:
         self.policies = policies
         self.problem = problem
         self._earned = self._missed = Estimates(policies.n_policies)
+        self._met: Met | None = None
 
     @property
     def rounds(self) -> int:
@@ -52,11 +54,13 @@ class UnprovedEvidence:
         log = load_for(log, names_of_actions(self.policies, self.problem))
         check_log_fits(log, self.policies)
         as_rewards(log.rewards, len(log), log.slate_size, self.problem.sparsity)
+        log, met = first_rounds(log, self._met, self.rounds)
         answers = self.policies.answers(log.contexts)
         lost = Log.trusted(log.contexts, log.actions, log.propensities, 1 - log.rewards)
         self.__dict__.update(
             _earned=self._earned.plus(rewarded_events(log, self.policies, answers)),
             _missed=self._missed.plus(rewarded_events(lost, self.policies, answers)),
+            _met=met,
         )
 
     def certificate(self, *, pending: int = 0) -> Certificate:

@@ -22,7 +22,9 @@ from policysieve.exploration.decisions import Decisions, Recommendation
 from policysieve.exploration.designs.base import Exploration
 from policysieve.exploration.ledger import Part
 from policysieve.frames import ContextFrame, Contexts, is_tabular, kind_of
-from policysieve.log import AnyLog, Log, load_for
+from policysieve.log import NOTHING, AnyLog, Beside, Log, load_for
+from policysieve.log.beside import as_units
+from policysieve.log.returning import chosen_rounds, first_rounds, mixed_units
 from policysieve.policies import Answers, AnyPolicies, check_class
 from policysieve.policies.base import names_of_actions
 from policysieve.problem import Problem
@@ -91,8 +93,16 @@ class Explorer(Asking):
         self._ledger.all_actions = names_of_actions(policies, problem)
         living.add(self)
 
-    def ask(self, contexts: Any) -> Decisions:
+    def ask(self, contexts: Any, *, units: Any = None) -> Decisions:
         """Decide what to show at one context or many, and with which propensities.
+
+        Parameters
+        ----------
+        contexts : array, data frame, list of dicts or sparse matrix
+        units : sequence of str or int, optional
+            The user or session of each context, if some come back: then only the first round of
+            each counts as evidence, and towards what is planned. All rounds of a learner have them,
+            or none (docs/maths.md, "One round of each unit").
 
         Raises
         ------
@@ -110,11 +120,18 @@ class Explorer(Asking):
                 "to be settled with expire or discard"
             )
         known = self._check_kind(x)
+        beside = self._beside(len(x), units)
         answers = self.policies.answers_at(x, self._consults(self.exploration))
-        return self._decide(x, answers, known)  # candidates may be slow: they had no lock
+        return self._decide(x, answers, known, beside)  # candidates may be slow: they had no lock
+
+    def _beside(self, n: int, units: Any) -> Beside:
+        """What a user says of contexts, or raise if it is unlike what was said of earlier ones."""
+        if n and self._log is not None and self._log.has_units == (units is None):
+            raise mixed_units()
+        return NOTHING if units is None else Beside(units=as_units(units, n))
 
     @changing
-    def _decide(self, x: Contexts, answers: Answers, known: bool) -> Decisions:
+    def _decide(self, x: Contexts, answers: Answers, known: bool, beside: Beside) -> Decisions:
         """Draw and write down what to show; `known` if the kind of contexts was compared."""
         if not known:
             self._check_kind(x)  # another thread may have been quicker
@@ -131,6 +148,7 @@ class Explorer(Asking):
                 propensities,
                 exploration=exploration,
                 kept=None if self.policies.looked_up else answers,
+                beside=beside,
             )
         except BaseException:
             self._rewind()  # the next ask does if this is interrupted, too
@@ -198,7 +216,8 @@ class Explorer(Asking):
         Parameters
         ----------
         rounds : Log, LogFile, path or paths
-            In the order of their decisions. Full distributions are not kept.
+            In the order of their decisions. Full distributions are not kept. Units are refused:
+            keep the first round of each, and leave their names out.
         exploration : Exploration
             What they were decided by: one that this learner has published.
         answers : Answers, optional
@@ -215,6 +234,12 @@ class Explorer(Asking):
                 f"{self.exploration!r}, got {shown(exploration)}"
             )
         told = load_for(rounds, names_of_actions(self.policies, self.problem))
+        if told.has_units or self._ledger.has_units:
+            raise InvalidArgumentError(
+                "units must not be named in rounds that were decided elsewhere, nor have been in "
+                "ask: who has come before is not known then; learn from the first round of each "
+                "unit, in a log without units"
+            )
         rounds = Log.trusted(told.contexts, told.actions, told.propensities, told.rewards)
         check_log_fits(rounds, self.policies)
         check_floor(rounds, exploration.floor)
@@ -241,7 +266,7 @@ class Explorer(Asking):
 
     @property
     def log(self) -> Log:
-        """The rounds learnt from so far, in the order of their decisions."""
+        """The rounds settled so far, in the order of their decisions."""
         log = self._snapshot()._log
         if log is None:
             log = Log.empty(contexts=np.empty(0, np.int64), slate_size=self.problem.slate_size)
@@ -257,15 +282,17 @@ class Explorer(Asking):
         across a change. It is found from `log` whenever it is asked for, and costs nothing else.
         """
         log = self.log
+        counted, met = first_rounds(log, None, 0)
         sums = ChangeSums(self.problem.slate_size)
-        for rounds in log.rounds():
+        for rounds in counted.rounds():
             sums.add(rounds, context_groups(rounds.contexts))
         names = names_of_actions(self.policies, self.problem)
-        return find_change(sums, self.problem.n_actions, self.problem.delta, names)
+        change = find_change(sums, self.problem.n_actions, self.problem.delta, names)
+        return change if met is None or change is None else change.among(met.first_numbers())
 
     @property
     def rounds(self) -> int:
-        """How many rounds were learnt from."""
+        """How many rounds were learnt from: if units are named, the first of each."""
         return self._rounds
 
     @property
@@ -370,16 +397,22 @@ class Explorer(Asking):
 
     def _fold(self, part: Part) -> None:
         rounds, answers = part.rounds, part.kept
-        if answers is None:
-            answers = self.policies.answers_at(rounds.contexts)
-        self._learn(rounds, part.exploration, answers)
-        if rounds.rewards.any():
-            mass = (rounds.rewards / rounds.propensities).sum(axis=1)
+        counted = rounds
+        if part.first is not None and not part.first.all():
+            rows = np.flatnonzero(part.first)
+            counted = chosen_rounds(rounds, rows)
+            answers = None if answers is None else answers.take(rows)
+        if len(counted):
+            if answers is None:
+                answers = self.policies.answers_at(counted.contexts)
+            self._learn(counted, part.exploration, answers)
+        if counted.rewards.any():
+            mass = (counted.rewards / counted.propensities).sum(axis=1)
             self._mass = (self._mass[0] + float(mass.sum()), self._mass[1] + float(mass @ mass))
         if rounds.distributions is not None:  # which rounds that were asked here do not have
             rounds = rounds.without_distributions()
         self._log = rounds.copy() if self._log is None else self._log.plus(rounds)
-        self._rounds += len(rounds)
+        self._rounds += len(counted)
 
     def _events(self, rounds: Log, answers: Answers) -> Events:
         return rewarded_events(rounds, self.policies, answers)

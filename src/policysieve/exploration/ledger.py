@@ -14,6 +14,7 @@ from policysieve.errors import DecisionsError
 from policysieve.exploration.decisions import Decisions
 from policysieve.frames import Contexts
 from policysieve.log import NOTHING, Beside, Log
+from policysieve.log.returning import Met, mixed_units
 
 __all__ = ["Frontier", "Ledger", "Part"]
 
@@ -35,11 +36,14 @@ class Part(NamedTuple):
     exploration : object
     kept : object or None
         What was kept with these rounds.
+    first : bool array, or None
+        Which of them are the first of their units; None if units are not named.
     """
 
     rounds: Log
     exploration: Any
     kept: Any
+    first: npt.NDArray[np.bool_] | None = None
 
 
 class Frontier(NamedTuple):
@@ -89,6 +93,7 @@ class Ledger:
         self._first = 0  # number of the first round that is still here
         self._columns: Columns | None = None
         self._beside = NOTHING  # what else was said of the same rounds
+        self._met: Met | None = None  # the units of all rounds ever issued
         self._starts: list[int] = []  # first round of each batch,
         self._batches: list[tuple[Any, Any]] = []  # its exploration, and what was kept with it
         self._settling: tuple[Places, Frontier] | None = None  # the last rounds, and where it began
@@ -97,6 +102,11 @@ class Ledger:
     def contexts(self) -> Any:
         """Contexts of the rounds that are still here; None before the first."""
         return None if self._columns is None else self._columns.arrays[_CONTEXTS]
+
+    @property
+    def has_units(self) -> bool:
+        """Whether units were named in the rounds so far."""
+        return self._met is not None
 
     def issue(
         self,
@@ -121,6 +131,7 @@ class Ledger:
         )
         if not n:
             return decisions
+        met = self._met_with(beside)
         begun = bisect_left(self._starts, first)  # what lies behind was interrupted here
         del self._starts[begun:], self._batches[begun:]
         last: tuple[Any, Any] = self._batches[-1] if self._batches else (None, self)
@@ -137,8 +148,14 @@ class Ledger:
         if columns is None:
             columns = Columns(*(rows[:0] for rows in new))
         more = self._beside.plus(len(columns), beside, n)
-        self.__dict__.update(_columns=columns.plus(*new), _beside=more, issued=first + n)
+        self.__dict__.update(_columns=columns.plus(*new), _beside=more, _met=met, issued=first + n)
         return decisions
+
+    def _met_with(self, beside: Beside) -> Met | None:
+        """Who was met after the next rounds, or raise if they say it unlike the others."""
+        if self.issued and (self._met is None) != (beside.units is None):
+            raise mixed_units()
+        return None if beside.units is None else (self._met or Met()).plus(beside.units)
 
     def check(self, decisions: Any, frontier: Frontier) -> Places:
         """Where these open rounds stand here, or raise."""
@@ -335,7 +352,10 @@ class Ledger:
             rewards[rows],
             beside=self._beside[rows],
         )
-        return Part(played, exploration, kept)
+        if played.units is None or self._met is None:
+            return Part(played, exploration, kept)
+        numbers = self._first + np.arange(len(states))[rows]
+        return Part(played, exploration, kept, self._met.are_first(played.units, numbers))
 
     def _end_of_settled(self, start: int) -> int:
         assert self._columns is not None
@@ -369,4 +389,7 @@ def _joined(parts: list[Part]) -> Part:
     for part in parts[1:]:
         kept = kept if kept is None else kept.plus(part.kept)
     rounds = Log.concatenate([part.rounds for part in parts])
-    return Part(rounds, parts[0].exploration, kept)
+    first = None
+    if parts[0].first is not None:
+        first = np.concatenate([part.first for part in parts if part.first is not None])
+    return Part(rounds, parts[0].exploration, kept, first)
