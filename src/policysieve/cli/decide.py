@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     import numpy as np
 
     from policysieve.exploration import Exploration
-    from policysieve.log import Rounds
+    from policysieve.log import Beside, Rounds
 
-    Pieces = Iterator[tuple[Any, Any, Any, Any]]  # contexts, ids and times or None, what is beside
+    Pieces = Iterator[tuple[Any, Any, Any, Beside]]  # of contexts, with ids and times or None
 
 __all__ = ["decide"]
 
@@ -82,10 +82,10 @@ def decide(
     """Draw actions for contexts as DESIGN says, and write them with their propensities.
 
     The file is a log whose rewards are missing: fill them in, and it is one that select takes.
-    Rows are in the order of the contexts, with their ids and times, if these have any. Contexts are
-    read in pieces, so there may be more than fit into memory. Where the contexts have a column
-    ``available``, nothing else is shown. With --distributions the log says what else could have
-    been shown, and how probably, which certificates can make use of.
+    Rows are in the order of the contexts, with their ids, times and units, if these have any.
+    Contexts are read in pieces, so there may be more than fit into memory. Where the contexts have
+    a column ``available``, nothing else is shown. With --distributions the log says what else could
+    have been shown, and how probably, which certificates can make use of.
     """
     from policysieve.checks import as_rng
     from policysieve.cli.loading import load_policies
@@ -192,7 +192,7 @@ def _contexts(
     max_bytes: int | None,
     names: Sequence[str] | None,
 ) -> "Pieces":
-    """Contexts of .npy arrays or of other files, with what these say of them."""
+    """Contexts of .npy arrays or of other files, in pieces, with what else those say of them."""
     from policysieve.formats import open_contexts
     from policysieve.log import NOTHING
 

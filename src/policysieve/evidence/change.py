@@ -93,6 +93,16 @@ class Change:
             means=scale.value(self.means),
         )
 
+    def among(self, numbers: npt.NDArray[np.int64]) -> "Change":
+        """The same in a log of which rounds with these numbers were looked at."""
+        ends = np.append(0, numbers + 1)
+        return replace(
+            self,
+            split=int(numbers[min(self.split, len(numbers) - 1)]),
+            alarm=int(ends[self.alarm]),
+            ends=ends[self.ends],
+        )
+
     def what(self) -> str:
         """What has changed, in words; more than 32 actions are looked at in groups."""
         watched = self.watched

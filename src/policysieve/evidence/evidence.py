@@ -29,6 +29,7 @@ from policysieve.evidence.retrospect import Retrospect, proof_in_retrospect
 from policysieve.evidence.standing import BIN_EDGES, Standing
 from policysieve.evidence.values import policy_interval, policy_intervals
 from policysieve.log import AnyLog, Log
+from policysieve.log.returning import Met, first_rounds
 from policysieve.policies import Policies, Slates
 from policysieve.policies.union import check_joins, union_of
 from policysieve.problem import Problem
@@ -71,7 +72,7 @@ class Evidence:
     as you like: it holds at all times at once, with probability 1 - delta in all, whatever explored
     and whenever you stop. The propensities of every action must have been fixed before the round.
     No floor is needed: an action that could not be shown costs rounds, never validity
-    (docs/maths.md, "Capped scores").
+    (docs/maths.md, "Capped scores"). Where a log names its units, the first round of each counts.
 
     The evidence looks at itself when its rounds have grown by a twentieth: it eliminates policies,
     and fixes the leader and the model of rewards that later rounds are judged with. Questions
@@ -115,6 +116,7 @@ class Evidence:
         self._past = Past(policies, len(BIN_EDGES) + 1)
         self._retrospect = Retrospect.first(self.standing.cohorts)
         self._incumbent: Incumbent | None = None
+        self._met: Met | None = None
         self.at_look = copy(self)
 
     @property
@@ -146,6 +148,8 @@ class Evidence:
         check_decider(exploration)
         log = load_unit(log, self.policies, self.problem)
         check_log_fits(log, self.policies)
+        then = copy(self)
+        log, then._met = first_rounds(log, self._met, self.rounds)
         # An exploration may ask for answers of policies that were eliminated here.
         which = self.survivors if exploration is None else None
         x, distributions = self.policies.check_contexts(log.contexts), log.distributions
@@ -154,17 +158,18 @@ class Evidence:
         if exploration is not None:
             same = exploration.policies is self.policies  # others are asked again
             said = answers if same else None
-            self.take(log, answers, partial(_by_exploration, log, exploration, said))
+            then.take(log, answers, partial(_by_exploration, log, exploration, said))
         elif distributions is not None:
             k = self.policies.n_actions
             plain = log.without_distributions()
-            self.take(plain, answers, lambda rows: distributions[rows].dense(k))
+            then.take(plain, answers, lambda rows: distributions[rows].dense(k))
         else:
             raise InvalidArgumentError(
                 "log must have distributions, the propensities of all actions, or be given with "
                 "the exploration that decided; if only those of shown actions are known, use "
                 "FloorEvidence with the smallest that was possible"
             )
+        self.__dict__.update(then.__dict__)
 
     def take(self, rounds: Log, answers: Slates, propensities: Callable[[slice], Array]) -> None:
         """`add` for rounds that are known to keep its rules.

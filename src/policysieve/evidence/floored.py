@@ -25,6 +25,7 @@ from policysieve.evidence.estimates import Estimates, ValueIntervals
 from policysieve.evidence.events import check_comparable, load_unit, rewarded_events
 from policysieve.evidence.record import Record, check_floor
 from policysieve.log import AnyLog
+from policysieve.log.returning import Met, first_rounds
 from policysieve.policies import Policies
 from policysieve.problem import Problem
 
@@ -46,7 +47,7 @@ class FloorEvidence:
     as you like: betting, empirical Bernstein and stitched bounds hold at all times at once, with
     probability 1 - delta in all. The two Maurer-Pontil methods, ``"fixed"`` and ``"checkpoints"``,
     need rounds that are independent: exploration that does not learn from the rounds it counts.
-    Only rewarded rounds are kept.
+    Only rewarded rounds are kept. Where a log names its units, the first round of each counts.
 
     Asking changes nothing. What is proved of a policy at one time may no longer be seen later, so
     `eliminate`, called at times that the user fixes, lets go of such policies for good.
@@ -86,6 +87,7 @@ class FloorEvidence:
         self.estimates = Estimates(policies.n_policies)
         self._declared = declared_rounds
         self._betting: Betting | None = None
+        self._met: Met | None = None
         self._eliminated = np.zeros(policies.n_policies, dtype=np.bool_)
 
     @property
@@ -115,9 +117,10 @@ class FloorEvidence:
         policies = self.record.policies
         log = load_unit(log, policies, self.problem)
         smallest = check_floor(log, floor)
+        log, met = first_rounds(log, self._met, self.rounds)
         events = rewarded_events(log, policies)
         record = self.record.plus(events, floor=smallest)
-        self.__dict__.update(record=record, estimates=self.estimates.plus(events))
+        self.__dict__.update(record=record, estimates=self.estimates.plus(events), _met=met)
 
     def certificate(self, *, pending: int = 0) -> Certificate:
         """What is proved now; `pending` rounds were left out because they have no answer yet."""

@@ -16,6 +16,7 @@ from policysieve.evidence.estimates import ValueIntervals
 from policysieve.evidence.events import Events, load_unit, rewarded_events
 from policysieve.evidence.record import Block, Record, check_floor
 from policysieve.log import AnyLog
+from policysieve.log.returning import Met, first_rounds
 from policysieve.policies import Answers, ImplicitPolicies, MarginalPolicy, Policy
 from policysieve.problem import Problem
 from policysieve.scaling import RewardScale
@@ -177,7 +178,7 @@ class ImplicitEvidence:
     the hardest rival is the best policy of the class for those losses as weights, and the leader is
     certified when for some stake with a share p of the capital even that rival reaches
     ln|Pi| + ln(1/(p delta)) (docs/maths.md, "Certificates through the best rival"). Only rewarded
-    rounds are kept.
+    rounds are kept. Where a log names its units, the first round of each counts.
 
     Parameters
     ----------
@@ -193,6 +194,7 @@ class ImplicitEvidence:
         self.problem = problem
         self.estimates = ImplicitEstimates(policies)
         self._stakes = stakes_for(problem.unit)
+        self._met: Met | None = None
 
     @property
     def rounds(self) -> int:
@@ -213,9 +215,11 @@ class ImplicitEvidence:
         """
         log = load_unit(log, self.policies, self.problem)
         smallest = 0.0 if floor is None else check_floor(log, floor)
-        events = rewarded_events(log, self.policies, answers)
+        counted, met = first_rounds(log, self._met, self.rounds)
+        said = answers if counted is log else None
+        events = rewarded_events(counted, self.policies, said)
         record = self.record.plus(events, floor=smallest)
-        self.__dict__.update(record=record, estimates=self.estimates.plus(events))
+        self.__dict__.update(record=record, estimates=self.estimates.plus(events), _met=met)
 
     def certificate(self, *, pending: int = 0) -> Certificate:
         """What is proved now; `pending` rounds were left out because they have no answer yet."""

@@ -29,6 +29,7 @@ from policysieve.evidence.kinds import (
 from policysieve.evidence.record import check_floor
 from policysieve.evidence.weights import Mass
 from policysieve.log import AnyLog, Log, LogFile, open_for
+from policysieve.log.returning import Met
 from policysieve.policies import AnyPolicies, Policy, check_class
 from policysieve.policies.base import names_of_actions
 from policysieve.policies.pair import PolicyPair
@@ -61,6 +62,8 @@ class Selection(Reported):
     problem : Problem
     floor : float or None
         Smallest propensity that the certificate counts on; None if it needs none, or there is none.
+    returning : int or None
+        Rounds of units that had come before, which do not count; None if units are not named.
     """
 
     policy: int | Policy
@@ -69,6 +72,7 @@ class Selection(Reported):
     certificate: Certificate
     problem: Problem
     floor: float | None
+    returning: int | None = None
     find_comparison: Callable[..., Comparison] | None = field(default=None, repr=False)
 
     @property
@@ -103,14 +107,23 @@ class Selection(Reported):
 
     @property
     def guarantee(self) -> str:
-        """What is proved, in one sentence, and one more if the problem names who runs today."""
+        """What is proved, in one sentence; more if units come back or who runs today is named."""
         proof = self.certificate
         if proof.against is None or proof.gain is None:
-            return self._about_the_best
+            return f"{self._about_the_best}{self._about_units}"
         gain = gain_in_words(self.policy_name, proof.against, proof.gain, self.problem)
         if proof.gain > 0:
             gain = f"{gain.removesuffix('.')}{self._premise}."
-        return f"{self._about_the_best} {gain}"
+        return f"{self._about_the_best} {gain}{self._about_units}"
+
+    @property
+    def _about_units(self) -> str:
+        if not self.returning:
+            return ""
+        return (
+            f" Values are those of a unit's first round: {self.certificate.rounds:,} rounds count, "
+            f"and {self.returning:,} of units that had come before do not."
+        )
 
     @property
     def gain(self) -> float | None:
@@ -240,6 +253,7 @@ class Selection(Reported):
             "lower": float(self.lower[self.chosen]),
             "upper": float(self.upper[self.chosen]),
             "floor": self.floor,
+            **({} if self.returning is None else {"returning": self.returning}),
             "guarantee": self.guarantee,
             "certificate": self.certificate.to_dict(),
             "leaders": self.leaders(),
@@ -265,6 +279,9 @@ def select(
     shown ones, with a declared floor under all; or neither, and then policies are estimated, and
     nothing is certified.
 
+    Where the log names its units, the users or sessions, only the first round of each counts,
+    because rounds of one user are not independent (docs/maths.md, "One round of each unit").
+
     Parameters
     ----------
     log : Log, LogFile, path or paths
@@ -275,8 +292,8 @@ def select(
     method : str, optional
         By default ``"capped"`` where all propensities are known, else ``"betting"`` with a floor;
         or one of ``"empirical_bernstein"``, ``"stitched"``, ``"fixed"`` and ``"checkpoints"``, as
-        for `FloorEvidence`. ``"fixed"`` takes the length of the log as the declared number of
-        rounds. A class that cannot be listed has ``"betting"`` only.
+        for `FloorEvidence`. ``"fixed"`` takes the number of rounds that count as the declared
+        one. A class that cannot be listed has ``"betting"`` only.
     floor : float, optional
         Smallest propensity that any item could have had in any round.
     exploration : Exploration, optional
@@ -317,12 +334,14 @@ def select(
         method=method,
         floor=floor,
         exploration=exploration,
-        declared_rounds=len(log),
+        declared_rounds=_counted(log) if method == "fixed" else len(log),
         memory_limit=memory_limit,
     )
     _check_propensities(log, policies, names, floor, problem.delta, covers=method != "capped")
+    rounds = 0
     for piece in track(log.pieces()):
         add(piece)
+        rounds += len(piece)
     certificate, intervals = evidence.certificate(), evidence.intervals()
     leader = certificate.leader
     return Selection(
@@ -332,8 +351,20 @@ def select(
         certificate=certificate,
         problem=problem,
         floor=None if method == "capped" else floor,
+        returning=rounds - evidence.rounds if log.has_units else None,
         find_comparison=partial(_compared, evidence, log, exploration),
     )
+
+
+def _counted(log: Log | LogFile) -> int:
+    """How many rounds count: all, or the first of each unit."""
+    if not log.has_units:
+        return len(log)
+    met = Met()
+    for piece in log.pieces():
+        assert piece.units is not None
+        met = met.plus(piece.units)
+    return len(met)
 
 
 def _compared(

@@ -18,6 +18,7 @@ from policysieve.evidence.events import (
 )
 from policysieve.evidence.values import limits_from_sums
 from policysieve.log import AnyLog, Log
+from policysieve.log.returning import Met, first_rounds
 from policysieve.policies import Policies
 from policysieve.problem import Problem
 
@@ -44,6 +45,7 @@ class UnprovedEvidence:
         self.policies = policies
         self.problem = problem
         self._earned = self._missed = Estimates(policies.n_policies)
+        self._met: Met | None = None
 
     @property
     def rounds(self) -> int:
@@ -54,11 +56,13 @@ class UnprovedEvidence:
         """Take in the next rounds, of a log or of files; all or nothing."""
         log = load_unit(log, self.policies, self.problem)
         check_log_fits(log, self.policies)
+        log, met = first_rounds(log, self._met, self.rounds)
         answers = self.policies.answers(log.contexts, log.available)
         lost = Log.trusted(log.contexts, log.actions, log.propensities, 1 - log.rewards)
         self.__dict__.update(
             _earned=self._earned.plus(rewarded_events(log, self.policies, answers)),
             _missed=self._missed.plus(rewarded_events(lost, self.policies, answers)),
+            _met=met,
         )
 
     def certificate(self, *, pending: int = 0) -> Certificate:

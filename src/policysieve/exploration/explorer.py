@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from policysieve.arrays import shown
+from policysieve.availability import Available
 from policysieve.checks import as_rewards, as_rng, number
 from policysieve.errors import InvalidArgumentError
 from policysieve.evidence import Events, ValueIntervals, rewarded_events
@@ -25,6 +26,8 @@ from policysieve.exploration.restraint import Restrained
 from policysieve.exploration.watching import Watch
 from policysieve.frames import ContextFrame, Contexts, is_tabular, kind_of
 from policysieve.log import NOTHING, AnyLog, Beside, Log, in_unit, load_for
+from policysieve.log.beside import as_units
+from policysieve.log.returning import chosen_rounds, mixed_units
 from policysieve.policies import Answers, AnyPolicies, check_class
 from policysieve.policies.base import names_of_actions
 from policysieve.problem import Problem
@@ -93,14 +96,14 @@ class Explorer(Restrained):
         self._period = 0  # how often candidates came in that earlier explorations do not show
         self._log: Log | None = None
         self._watch = Watch()
-        self._mass = (0.0, 0.0)  # sums over rounds of the importance-weighted rewards, and squares
+        self._mass = (0, 0.0, 0.0)  # rounds, sums of importance-weighted rewards, and of squares
         self._begin()
         self._open_ledger()
         self._ledger.all_actions = names_of_actions(policies, problem)
         self._ledger.reward_range = usual_range(problem.reward_range)
         living.add(self)
 
-    def ask(self, contexts: Any, *, available: Any = None) -> Decisions:
+    def ask(self, contexts: Any, *, available: Any = None, units: Any = None) -> Decisions:
         """Decide what to show at one context or many, and with which propensities.
 
         Parameters
@@ -111,6 +114,14 @@ class Explorer(Restrained):
             What can be shown at each context, as a mask or as lists of numbers or names; at least
             slate_size actions. Nothing else is shown, and a policy is worth what it earns with the
             available items that it shows.
+
+        Parameters
+        ----------
+        contexts : array, data frame, list of dicts or sparse matrix
+        units : sequence of str or int, optional
+            The user or session of each context, if some come back: then only the first round of
+            each counts as evidence, and towards what is planned. All rounds of a learner have them,
+            or none (docs/maths.md, "One round of each unit").
 
         Raises
         ------
@@ -132,7 +143,7 @@ class Explorer(Restrained):
         known, decisions = self._check_kind(x), None
         names = names_of_actions(self.policies, self.problem)
         allowed = self.policies.check_available(available, len(x), names)
-        beside = NOTHING if allowed is None else Beside(allowed)
+        beside = self._beside(len(x), allowed, units)
         while decisions is None:
             now, explores = self._snapshot(), self._may_explore(max(1, len(x))) > 0
             asked = now._asked_for(now.exploration if explores else now._today)
@@ -140,6 +151,14 @@ class Explorer(Restrained):
             # Candidates may be slow: they had no lock.
             decisions = self._decide(x, answers, known, explores, beside, now._period)
         return decisions
+
+    def _beside(self, n: int, available: Available | None, units: Any) -> Beside:
+        """What a user says of contexts, or raise if it is unlike what was said of earlier ones."""
+        if n and self._log is not None and self._log.has_units == (units is None):
+            raise mixed_units()
+        if available is None and units is None:
+            return NOTHING
+        return Beside(available, None if units is None else as_units(units, n))
 
     @changing
     def _decide(
@@ -253,7 +272,8 @@ class Explorer(Restrained):
         Parameters
         ----------
         rounds : Log, LogFile, path or paths
-            In the order of their decisions. Full distributions are not kept.
+            In the order of their decisions. Full distributions are not kept. Units are refused:
+            keep the first round of each, and leave their names out.
         exploration : Exploration
             What they were decided by: one that this learner has published.
         answers : Answers, optional
@@ -272,6 +292,12 @@ class Explorer(Restrained):
             )
         scale = self.problem.scale
         told = load_for(rounds, names_of_actions(self.policies, self.problem), scale.range)
+        if told.has_units or self._ledger.has_units:
+            raise InvalidArgumentError(
+                "units must not be named in rounds that were decided elsewhere, nor have been in "
+                "ask: who has come before is not known then; learn from the first round of each "
+                "unit, in a log without units"
+            )
         columns = told.contexts, told.actions, told.propensities, told.rewards
         rounds = Log.trusted(*columns, beside=told.beside, reward_range=told.reward_range)
         check_log_fits(rounds, self.policies)
@@ -340,7 +366,7 @@ class Explorer(Restrained):
 
     @property
     def log(self) -> Log:
-        """The rounds learnt from so far, in the order of their decisions."""
+        """The rounds settled so far, in the order of their decisions."""
         log = self._snapshot()._log
         if log is None:
             q = self.problem
@@ -369,7 +395,7 @@ class Explorer(Restrained):
 
     @property
     def rounds(self) -> int:
-        """How many rounds were learnt from."""
+        """How many rounds were learnt from: if units are named, the first of each."""
         return self._rounds
 
     @property
@@ -523,24 +549,31 @@ class Explorer(Restrained):
         unit = in_unit(rounds, self.problem.scale)
         if isinstance(part.exploration, TodayExploration):
             self._spend(part._replace(rounds=unit), None)
-            self._keep(rounds)
+            self._keep(rounds, len(rounds))
             return
         if answers is None:
             answers = self._class_of(part.exploration).answers_at(
                 rounds.contexts, None, rounds.available
             )
-        self._learn(unit, part.exploration, answers)
         self._spend(part._replace(rounds=unit), answers)
+        if part.first is not None and not part.first.all():
+            rows = np.flatnonzero(part.first)
+            unit, answers = chosen_rounds(unit, rows), answers.take(rows)
+        if len(unit):
+            self._learn(unit, part.exploration, answers)
+        n, total, squares = self._mass
         if unit.rewards.any():
             mass = (unit.rewards / unit.propensities).sum(axis=1)
-            self._mass = (self._mass[0] + float(mass.sum()), self._mass[1] + float(mass @ mass))
-        self._keep(rounds)
+            total, squares = total + float(mass.sum()), squares + float(mass @ mass)
+        self._mass = (n + len(unit), total, squares)
+        self._keep(rounds, len(unit))
 
-    def _keep(self, rounds: Log) -> None:
+    def _keep(self, rounds: Log, counted: int) -> None:
+        """Log rounds, so many of which count."""
         if rounds.distributions is not None:  # which rounds that were asked here do not have
             rounds = rounds.without_distributions()
         self._log = rounds.copy() if self._log is None else self._log.plus(rounds)
-        self._rounds += len(rounds)
+        self._rounds += counted
 
     def _class_of(self, exploration: Any) -> Any:
         """The policies that an exploration knows of."""
@@ -589,13 +622,13 @@ class Explorer(Restrained):
         The mean over rounds of the sum of r/W is an unbiased estimate of the sum of the rewards of
         all actions that can be shown.
         """
-        n, declared = self._spending.explored, self.problem.unit.sparsity
-        scale = self.problem.scale
-        few = self._mass[0] ** 2 <= _FEW * self._mass[1]  # of equal masses: at most so many
+        declared, scale = self.problem.unit.sparsity, self.problem.scale
+        n, total, squares = self._mass
+        few = total**2 <= _FEW * squares  # of equal masses: at most so many
         if declared is None or few:
             return None
-        mean = self._mass[0] / n
-        error = np.sqrt(max(self._mass[1] / n - mean**2, 0.0) / n)
+        mean = total / n
+        error = np.sqrt(max(squares / n - mean**2, 0.0) / n)
         if mean - _SURE * error <= declared:
             return None
         return (

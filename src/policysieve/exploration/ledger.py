@@ -14,6 +14,7 @@ from policysieve.errors import DecisionsError
 from policysieve.exploration.decisions import Decisions
 from policysieve.frames import Contexts
 from policysieve.log import NOTHING, Beside, Log
+from policysieve.log.returning import Met, mixed_units
 from policysieve.scaling import Range
 
 __all__ = ["Frontier", "Ledger", "Part"]
@@ -38,12 +39,15 @@ class Part(NamedTuple):
         What was kept with these rounds.
     issued : bool
         Whether a ledger has issued them.
+    first : bool array, or None
+        Which of them are the first of their units; None if units are not named.
     """
 
     rounds: Log
     exploration: Any
     kept: Any
     issued: bool = True
+    first: npt.NDArray[np.bool_] | None = None
 
 
 class Frontier(NamedTuple):
@@ -98,6 +102,7 @@ class Ledger:
         self._first = 0  # number of the first round that is still here
         self._columns: Columns | None = None
         self._beside = NOTHING  # what else was said of the same rounds
+        self._met: Met | None = None  # the units of all rounds ever issued
         self._starts: list[int] = []  # first round of each batch,
         self._batches: list[tuple[Any, Any]] = []  # its exploration, and what was kept with it
         self._settling: tuple[Places, Frontier] | None = None  # the last rounds, and where it began
@@ -106,6 +111,11 @@ class Ledger:
     def contexts(self) -> Any:
         """Contexts of the rounds that are still here; None before the first."""
         return None if self._columns is None else self._columns.arrays[_CONTEXTS]
+
+    @property
+    def has_units(self) -> bool:
+        """Whether units were named in the rounds so far."""
+        return self._met is not None
 
     def issue(
         self,
@@ -135,6 +145,7 @@ class Ledger:
         )
         if not n:
             return decisions
+        met = self._met_with(beside)
         begun = bisect_left(self._starts, first)  # what lies behind was interrupted here
         del self._starts[begun:], self._batches[begun:]
         exploring = n if rest is None else rest[0]
@@ -150,7 +161,11 @@ class Ledger:
             columns = Columns(*(rows[:0] for rows in new))
         more, exploring = self._beside.plus(len(columns), beside, n), exploring + self.exploring
         self.__dict__.update(
-            _columns=columns.plus(*new), _beside=more, issued=first + n, exploring=exploring
+            _columns=columns.plus(*new),
+            _beside=more,
+            _met=met,
+            issued=first + n,
+            exploring=exploring,
         )
         return decisions
 
@@ -165,6 +180,12 @@ class Ledger:
             before, size = last[1], first - self._starts[-1]
             before = before if len(before) == size else before.take(slice(size))  # interrupted
             self._batches[-1] = (exploration, before.plus(kept))
+
+    def _met_with(self, beside: Beside) -> Met | None:
+        """Who was met after the next rounds, or raise if they say it unlike the others."""
+        if self.issued and (self._met is None) != (beside.units is None):
+            raise mixed_units()
+        return None if beside.units is None else (self._met or Met()).plus(beside.units)
 
     def check(self, decisions: Any, frontier: Frontier) -> Places:
         """Where these open rounds stand here, or raise."""
@@ -368,7 +389,10 @@ class Ledger:
             beside=self._beside[rows],
             reward_range=self.reward_range,
         )
-        return Part(played, exploration, kept)
+        if played.units is None or self._met is None:
+            return Part(played, exploration, kept)
+        numbers = self._first + np.arange(len(states))[rows]
+        return Part(played, exploration, kept, first=self._met.are_first(played.units, numbers))
 
     def _end_of_settled(self, start: int) -> int:
         assert self._columns is not None
@@ -402,4 +426,7 @@ def _joined(parts: list[Part]) -> Part:
     for part in parts[1:]:
         kept = kept if kept is None else kept.plus(part.kept)
     rounds = Log.concatenate([part.rounds for part in parts])
-    return Part(rounds, parts[0].exploration, kept)
+    first = None
+    if parts[0].first is not None:
+        first = np.concatenate([part.first for part in parts if part.first is not None])
+    return Part(rounds, parts[0].exploration, kept, first=first)

@@ -8,6 +8,7 @@ from policysieve.evidence.change import Change, find_change
 from policysieve.evidence.change_sums import ChangeSums
 from policysieve.evidence.groups import context_groups
 from policysieve.log import Log
+from policysieve.log.returning import chosen_rounds, first_rounds
 from policysieve.problem import Problem
 
 __all__ = ["Watch"]
@@ -47,6 +48,8 @@ class Watch:
 
         The log is the same as before, or longer.
         """
+        if log.has_units:
+            return _of_units(log, since, problem, names)
         seen = self._seen
         if seen is None or seen.since != since or seen.since + seen.sums.rounds > len(log):
             seen = _Seen(since, ChangeSums(problem.slate_size), 0)
@@ -60,3 +63,16 @@ class Watch:
             return None
         change = change.in_range(log.reward_range)
         return change.later(since) if since else change
+
+
+def _of_units(log: Log, since: int, problem: Problem, names: Sequence[str] | None) -> Change | None:
+    """The same where only the first round of each unit counts."""
+    _, met = first_rounds(log, None, 0)
+    assert met is not None
+    numbers = met.first_numbers()
+    numbers = numbers[numbers >= since]
+    sums = ChangeSums(problem.slate_size)
+    for rounds in chosen_rounds(log, numbers).rounds():
+        sums.add(rounds.in_unit(), context_groups(rounds.contexts))
+    change = find_change(sums, problem.n_actions, problem.delta, names)
+    return None if change is None else change.in_range(log.reward_range).among(numbers)

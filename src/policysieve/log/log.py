@@ -261,6 +261,11 @@ class Log(Exchanged, Carded):
         return self._distributions is not None
 
     @property
+    def has_units(self) -> bool:
+        """Whether the user or session of each round is named."""
+        return self.units is not None
+
+    @property
     def nbytes(self) -> int:
         """Memory that the rounds take, as far as they are not shared with another log."""
         size = sum(array.nbytes for array in self._columns.arrays) + self._beside.nbytes

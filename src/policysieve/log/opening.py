@@ -133,6 +133,11 @@ class LogFile(Carded):
         return self.layout.has_distributions
 
     @property
+    def has_units(self) -> bool:
+        """Whether the user or session of each round is named."""
+        return self.layout.has_units
+
+    @property
     def slate_size(self) -> int:
         """Number of items shown each round."""
         return self.layout.slate_size

@@ -25,6 +25,7 @@ from policysieve.exploration.forecast import (
 )
 from policysieve.exploration.learners.joining import Joining
 from policysieve.exploration.learners.promises import certificate_recommendation
+from policysieve.exploration.ledger import Part
 from policysieve.log import Log
 from policysieve.policies import Answers, Policies, Slates
 from policysieve.problem import Problem
@@ -91,7 +92,8 @@ class SiftingExplorer(Explorer):
         )
         self._waiting: tuple[Joining, ...] = ()  # who joined after what was learnt
         self._first_period = self._learnt_period = self._period
-        self._since, self._issued_before = self._rounds, issued
+        self._since, self._before = 0 if self._log is None else len(self._log), self._rounds
+        self._issued_before = issued
         self._ended: Evidence | None = None  # at the latest look that proved what is asked for
         self.exploration = self._explore_next()
 
@@ -126,8 +128,19 @@ class SiftingExplorer(Explorer):
         while not admitted:
             now = self._snapshot()
             now.evidence.check_joins(policies, unseen=unseen)
+            now._check_unseen(unseen)
             joining = Joining.of(policies, now.policies, now._period + 1, unseen=unseen)
             admitted = self._admit(joining.after(now._counted_log))  # no lock: they may be slow
+
+    def _check_unseen(self, unseen: bool) -> None:
+        """Raise if candidates should be judged by rounds of which some are no evidence."""
+        counted = self._counted_log
+        if unseen and counted is not None and len(counted) != self._learnt.rounds:
+            raise InvalidArgumentError(
+                f"unseen needs all rounds so far to be evidence, got {len(counted):,} rounds of "
+                f"which {self._learnt.rounds:,} are: the others showed what the policy that runs "
+                "today would, or were of units that had come before; leave unseen out"
+            )
 
     @changing
     def _admit(self, joining: Joining) -> bool:
@@ -157,7 +170,7 @@ class SiftingExplorer(Explorer):
     @property
     def _counted(self) -> int:
         """How many rounds count, and those that showed what the policy that runs today would."""
-        return self._rounds - self._since
+        return self._rounds - self._before
 
     @changing
     def restart(self) -> None:
@@ -279,10 +292,16 @@ class SiftingExplorer(Explorer):
                 "before candidates joined, or before it began anew, and later ones are learnt from"
             )
 
+    def _fold(self, part: Part) -> None:
+        super()._fold(part)
+        decided = part.exploration
+        if isinstance(decided, NeedExploration) and decided.period < self._first_period:
+            assert self._log is not None
+            self._since, self._before = len(self._log), self._rounds
+
     def _learn(self, rounds: Log, exploration: Any, answers: Answers) -> None:
         assert isinstance(answers, Slates)
         if exploration.period < self._first_period:
-            self._since += len(rounds)
             return
         before, waiting = self._learnt, self._waiting
         while waiting and waiting[0].period <= exploration.period:
