@@ -176,7 +176,8 @@ def _decisions(
         if distributions:
             every = fitting(exploration.propensities(said), actions, propensities)
         rewards = np.full(actions.shape, np.nan)
-        yield Rounds(x, actions, propensities, rewards, ids, times, every, names, units)
+        shown = (x, actions, propensities, rewards, ids, times, every, names)
+        yield Rounds(*shown, reward_range=units)
 
 
 def _contexts(

@@ -226,7 +226,7 @@ class OwnColumns(RowColumns):
             "time" in self.names,
             bool(listed),
             self._file.action_names,
-            self._file.reward_range,
+            reward_range=self._file.reward_range,
         )
         self._note_types(schema)
 

@@ -296,7 +296,7 @@ class _TextSource:
             has_times,
             self._has_distributions,
             names,
-            usual_range(rules.reward_range),
+            reward_range=usual_range(rules.reward_range),
         )
 
     def n_actions(self) -> int:

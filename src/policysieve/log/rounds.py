@@ -140,7 +140,7 @@ class Rounds:
             self.times is not None,
             self.distributions is not None,
             self.action_names,
-            self.reward_range,
+            reward_range=self.reward_range,
         )
 
     @property
@@ -224,7 +224,7 @@ class Rounds:
             None if self.times is None else self.times[rows],
             None if self.distributions is None else self.distributions[rows],
             self.action_names,
-            self.reward_range,
+            reward_range=self.reward_range,
         )
 
     def with_action_names(self, names: tuple[str, ...]) -> "Rounds":
