@@ -4,7 +4,7 @@ import math
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Self
 
 import numpy as np
@@ -13,6 +13,7 @@ import numpy.typing as npt
 from policysieve.arrays import shown
 from policysieve.errors import InvalidArgumentError
 from policysieve.frames import Contexts, read_only
+from policysieve.log import NOTHING, Beside
 from policysieve.naming import named
 from policysieve.policies import MarginalPolicy, Policy, RandomizedPolicy
 from policysieve.reported import Carded
@@ -63,6 +64,8 @@ class Decisions:
         Mark of the learner that issued them; empty if none did.
     all_actions : tuple of str or None
         Names of all actions, in the order of their numbers, if they have any.
+    beside : Beside
+        What else was said of the rounds: what was available, who came.
     """
 
     contexts: Any
@@ -72,6 +75,7 @@ class Decisions:
     asked: npt.NDArray[np.float64]
     issuer: str
     all_actions: Sequence[str] | None = None
+    beside: Beside = field(default_factory=lambda: NOTHING)
 
     def __post_init__(self) -> None:
         for array in (self.contexts, self.actions, self.propensities, self.numbers, self.asked):
@@ -87,12 +91,13 @@ class Decisions:
         first: int = 0,
         issuer: str = "",
         all_actions: Sequence[str] | None = None,
+        beside: Beside = NOTHING,
     ) -> Self:
         """A whole batch, its rounds numbered from `first`, asked for now."""
         times = np.empty(len(actions))
         times.fill(_now())
         numbers = np.arange(first, first + len(actions))
-        return cls(contexts, actions, propensities, numbers, times, issuer, all_actions)
+        return cls(contexts, actions, propensities, numbers, times, issuer, all_actions, beside)
 
     def __len__(self) -> int:
         return len(self.actions)
@@ -134,6 +139,7 @@ class Decisions:
             asked=self.asked[index],
             issuer=self.issuer,
             all_actions=self.all_actions,
+            beside=self.beside[index],
         )
 
 

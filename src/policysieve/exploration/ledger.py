@@ -13,7 +13,7 @@ from policysieve.columns import Columns
 from policysieve.errors import DecisionsError
 from policysieve.exploration.decisions import Decisions
 from policysieve.frames import Contexts
-from policysieve.log import Log
+from policysieve.log import NOTHING, Beside, Log
 from policysieve.scaling import Range
 
 __all__ = ["Frontier", "Ledger", "Part"]
@@ -92,6 +92,7 @@ class Ledger:
         self._issuers = [(uuid.uuid4().hex, 0)]  # marks, and the first round under each
         self._first = 0  # number of the first round that is still here
         self._columns: Columns | None = None
+        self._beside = NOTHING  # what else was said of the same rounds
         self._starts: list[int] = []  # first round of each batch,
         self._batches: list[tuple[Any, Any]] = []  # its exploration, and what was kept with it
         self._settling: tuple[Places, Frontier] | None = None  # the last rounds, and where it began
@@ -109,6 +110,7 @@ class Ledger:
         *,
         exploration: Any = None,
         kept: Any = None,
+        beside: Beside = NOTHING,
     ) -> Decisions:
         """Write down new rounds and hand them out."""
         n, first, columns = len(actions), self.issued, self._columns
@@ -119,6 +121,7 @@ class Ledger:
             first=first,
             issuer=self._issuers[-1][0],
             all_actions=self.all_actions,
+            beside=beside,
         )
         if not n:
             return decisions
@@ -137,7 +140,8 @@ class Ledger:
         new = (decisions.contexts, actions, propensities, rewards, states, decisions.asked)
         if columns is None:
             columns = Columns(*(rows[:0] for rows in new))
-        self.__dict__.update(_columns=columns.plus(*new), issued=first + n)
+        more = self._beside.plus(len(columns), beside, n)
+        self.__dict__.update(_columns=columns.plus(*new), _beside=more, issued=first + n)
         return decisions
 
     def check(self, decisions: Any, frontier: Frontier) -> Places:
@@ -236,7 +240,10 @@ class Ledger:
             exploration, kept = batches[0]
             kept = kept if kept is None else kept.take(slice(learnt - starts[0], None))
             starts[0], batches[0] = learnt, (exploration, kept)
-        self.__dict__.update(_columns=rest, _first=learnt, _starts=starts, _batches=batches)
+        beside = self._beside[gone:].copy()
+        self.__dict__.update(
+            _columns=rest, _beside=beside, _first=learnt, _starts=starts, _batches=batches
+        )
 
     def open(self, frontier: Frontier) -> Decisions:
         """The open rounds, in the order of their decisions."""
@@ -259,6 +266,7 @@ class Ledger:
             asked=arrays[_ASKED][places],
             issuer=self._issuers[-1][0],
             all_actions=self.all_actions,
+            beside=self._beside[places],
         )
 
     def pending(self, frontier: Frontier) -> int:
@@ -329,6 +337,7 @@ class Ledger:
             actions[rows],
             propensities[rows],
             rewards[rows],
+            beside=self._beside[rows],
             reward_range=self.reward_range,
         )
         return Part(played, exploration, kept)

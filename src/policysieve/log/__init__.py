@@ -1,5 +1,6 @@
 """What was seen: rounds in memory, on disk, and on their way between the two."""
 
+from policysieve.log.beside import NOTHING, Beside
 from policysieve.log.distributions import Distributions
 from policysieve.log.log import Log
 from policysieve.log.mapping import ColumnMap
@@ -8,7 +9,9 @@ from policysieve.log.ranges import in_unit
 from policysieve.log.rounds import Layout, Rounds
 
 __all__ = [
+    "NOTHING",
     "AnyLog",
+    "Beside",
     "ColumnMap",
     "Distributions",
     "Layout",

@@ -4,16 +4,18 @@ from collections.abc import Iterator, Sequence
 from copy import copy
 from functools import partial
 from sys import getsizeof
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from policysieve.arrays import shown
+from policysieve.availability import Available
 from policysieve.checks import as_actions, as_contexts, as_propensities, as_rewards, integer
 from policysieve.columns import Columns
 from policysieve.errors import InvalidArgumentError
 from policysieve.frames import Contexts, concatenated, kind_of, read_only, same
+from policysieve.log.beside import NOTHING, Beside, as_outcomes, as_units
 from policysieve.log.distributions import Distributions, fitting
 from policysieve.log.exchanging import Exchanged
 from policysieve.log.named import Names, in_numbers, renumbering, spread, united
@@ -22,9 +24,6 @@ from policysieve.log.rounds import Rounds
 from policysieve.naming import as_names, number_of
 from policysieve.reported import Carded
 from policysieve.scaling import Range, range_in_words, usual_range
-
-if TYPE_CHECKING:
-    pass
 
 __all__ = ["Log"]
 
@@ -54,6 +53,12 @@ class Log(Exchanged, Carded):
     action_names : sequence of str, optional
         What the numbers of the actions stand for. By default nothing where `actions` are numbers,
         and where they are names, those in alphabetical order.
+    available : bool array of shape (n, n_actions), or sequence of sequences, optional
+        The actions that could be shown in each round, as a mask or as lists of numbers or names.
+    units : sequence of str or int, optional
+        The user or session of each round.
+    outcomes : dict, optional
+        Other rewards of the shown items by their names, each like `rewards`; NaN if not known.
     reward_range : (low, high), optional
         Least and largest reward that an item can have, if not 0 and 1.
 
@@ -79,6 +84,7 @@ class Log(Exchanged, Carded):
 
     _distributions: Distributions | None = None  # few logs have them: no room in the others
     _action_names: Names = None
+    _beside: Beside = NOTHING
     _reward_range: Range = None
 
     def __init__(
@@ -90,11 +96,17 @@ class Log(Exchanged, Carded):
         rewards: Any,
         distributions: Any = None,
         action_names: Any = None,
+        available: Any = None,
+        units: Any = None,
+        outcomes: Any = None,
         reward_range: Any = None,
     ) -> None:
         actions, distributions, names = in_numbers(actions, distributions, action_names)
         known = usual_range(reward_range)
         checked = _checked_columns(contexts, actions, propensities, rewards, known)
+        beside = _checked_beside(checked[1], names, available, units, outcomes)
+        if beside:
+            self._beside = beside
         if names is not None:
             self._action_names = names
         if known is not None:
@@ -134,10 +146,13 @@ class Log(Exchanged, Carded):
         *,
         distributions: Distributions | None = None,
         action_names: Names = None,
+        beside: Beside = NOTHING,
         reward_range: Range = None,
     ) -> Self:
         """A log around columns that were checked before; nothing is copied."""
         log = object.__new__(cls)
+        if beside:
+            log._beside = beside
         if action_names is not None:
             log._action_names = action_names
         if reward_range is not None:
@@ -165,6 +180,12 @@ class Log(Exchanged, Carded):
             action_names=names,
             reward_range=logs[0]._reward_range,
         )
+        if any(log._beside for log in logs):
+            beside, rounds = logs[0]._beside, len(logs[0])
+            for log in logs[1:]:
+                beside = beside.plus(rounds, log._beside, len(log))
+                rounds += len(log)
+            joined._beside = beside
         if any(log._distributions is not None for log in logs):
             ours, rounds = logs[0]._distributions, len(logs[0])
             for log in logs[1:]:
@@ -204,6 +225,26 @@ class Log(Exchanged, Carded):
         return self._action_names
 
     @property
+    def available(self) -> Available | None:
+        """The actions that could be shown; None if nothing is known of that."""
+        return self._beside.available
+
+    @property
+    def units(self) -> npt.NDArray[np.object_] | None:
+        """The user or session of each round, shape (n,); None if they are not named."""
+        return self._beside.units
+
+    @property
+    def outcomes(self) -> dict[str, npt.NDArray[np.float64]]:
+        """Other rewards of the shown items by their names, shape (n, m); NaN if not known."""
+        return self._beside.outcomes
+
+    @property
+    def beside(self) -> Beside:
+        """What rounds have beside contexts, actions, propensities and rewards."""
+        return self._beside
+
+    @property
     def reward_range(self) -> Range:
         """Least and largest reward that an item can have; None for 0 and 1."""
         return self._reward_range
@@ -222,7 +263,7 @@ class Log(Exchanged, Carded):
     @property
     def nbytes(self) -> int:
         """Memory that the rounds take, as far as they are not shared with another log."""
-        size = sum(array.nbytes for array in self._columns.arrays)
+        size = sum(array.nbytes for array in self._columns.arrays) + self._beside.nbytes
         if self.contexts.dtype.kind == "O":
             size += sum(map(getsizeof, self.contexts.reshape(-1)))
         if self._distributions is not None:
@@ -242,6 +283,9 @@ class Log(Exchanged, Carded):
         propensities: Any,
         rewards: Any,
         distributions: Any = None,
+        available: Any = None,
+        units: Any = None,
+        outcomes: Any = None,
     ) -> None:
         """Add rounds at the end; amortised constant time per round, all or nothing.
 
@@ -251,8 +295,9 @@ class Log(Exchanged, Carded):
         checked = _checked_columns(contexts, actions, propensities, rewards, self._reward_range)
         if distributions is not None:
             distributions = fitting(distributions, checked[1], checked[2])
+        beside = _checked_beside(checked[1], names, available, units, outcomes)
         names = united(self._action_names, len(self), names, len(checked[0]))
-        self._extend(checked, distributions, names)
+        self._extend(checked, distributions, names, beside)
 
     def plus(self, other: "Log") -> Self:
         """These rounds and those of another log; this log stays as it is.
@@ -270,6 +315,7 @@ class Log(Exchanged, Carded):
         twin = self.trusted(
             *(array.copy() for array in self._columns.arrays),
             action_names=self._action_names,
+            beside=self._beside.copy(),
             reward_range=self._reward_range,
         )
         if self._distributions is not None:
@@ -279,7 +325,10 @@ class Log(Exchanged, Carded):
     def without_distributions(self) -> Self:
         """The same rounds with the propensities of what was shown alone; memory is shared."""
         return self.trusted(
-            *self._columns.arrays, action_names=self._action_names, reward_range=self._reward_range
+            *self._columns.arrays,
+            action_names=self._action_names,
+            beside=self._beside,
+            reward_range=self._reward_range,
         )
 
     def with_action_names(self, names: Sequence[str]) -> Self:
@@ -325,7 +374,7 @@ class Log(Exchanged, Carded):
         check_same_range(self._reward_range, other._reward_range)
         names = united(self._action_names, len(self), other._action_names, len(other))
         new = other._in_terms_of(names)
-        self._extend(new._columns.arrays, new._distributions, names)
+        self._extend(new._columns.arrays, new._distributions, names, new._beside)
 
     def __len__(self) -> int:
         return len(self._columns.arrays[0])
@@ -338,6 +387,7 @@ class Log(Exchanged, Carded):
         part = self.trusted(
             *[array[rows] for array in self._columns.arrays],
             action_names=self._action_names,
+            beside=self._beside[rows],
             reward_range=self._reward_range,
         )
         if self._distributions is not None:
@@ -347,7 +397,10 @@ class Log(Exchanged, Carded):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Log):
             return NotImplemented
-        if self._action_names != other._action_names or self._reward_range != other._reward_range:
+        mine, theirs = (
+            (log._action_names, log._reward_range, log._beside) for log in (self, other)
+        )
+        if mine != theirs:
             return False
         pairs = zip(self._columns.arrays, other._columns.arrays, strict=True)
         return all(same(mine, theirs) for mine, theirs in pairs) and bool(
@@ -388,6 +441,7 @@ class Log(Exchanged, Carded):
             self.rewards,
             distributions=self._distributions,
             action_names=self._action_names,
+            beside=self._beside,
             reward_range=self._reward_range,
         )
 
@@ -397,7 +451,10 @@ class Log(Exchanged, Carded):
             return self
         if self._action_names is None:  # there are no rounds
             return self.trusted(
-                *self._columns.arrays, action_names=names, reward_range=self._reward_range
+                *self._columns.arrays,
+                action_names=names,
+                beside=self._beside,
+                reward_range=self._reward_range,
             )
         contexts, actions, propensities, rewards = self._columns.arrays
         numbers = renumbering(self._action_names, names)
@@ -409,6 +466,7 @@ class Log(Exchanged, Carded):
             rewards,
             distributions=lists,
             action_names=names,
+            beside=self._beside.renumbered(numbers, len(names)),
             reward_range=self._reward_range,
         )
 
@@ -417,6 +475,7 @@ class Log(Exchanged, Carded):
         new: tuple[npt.NDArray[Any], ...],
         distributions: Distributions | None,
         names: Names,
+        beside: Beside,
     ) -> None:
         old = self._columns.arrays
         for name, mine, theirs in zip(("contexts", "actions"), old, new, strict=False):
@@ -430,11 +489,13 @@ class Log(Exchanged, Carded):
             raise InvalidArgumentError(
                 f"contexts must be {kind} like the rounds already logged, got {new[0].dtype}"
             )
-        if self._distributions is None and distributions is None and names == self._action_names:
+        plain = self._distributions is None and distributions is None
+        if plain and names == self._action_names and not (beside or self._beside):
             self._hold(self._columns.plus(*new))
             return
         then = copy(self)  # whose attributes replace the old ones in one step
         then._action_names = names
+        then._beside = self._beside.plus(len(self), beside, len(new[0]))
         if self._distributions is not None or distributions is not None:
             then._distributions = _joined(
                 self._distributions, len(self), distributions, len(new[0])
@@ -481,6 +542,22 @@ def _checked_columns(
         a,
         as_propensities(propensities, a.shape),
         as_rewards(rewards, len(a), a.shape[1], None, reward_range),
+    )
+
+
+def _checked_beside(
+    actions: npt.NDArray[np.int32], names: Names, available: Any, units: Any, outcomes: Any
+) -> Beside:
+    """What a user says of rounds beside their four columns, or raise."""
+    n, mask = len(actions), None
+    if available is not None:
+        width = None if names is None else len(names)
+        mask = Available.of(available, n, width, names=names, slate_size=actions.shape[1])
+        mask = mask.wide(max(mask.n_actions, int(actions.max(initial=-1)) + 1))
+    return Beside(
+        mask,
+        None if units is None else as_units(units, n),
+        None if outcomes is None else as_outcomes(outcomes, actions.shape),
     )
 
 

@@ -169,6 +169,7 @@ class LogFile(Carded):
                 rounds.rewards,
                 distributions=rounds.distributions,
                 action_names=rounds.action_names,
+                beside=rounds.beside,
                 reward_range=rounds.reward_range,
             )
 

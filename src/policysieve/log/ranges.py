@@ -22,6 +22,7 @@ def in_unit(log: "Log", scale: RewardScale) -> "Log":
         scale.inside(log.rewards),
         distributions=log.distributions,
         action_names=log.action_names,
+        beside=log.beside,
     )
 
 

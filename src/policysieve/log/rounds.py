@@ -1,7 +1,7 @@
 """Rounds with all that files say of them, and what the rounds of one log have in common."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +11,7 @@ import numpy.typing as npt
 from policysieve.checks import first_rows
 from policysieve.errors import InvalidArgumentError
 from policysieve.frames import ContextFrame, Contexts, FrameType
+from policysieve.log.beside import NOTHING, Beside
 from policysieve.log.distributions import Distributions
 from policysieve.log.named import Names, renumbering, spread
 from policysieve.naming import named
@@ -112,6 +113,8 @@ class Rounds:
         The propensities of all actions that could be shown; None if they are not known.
     action_names : tuple of str, or None
         What the numbers of the actions stand for, if they stand for names.
+    beside : Beside
+        What was available, who came, other outcomes; nothing in most logs.
     reward_range : (low, high), or None
         Least and largest reward that an item can have; None for 0 and 1.
     """
@@ -124,6 +127,7 @@ class Rounds:
     times: npt.NDArray[np.float64] | None = None
     distributions: Distributions | None = None
     action_names: Names = None
+    beside: Beside = field(default_factory=lambda: NOTHING)
     reward_range: Range = None
 
     def __len__(self) -> int:
@@ -175,6 +179,9 @@ class Rounds:
             rewards=self.rewards,
             distributions=self.distributions,
             action_names=self.action_names,
+            available=self.beside.available,
+            units=self.beside.units,
+            outcomes=self.beside.outcomes or None,
             reward_range=self.reward_range,
         )
 
@@ -224,6 +231,7 @@ class Rounds:
             None if self.times is None else self.times[rows],
             None if self.distributions is None else self.distributions[rows],
             self.action_names,
+            self.beside[rows],
             reward_range=self.reward_range,
         )
 
@@ -233,7 +241,13 @@ class Rounds:
             return replace(self, action_names=names)
         numbers = renumbering(self.action_names, names)
         lists = None if self.distributions is None else spread(self.distributions, numbers)
-        return replace(self, actions=numbers[self.actions], distributions=lists, action_names=names)
+        return replace(
+            self,
+            actions=numbers[self.actions],
+            distributions=lists,
+            action_names=names,
+            beside=self.beside.renumbered(numbers, len(names)),
+        )
 
     def plain_actions(self) -> list[list[Any]]:
         """Actions as Python numbers, or as names if they have them."""
