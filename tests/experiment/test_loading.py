@@ -56,6 +56,11 @@ def test_learners_plan_the_rounds_of_the_run_unless_told():
     ]
 
 
+def test_costs_are_minimised_if_the_problem_says_so():
+    made = make_experiment(small(problem={**small()["problem"], "objective": "minimize"}))
+    assert (made.problem.objective, made.problem.sparsity) == ("minimize", None)
+
+
 def test_learners_of_one_kind_are_told_apart():
     kinds = [{"kind": "Sieve"}, {"kind": "Sieve", "goal": "best", "mixing": 0.2}]
     experiment = make_experiment(small(learner=kinds))

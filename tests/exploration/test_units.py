@@ -134,6 +134,27 @@ def test_every_learner_decides_as_for_rewards_in_0_to_1(name, m, stop, units):
     assert estimates == sorted(estimates, reverse=problem.objective == "maximize")
 
 
+@pytest.mark.parametrize("name", ["Uniform", "LowVarianceExploration", "ExplorationByOptimization"])
+@pytest.mark.parametrize("output", ["erm", "average"])
+@pytest.mark.parametrize("units", ["ratings", "costs"])
+def test_classes_that_cannot_be_listed_have_units_too(name, output, units):
+    problem = replace(problem_in(units, 1), against=None)
+    pool, options = ps.TabularPolicies(n_contexts=X, n_actions=K), dict(SIZES[name])
+    if name == "ExplorationByOptimization":
+        options["output"] = output
+    learner = LEARNERS[name](pool, problem, rng=5, **options)
+    twin = LEARNERS[name](pool, problem.unit, rng=5, **options)
+    for one, other in zip(play(learner), play(twin, problem), strict=True):
+        assert (one.actions == other.actions).all()
+    said, meant = learner.recommend(), twin.recommend()
+    assert same(said.value, image(problem, meant.value))
+    assert same(
+        [said.lower, said.upper], sorted(image(problem, np.array([meant.lower, meant.upper])))
+    )
+    assert same(said.suboptimality_bound, problem.scale.span * meant.suboptimality_bound)
+    assert same(learner.intervals().values, image(problem, twin.intervals().values))
+
+
 def test_the_log_has_the_rewards_that_were_told_to_the_last_bit(tmp_path):
     problem = problem_in("ratings", 2)
     learner = ps.Sieve(policies(2), problem, rng=0)

@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 import policysieve as ps
 from policysieve.errors import FileFormatError, InvalidArgumentError
 from policysieve.formats import FORMATS, convert
+from policysieve.log import in_unit
+from policysieve.scaling import RewardScale
 
 COLUMNS = {"contexts": [4, 7, 4], "actions": [1, 0, 1], "propensities": [0.5, 0.25, 0.5]}
 
@@ -60,6 +62,24 @@ def test_the_range_stays_with_the_rounds():
         assert same.reward_range == (-2.5, 30.0)
     assert log != log.with_reward_range((-3, 30))
     assert log == log.with_reward_range((-2.5, 30))
+
+
+def test_inside_rewards_lie_in_0_to_1_and_all_else_stays():
+    log = ps.Log(
+        contexts=[4, 7, 4],
+        actions=[1, 0, 1],
+        propensities=[0.5, 0.5, 0.5],
+        rewards=[-2.5, 0.1, 30],
+        distributions=[[(0, 0.5), (1, 0.5)]] * 3,
+        units=["ann", "bob", "ann"],
+        reward_range=(-2.5, 30),
+    )
+    unit = in_unit(log, RewardScale(low=-2.5, high=30, minimize=True))
+    assert unit.rewards[[0, 2], 0].tolist() == [1.0, 0.0]
+    assert unit.reward_range is None
+    assert (unit.units == log.units).all()
+    assert unit.distributions == log.distributions
+    assert in_unit(log, RewardScale()) is log
 
 
 def test_logs_of_two_ranges_are_not_joined():

@@ -70,6 +70,30 @@ def test_a_run_without_rounds_has_a_report(tmp_path, history):
     assert document.text_of("text").count("No rounds were played.") == 2 * 2
 
 
+def test_costs_are_shown_as_such(tmp_path):
+    problem = Problem(
+        n_actions=9, epsilon=4, delta=0.1, reward_range=(-10, 90), objective="minimize"
+    )
+    made = made_up_result()
+    scale, truth = problem.scale, problem.scale.value(made.true_values)
+    costly = replace(
+        made,
+        problem=problem,
+        intervals=made.intervals.in_units(scale),
+        true_values=truth,
+        recommendation=made.recommendation.in_units(scale),
+        suboptimality=scale.distance(made.suboptimality),
+    )
+    assert [row["policy"] for row in costly.leaders()] == [row["policy"] for row in made.leaders()]
+    document = report(costly, tmp_path / "run.html")
+    assert any("lowest first" in text for text in document.text_of("figcaption"))
+    assert "lowest estimates of expected cost per round" in (tmp_path / "run.html").read_text()
+    assert "expected cost per round" in document.text_of("text")
+    assert {"[-10, 90]", "minimize"} <= set(document.text_of("dd"))
+    line = next(one for one in estimate_over_rounds(costly).axes[0].lines if one.get_ls() == "--")
+    assert line.get_ydata()[0] == pytest.approx(truth[made.recommendation.policy])
+
+
 def test_slates_and_unknown_sparsity(tmp_path):
     problem = Problem(n_actions=1000, slate_size=3, sparsity=None, epsilon=0.5, delta=0.1)
     document = report(replace(made_up_result(), problem=problem), tmp_path / "run.html")

@@ -247,8 +247,7 @@ class Explorer(Restrained):
         """Settle decisions that have waited too long with reward 0, and return them.
 
         That, or the problem's `no_answer`, is what an answer counts that has not come by its
-        deadline. Unlike `discard`, it keeps
-        estimates of "a reward in time" unbiased.
+        deadline. Unlike `discard`, it keeps estimates of "a reward in time" unbiased.
 
         Parameters
         ----------

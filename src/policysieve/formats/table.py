@@ -102,7 +102,7 @@ def understand(
     if missing or unknown:
         columns = _CONTEXT_NAMES if contexts_only else ", ".join([_NAMES, *optional])
         problem = f"no column {missing[0]!r}" if missing else f"unknown column {unknown[0]!r}"
-        if "reward_0" in missing and "reward" in names:
+        if missing[:1] == ["reward_0"] and "reward" in names:
             raise FileFormatError(
                 f"{path} has one column 'reward' for slates of {numbered} actions: {OF_SLATES}"
             )
