@@ -30,6 +30,12 @@ def test_frozen_keyword_only_hashable_picklable():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
+        ({"traffic": 0.5}, "traffic needs the policy that runs today"),
+        ({"traffic": 0, "against": 0}, "0 < traffic <= 1, got 0"),
+        ({"traffic": 1.5, "against": 0}, "traffic"),
+        ({"max_loss": 3}, "max_loss needs the policy that runs today"),
+        ({"max_loss": 0, "against": 0}, "max_loss"),
+        ({"max_loss": float("inf"), "against": 0}, "max_loss"),
         ({"n_actions": 0}, "n_actions must be a whole number >= 1, got 0"),
         ({"n_actions": 2.5}, "n_actions must be a whole number"),
         ({"n_actions": True}, "n_actions must be a whole number"),
