@@ -387,13 +387,13 @@ def test_the_best_so_far_is_kept_and_certificates_are_right(gains, given):
 def test_a_run_goes_on_with_those_who_join():
     """What the world knows of them is known of the run, too."""
     world = ps.worlds.Classification(None, RIGHT, n_actions=K, contexts="rows")
-    learner = sieve()
+    learner = sieve(goal="best")
 
     def join(rounds, exploration):
         if learner.rounds > 300 and len(learner.policies) == 4:
             learner.add(policies(NEW))
 
-    result = ps.run(learner, world, max_rounds=3000, on_batch=join, rng=0)
+    result = ps.run(learner, world, max_rounds=1000, on_batch=join, rng=0)
     assert result.recommendation.policy == 4
     assert len(result.true_values) == 6
     assert result.suboptimality == 0
