@@ -259,7 +259,7 @@ def faults(quick: bool, output: _Output) -> None:
 def forecast(tasks: str | None, seeds: int, made_up: int, output: _Output) -> None:
     """Forecast the rounds to a proof on the way, and compare with what it took.
 
-    Takes about three minutes on two cores.
+    Takes about ten minutes on two cores, most of them to fit the candidates of real data.
     """
     from policysieve.bench.cells import check_names
     from policysieve.bench.forecast.measuring import ForecastSettings, measure_forecasts

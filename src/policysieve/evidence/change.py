@@ -112,12 +112,15 @@ class Change:
             return f"the share of contexts with column {self.column}"
         whose = "all actions"
         if watched.action is not None:
-            group = range(watched.action, self.n_actions, ACTION_GROUPS)[:3]
+            step = ACTION_GROUPS if watched.kind != "pairs" else self.n_actions
+            group = range(watched.action, self.n_actions, step)[:3]
             names = [str(one) if self.names is None else self.names[one] for one in group]
             whose = f"action {names[0]}"
             if len(names) > 1:
                 whose = f"actions {', '.join(names)} and so on"
         where = "" if watched.group is None else f" in group {watched.group} of contexts"
+        if watched.context is not None:
+            where = f" at context {watched.context}"
         return f"the mean reward of {whose}{where}"
 
     def sentence(self) -> str:
@@ -140,6 +143,7 @@ class Change:
             "action": self.watched.action,
             "group": self.watched.group,
             "column": self.column or None,
+            "context": self.watched.context,
             "split": self.split,
             "alarm": self.alarm,
             "split_time": None if isnan(self.split_time) else self.split_time,
@@ -177,8 +181,7 @@ class Bets:
         other = _centred(rounds, missed, missed_squares, 1.0)
         self._sums = np.stack([rounds, earned, spread, missed, other]).cumsum(axis=2)
         self._most = np.stack([one.most for one in series])
-        place = _EARLY + np.arange(rounds.shape[1])
-        self._log_prior = log(_EARLY / 2) - np.log(place * (place + 1))
+        self._log_prior = _log_prior(rounds.shape[1]) - log(2)  # for either direction
         self._log_shares = np.log(shares)
 
     def at_most(self, last: int) -> Array:
@@ -274,14 +277,29 @@ def find_change(
     """
     watched = sums.watched(n_actions)
     bets = Bets([series for _, series in watched], [what.share for what, _ in watched])
-    enough, last = log(1 / delta), len(sums.boundaries)
+    enough, last, said = log(1 / delta), len(sums.boundaries), (n_actions, names)
+    rates, prior = sums.rates(n_actions), _log_prior(last)
     for look in range(max(2, looked + 1), last + 1):
+        found, best = -np.inf, None
         first = _strongest(bets, look, enough)
         if first is not None:
-            evidence, split, which, _ = first
-            said = (n_actions, names)
-            return _told(sums, *watched[which], split, look, np.exp(-evidence), said)
+            found, best = first[0], (*watched[first[2]], first[1])
+        for kind, (share, some) in rates.items():
+            if look not in some.looks(last):
+                continue
+            one = some.evidence(look, prior)
+            if one.log_evidence + log(share) >= max(found, enough):
+                found = one.log_evidence + log(share)
+                best = (*sums.rate(kind, one.which, some), one.split)
+        if best is not None:
+            return _told(sums, *best, look, np.exp(-found), said)
     return None
+
+
+def _log_prior(boundaries: int) -> Array:
+    """Ln of the capital of each split."""
+    place = _EARLY + np.arange(boundaries)
+    return np.asarray(log(_EARLY) - np.log(place * (place + 1)))
 
 
 def _strongest(bets: Bets, look: int, enough: float) -> tuple[float, int, int, int] | None:

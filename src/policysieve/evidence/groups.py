@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from policysieve.frames import ContextFrame, Contexts
 
-__all__ = ["ACTION_GROUPS", "CONTEXT_GROUPS", "Thresholds", "context_groups"]
+__all__ = ["ACTION_GROUPS", "CONTEXT_GROUPS", "Thresholds", "context_groups", "context_keys"]
 
 CONTEXT_GROUPS = 8
 ACTION_GROUPS = 32  # an action's group is its number modulo this: its own, if there are fewer
@@ -20,6 +20,11 @@ Array = npt.NDArray[np.float64]
 
 def context_groups(contexts: Contexts) -> npt.NDArray[np.intp]:
     """A group for each context, by a hash: equal contexts have the same, others any."""
+    return np.asarray(context_keys(contexts) >> np.uint64(61), dtype=np.intp)
+
+
+def context_keys(contexts: Contexts) -> npt.NDArray[np.uint64]:
+    """A hash for each context: equal contexts have the same."""
     if isinstance(contexts, ContextFrame):
         contexts = np.array([repr(row) for row in contexts.tolist()], dtype=object)
     rows = contexts.reshape(len(contexts), int(np.prod(contexts.shape[1:])))
@@ -31,8 +36,8 @@ def context_groups(contexts: Contexts) -> npt.NDArray[np.intp]:
     else:
         keys = rows.astype(np.int64).view(np.uint64)
     factors = np.random.default_rng(0).integers(1 << 62, size=rows.shape[1], dtype=np.uint64)
-    mixed = ((keys ^ (keys >> np.uint64(32))) * (2 * factors + 1)).sum(axis=1, dtype=np.uint64)
-    return np.asarray(mixed >> np.uint64(61), dtype=np.intp)
+    mixed = (keys ^ (keys >> np.uint64(32))) * (2 * factors + 1)
+    return np.asarray(mixed.sum(axis=1, dtype=np.uint64))
 
 
 class Thresholds:
