@@ -273,3 +273,14 @@ def test_a_policy_to_be_better_than():
         make_experiment(small(problem__against=12))
     with pytest.raises(ps.InvalidArgumentError, match=r"problem\.against: must be"):
         make_experiment(small(problem__against=[3]))
+
+
+def test_not_everything_need_be_available():
+    experiment = make_experiment(small(world__available=0.6))
+    assert isinstance(experiment.world, ps.worlds.Availability)
+    assert experiment.world.share == 0.6
+    assert experiment.policies.fallback.tolist() == list(range(experiment.problem.n_actions))
+    assert experiment.world.values(experiment.policies).max() > 0
+    for bad, message in ((1.5, r"world\.available: share must be"), ("a", "must be a number")):
+        with pytest.raises(ps.InvalidArgumentError, match=message):
+            make_experiment(small(world__available=bad))

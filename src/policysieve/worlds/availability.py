@@ -40,9 +40,10 @@ class Availability(World):
 
     Examples
     --------
-    >>> world = Availability(SparseSynthetic(n_contexts=5, n_actions=8, n_policies=3, rng=0))
-    >>> world.draw(4, 0).available.counts.tolist()
-    [5, 6, 6, 8]
+    >>> from policysieve.worlds import SparseSynthetic
+    >>> inner = SparseSynthetic(n_contexts=5, n_actions=8, n_policies=3, profile="close", rng=0)
+    >>> Availability(inner, 0.7).draw(4, 0).available.counts.tolist()
+    [4, 7, 4, 7]
     """
 
     def __init__(self, world: World, share: float = 0.7, *, sets: Any = 20, rng: Any = 0) -> None:
