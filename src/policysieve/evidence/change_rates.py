@@ -9,7 +9,7 @@ import numpy.typing as npt
 from scipy.special import betaln
 
 from policysieve.arrays import shown
-from policysieve.evidence.groups import ACTION_GROUPS, context_keys
+from policysieve.evidence.groups import ACTION_GROUPS, context_codes
 from policysieve.log import Rounds
 
 __all__ = ["Rates", "RatesFound", "ShownSums"]
@@ -156,7 +156,7 @@ class ShownSums:
     def _places_of(self, rounds: Rounds) -> Numbers:
         """The number of each round's pair; -1 if it does not count."""
         actions = rounds.actions[:, 0]
-        keys = context_keys(rounds.contexts) + _ODD * (actions.astype(np.uint64) + np.uint64(1))
+        keys = context_codes(rounds.contexts) + _ODD * (actions.astype(np.uint64) + np.uint64(1))
         first = min(len(keys), self._left)
         self._left -= first
         early = [self._begin(int(keys[row]), rounds, row) for row in range(first)]

@@ -107,12 +107,16 @@ def check_log(
     not, with a mean of one, whatever explored (docs/maths.md, "Health of a log"). That is tested
     for the whole log, over time, for each action, and for each action in groups of contexts. So is
     whether rewards and contexts come from one world throughout (docs/maths.md, "A changed world").
+    Where the log names its units, their first rounds are looked at for that. It says who comes
+    back, or without units whether contexts come again too soon, and whether what was shown was
+    available.
 
     Parameters
     ----------
     log : Log, LogFile, path or paths
         Rounds in the order of their decisions. Files may be of any format and larger than memory:
-        only ids, if there are any, take memory for each round (sixteen bytes).
+        only ids, if there are any, take memory for each round (sixteen bytes), and units for each
+        unit.
     n_actions : int, optional
         Number of actions; by default the largest in the log plus one, or those that have names.
     delta : float
@@ -175,6 +179,9 @@ def check_log(
     count = least if n_actions is None else integer("n_actions", n_actions, low=least, hint=hint)
     tests = WeightTests(sums, count, level, names)
     change = None if tests.too_small else find_change(sums.changes, count, level, names)
+    met = sums.returning.met
+    if change is not None and met is not None:
+        change = change.among(met.first_numbers())
     if change is not None:
         change = change.later(int(since)).in_range(opened.reward_range)
     return LogHealth(

@@ -1,8 +1,8 @@
 """What the sums over a log say about its health, one finding at a time."""
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, replace
-from typing import Any, Literal
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -10,43 +10,16 @@ import numpy.typing as npt
 from policysieve.arrays import shown
 from policysieve.evidence.change import Change
 from policysieve.evidence.weights import MeanWeights, inverse
+from policysieve.health.beside_findings import beside_findings
+from policysieve.health.finding import Finding, Verdict
 from policysieve.health.weight_tests import LogSums, WeightTests
 from policysieve.scaling import Range
 
 __all__ = ["Finding", "Verdict", "findings"]
 
-Verdict = Literal["ok", "warning", "broken"]
-
 _FEW_ROUNDS = 100  # effective ones, below which a log says little
 _HEAVY = 0.1  # share of all weight that one round should not have
 _NAMED = 5  # actions that a sentence names
-
-
-@dataclass(frozen=True, eq=False)
-class Finding:
-    """One thing that was looked at.
-
-    Attributes
-    ----------
-    name : str
-    verdict : "ok", "warning" or "broken"
-    value : str
-        The number that matters most.
-    sentence : str
-        What was found, in plain words.
-    numbers : dict
-        The numbers behind it, by name.
-    """
-
-    name: str
-    verdict: Verdict
-    value: str
-    sentence: str
-    numbers: dict[str, Any]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        return asdict(self)
 
 
 def findings(
@@ -67,6 +40,7 @@ def findings(
     yield _world(tests, change)
     if tests.sums.odd_cells.any:
         yield _columns(tests.sums)
+    yield from beside_findings(tests.sums)
 
 
 def _mean_weight(tests: WeightTests) -> Finding:

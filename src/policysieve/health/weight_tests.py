@@ -8,9 +8,11 @@ import numpy.typing as npt
 
 from policysieve.errors import InvalidArgumentError
 from policysieve.evidence.change_sums import ChangeSums
-from policysieve.evidence.groups import CONTEXT_GROUPS, context_groups
+from policysieve.evidence.groups import CONTEXT_GROUPS, context_codes, groups_of
 from policysieve.evidence.weights import Mass, MeanWeights, inverse, mean_weights
+from policysieve.health.availability import AvailableSums
 from policysieve.health.odd_cells import OddCells
+from policysieve.health.returning import Returning
 from policysieve.log import Rounds
 
 __all__ = ["LogSums", "WeightTests", "exact_weights"]
@@ -55,12 +57,18 @@ class LogSums:
         Of the stretches between which the world may have changed.
     odd_cells : OddCells
         Of tables of contexts.
+    returning : Returning
+        Of users who come back.
+    available : AvailableSums
+        Of what could be shown.
     """
 
     def __init__(self, slate_size: int) -> None:
         self.mass = Mass(slate_size)
         self.changes = ChangeSums(slate_size)
         self.odd_cells = OddCells()
+        self.returning = Returning()
+        self.available = AvailableSums()
         self.width = 1
         self.stretches = np.zeros((3, _STRETCHES))
         self.groups = np.zeros(CONTEXT_GROUPS, dtype=np.int64)
@@ -104,10 +112,16 @@ class LogSums:
                 f"actions must be below {_MOST_ACTIONS:,} to be checked one by one, got "
                 f"{actions.max()}; number them from 0 without gaps"
             )
+        self.available.add(rounds, self.rounds)
         self._add_stretches(self.mass.add(propensities))
-        groups = context_groups(rounds.contexts)
+        codes = context_codes(rounds.contexts)
+        groups = groups_of(codes)
         self._add_actions(actions, propensities, groups)
-        self.changes.add(rounds, groups)
+        first = self.returning.add(rounds.beside.units, codes)
+        if first is None or first.all():
+            self.changes.add(rounds, groups)
+        else:  # others are not independent
+            self.changes.add(rounds.where(first), groups[first])
         self.odd_cells.add(rounds.contexts)
         smallest = propensities.min(axis=1)
         size = np.minimum((-np.log2(smallest)).astype(np.intp), _SIZES - 1)
