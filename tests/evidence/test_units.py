@@ -12,7 +12,7 @@ from policysieve.evidence.kinds import METHODS
 from policysieve.formats import convert
 from policysieve.policies import TabularPolicies
 
-K, X, P, N = 5, 6, 8, 1_500
+K, X, P, N = 5, 6, 8, 700
 UNITS = {
     "revenue": ((0.0, 200.0), "maximize"),
     "profit": ((-20.0, 5.0), "maximize"),
