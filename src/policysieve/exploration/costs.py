@@ -108,12 +108,13 @@ def exploring_cost(learner: Any) -> ExploringCost:
     low, high = _value_of_best(learner, limits)
     least_earned, most_earned = spending.earned_limits(problem.delta / 4)
     upper = n * high - least_earned
-    lower = min(
-        upper, n * low - most_earned if today is None else max(n * low - most_earned, today.lower)
-    )
+    lower = n * low - most_earned
+    if today is not None:
+        lower = max(lower, today.lower)
+    lower = min(lower, upper)
     best = Loss(
         policy_name="the best policy",
-        estimate=min(max(lower, guess), upper) if n else 0.0,
+        estimate=0.0 if not n else guess if isnan(guess) else min(max(lower, guess), upper),
         lower=lower,
         upper=upper,
         rounds=n,
