@@ -313,3 +313,22 @@ def test_the_history_as_a_data_frame(world):
         "certified": result.recommendation.certified,
         "suboptimality": result.suboptimality,
     }
+
+
+def test_batches_say_who_decided_them_also_where_nothing_is_explored():
+    world = ps.worlds.SparseSynthetic(n_actions=6, n_contexts=30, n_policies=5, profile="close")
+    policies = ps.PolicyTable(world.pool, n_actions=6)
+    learner = ps.Sieve(policies, world.problem(epsilon=0.01, delta=0.1, against=2), rng=0)
+    heard = []
+
+    def hear(rounds, exploration):
+        heard.append((type(exploration).__name__, len(rounds)))
+
+    ps.run(learner, world, 40, batch_size=20, progress=False, on_batch=hear)
+    learner.stop_exploring()
+    result = ps.run(learner, world, 40, batch_size=20, progress=False, on_batch=hear)
+    assert heard == [("NeedExploration", 20)] * 2 + [("TodayExploration", 20)] * 2
+    assert (result.cost.rounds, result.cost.explored) == (80, 40)
+    lost = result.history[-1].lost
+    assert result.to_dict()["history"][-1]["lost"] == lost.to_dict()
+    assert result.to_dict()["cost"]["today"] == lost.to_dict()

@@ -54,6 +54,35 @@ def test_a_stopped_learner_shows_what_runs_today_and_goes_on_as_if_nothing_had_h
     np.testing.assert_array_equal(again.propensities, also.propensities)
 
 
+def test_a_learner_that_never_explored_knows_what_it_earned():
+    policies, rewards = random_case(1)
+    learner = ps.Sieve(policies, PROBLEM, rng=0)
+    learner.stop_exploring()
+    play(learner, rewards, 60, 20, seed=0)
+    cost = learner.cost()
+    assert (cost.rounds, cost.explored) == (60, 0)
+    assert (cost.today.lower, cost.today.estimate, cost.today.upper) == (0, 0, 0)
+    assert cost.to_dict()["best"]["estimate"] is None
+    assert cost.best.lower == 0
+    assert "not known" not in cost._repr_html_()
+    assert learner.recommend().rounds == 60
+    assert not learner.finished
+
+
+def test_stopping_is_not_a_change_of_the_world():
+    policies, rewards = random_case(1)
+    learner = ps.Uniform(policies, PROBLEM, rng=0)
+    rng = np.random.default_rng(0)
+    for stopped in (False, True, False):
+        if stopped:
+            learner.stop_exploring()
+        else:
+            learner.resume_exploring()
+        for _ in range(6):
+            told(learner, rng.integers(0, 5, 100), rewards)
+    assert learner.alarm is None
+
+
 def test_what_runs_today_must_be_known():
     learner = ps.Sieve(random_case(0)[0], replace(PROBLEM, against=None), rng=0)
     with pytest.raises(ps.InvalidArgumentError, match=r"Problem\(against=\.\.\.\)"):

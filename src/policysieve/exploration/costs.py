@@ -114,13 +114,14 @@ def exploring_cost(learner: Any) -> ExploringCost:
         guess = today.estimate + n * (most - float(values[number]))
     low, high = _value_of_best(learner, limits, sign)
     upper = n * high - least_earned
-    lower = min(
-        upper, n * low - most_earned if today is None else max(n * low - most_earned, today.lower)
-    )
+    lower = n * low - most_earned
+    if today is not None:
+        lower = max(lower, today.lower)
+    lower = min(lower, upper)
     earned *= sign
     best = Loss(
         policy_name="the best policy",
-        estimate=min(max(lower, guess), upper) if n else 0.0,
+        estimate=0.0 if not n else guess if isnan(guess) else min(max(lower, guess), upper),
         lower=lower,
         upper=upper,
         rounds=n,

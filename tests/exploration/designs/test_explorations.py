@@ -55,12 +55,6 @@ def every_kind():
             information_weight=9.0,
             binary=True,
         )
-    state = TABULAR.start_weights()
-    state.wait(3)
-    state.add(np.array([2]), np.array([1]), np.array([1.0]))
-    state.wait(2)
-    weights = UnlistedWeights(TABULAR, state)
-    yield MarginalExploration(TABULAR, PROBLEM, weights=weights, rounds=5, mixing=0.3)
     yield TodayExploration(POLICIES, SHARED)
     yield UniformExploration(POLICIES, SHARED)
     yield MixtureExploration(POLICIES, SHARED, **MIXTURE)
@@ -73,6 +67,12 @@ def every_kind():
         information_weight=9.0,
         binary=True,
     )
+    state = TABULAR.start_weights()
+    state.wait(3)
+    state.add(np.array([2]), np.array([1]), np.array([1.0]))
+    state.wait(2)
+    weights = UnlistedWeights(TABULAR, state)
+    yield MarginalExploration(TABULAR, PROBLEM, weights=weights, rounds=5, mixing=0.3)
 
 
 def write_sealed(path, content):
@@ -186,7 +186,7 @@ def test_other_bad_fields():
     with pytest.raises(ps.InvalidArgumentError, match="information_weight"):
         dataclasses.replace(KINDS[4], information_weight=4.0)
     with pytest.raises(ps.InvalidArgumentError, match="rounds"):
-        dataclasses.replace(KINDS[6], rounds=0)
+        dataclasses.replace(KINDS[-1], rounds=0)
     other = ps.Problem(n_actions=5, epsilon=0.1, delta=0.1)
     with pytest.raises(ps.InvalidArgumentError, match="agree on n_actions"):
         UniformExploration(POLICIES, other)
