@@ -34,7 +34,8 @@ class _Seen(NamedTuple):
 class Watch:
     """What a learner remembers of the last time that its alarm was asked for.
 
-    It makes the next time quick, and changes nothing else. Several threads may ask at once.
+    It makes the next time quick, and changes nothing else. Several threads may ask at once. A copy
+    begins anew.
     """
 
     def __init__(self) -> None:
@@ -57,3 +58,6 @@ class Watch:
         looks = len(sums.boundaries) - 1 if change is None else seen.looks
         self._seen = _Seen(since, sums, looks)
         return change if change is None or not since else change.later(since)
+
+    def __reduce__(self) -> tuple[type["Watch"], tuple[()]]:
+        return Watch, ()  # the log has it all
