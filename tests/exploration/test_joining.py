@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+from threading import Thread
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ import pytest
 import policysieve as ps
 from policysieve.exploration.learners import LEARNERS
 from tests.evidence.capped import Column
+from tests.exploration.test_interrupts import interrupted_after
 from tests.statistics import assert_at_most
 
 K, N = 6, 40
@@ -285,6 +287,67 @@ def test_who_joins_while_others_are_asked_is_asked_as_well():
     play(learner, 3)
     assert len(learner.policies) == 3
     assert learner.evidence.now().standing.of_one(2)[2] == 90
+
+
+def test_a_candidate_that_fails_changes_nothing():
+    learner = play(sieve("function"), 3)
+    before = seen(learner)
+
+    def fails(contexts):
+        raise KeyError("no answer")
+
+    with pytest.raises(ps.PolicyFailureError, match="policy 0 raised KeyError"):
+        learner.add(ps.FunctionPolicies([fails], n_actions=K), unseen=True)
+    assert seen(learner) == before
+
+
+@pytest.mark.parametrize("step", ["add", "unseen", "restart"])
+def test_an_interrupt_leaves_all_or_nothing(step):
+    learner = play(sieve("function"), 3)
+    open_ones = decided(learner, 10, 5)
+    steps = {
+        "add": lambda one: one.add(policies(NEW, "function")),
+        "unseen": lambda one: one.add(policies(NEW, "function"), unseen=True),
+        "restart": lambda one: one.restart(),
+    }
+    done = copy.deepcopy(learner)
+    steps[step](done)
+    before, after, lines, ends = seen(learner), seen(done), 1, set()
+    while len(ends) < 2 and lines < 5000:
+        one = copy.deepcopy(learner)
+        interrupted = interrupted_after(lines, lambda one=one: steps[step](one))
+        found = seen(one)
+        assert found in (before, after)
+        if not interrupted:
+            assert found == after
+            break
+        ends.add(found == after)
+        one.tell(*open_ones)
+        lines += 1 if lines < 20 else 17
+    assert False in ends
+
+
+def test_candidates_join_while_other_threads_ask_and_tell():
+    learner, errors = sieve("function", additions=3), []
+
+    def serve(seed):
+        try:
+            play(learner, 12, seed, size=8)
+        except Exception as error:  # any is one too many
+            errors.append(error)
+
+    threads = [Thread(target=serve, args=(seed,)) for seed in range(4)]
+    for thread in threads:
+        thread.start()
+    for seed in range(3):
+        learner.add(policies(table(0.5, seed=seed), "function"), unseen=seed == 1)
+    for thread in threads:
+        thread.join()
+    assert not errors
+    assert (learner.rounds, learner.pending, len(learner.policies)) == (4 * 12 * 8, 0, 7)
+    play(learner, 1)
+    assert learner.evidence.rounds == learner.rounds
+    assert len(learner._waiting) == 0
 
 
 # --- what is promised --------------------------------------------------------------------------

@@ -132,7 +132,7 @@ def exploring_cost(learner: Any) -> ExploringCost:
         earned=earned,
         today=today,
         best=best,
-        guarantee=_in_words(n, earned, today, best, problem.delta, learner._limits_hold),
+        guarantee=_in_words(n, earned, today, best, problem.delta, _limits_hold(learner)),
     )
 
 
@@ -152,6 +152,16 @@ def lost_to_today(learner: Any) -> Loss | None:
     )
 
 
+def _limits_hold(learner: Any) -> bool:
+    """Whether limits on values hold now, and of all rounds that are counted here.
+
+    After a restart they are those of later rounds, and where units come back of first ones.
+    """
+    log = learner._log
+    units = log is not None and log.has_units
+    return bool(learner._limits_hold) and not learner.since and not units
+
+
 def _value_of_best(learner: Any, limits: Any, sign: float) -> tuple[float, float]:
     """Limits of the best policy's value; trivial ones where the learner's do not hold.
 
@@ -159,7 +169,7 @@ def _value_of_best(learner: Any, limits: Any, sign: float) -> tuple[float, float
     """
     policies, least = learner.policies, sign * learner.problem.scale.value(0.0)
     most = least + learner.problem.reward_cap
-    if not learner._limits_hold:
+    if not _limits_hold(learner):
         return least, most
     lower, upper = (limits.lower, limits.upper) if sign > 0 else (-limits.upper, -limits.lower)
     if policies.n_policies is None:  # limits are those of the leader alone

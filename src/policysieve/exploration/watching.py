@@ -35,7 +35,8 @@ class _Seen(NamedTuple):
 class Watch:
     """What a learner remembers of the last time that its alarm was asked for.
 
-    It makes the next time quick, and changes nothing else. Several threads may ask at once.
+    It makes the next time quick, and changes nothing else. Several threads may ask at once. A copy
+    begins anew.
     """
 
     def __init__(self) -> None:
@@ -63,6 +64,9 @@ class Watch:
             return None
         change = change.in_range(log.reward_range)
         return change.later(since) if since else change
+
+    def __reduce__(self) -> tuple[type["Watch"], tuple[()]]:
+        return Watch, ()  # the log has it all
 
 
 def _of_units(log: Log, since: int, problem: Problem, names: Sequence[str] | None) -> Change | None:

@@ -187,6 +187,8 @@ def test_other_bad_fields():
         dataclasses.replace(KINDS[4], information_weight=4.0)
     with pytest.raises(ps.InvalidArgumentError, match="rounds"):
         dataclasses.replace(KINDS[-1], rounds=0)
+    with pytest.raises(ps.InvalidArgumentError, match="period must be a whole number >= 0"):
+        NeedExploration(POLICIES, PROBLEM, **NEEDS, period=-1)
     other = ps.Problem(n_actions=5, epsilon=0.1, delta=0.1)
     with pytest.raises(ps.InvalidArgumentError, match="agree on n_actions"):
         UniformExploration(POLICIES, other)
