@@ -22,7 +22,7 @@ _FIRST = 2048  # rounds in which pairs have to come again, to count
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 _FEW, _SELDOM = 32, 3  # more rates than that are looked at less often
 _PRIOR = 0.5  # of Beta distributions of rates
-_LIKE_BEFORE = (20.0, 300.0)  # rounds that the rate before counts for the rate after, at most
+_LIKE_BEFORE = (0.0, 100.0)  # rounds that the mean before counts for the one after, at most
 _CHANGED = (0.9, 0.1)  # share of the rates that are bet on
 
 
@@ -108,7 +108,7 @@ class Rates:
     def _before(self) -> tuple[Array, list[tuple[Array, Array, Array]]]:
         """Ln of likelihoods up to each split, the mean drawn from Beta(1/2, 1/2).
 
-        And Beta distributions of the mean after it, around the mean before.
+        And Beta distributions of the mean after it: the same, or around the mean before.
         """
         n, s = self._sums
         before = betaln(_PRIOR + s, _PRIOR + n - s) - betaln(_PRIOR, _PRIOR)
@@ -144,9 +144,10 @@ class ShownSums:
         """Take in rounds with the numbers of their stretches."""
         if rounds.actions.shape[1] != 1:
             return
-        more = max(0, int(at[-1]) + 1 - self._actions.shape[2])
-        pad = ((0, 0), (0, 0), (0, more))
-        self._actions, self._pairs = np.pad(self._actions, pad), np.pad(self._pairs, pad)
+        more = int(at[-1]) + 1 - self._actions.shape[2]
+        if more > 0:
+            pad = ((0, 0), (0, 0), (0, more))
+            self._actions, self._pairs = np.pad(self._actions, pad), np.pad(self._pairs, pad)
         actions, rewards = rounds.actions[:, 0], rounds.rewards[:, 0]
         places, known = self._places_of(rounds), ~np.isnan(rewards)
         kept = known & (places >= 0)
@@ -180,18 +181,20 @@ class ShownSums:
             self.names.append((shown(context), int(rounds.actions[row, 0])))
         return self._places[key]
 
-    def rates(self, n_actions: int, fixed: npt.NDArray[np.bool_]) -> dict[str, Rates]:
+    def rates(
+        self, n_actions: int, fixed: npt.NDArray[np.bool_], complete: npt.NDArray[np.bool_]
+    ) -> dict[str, Rates]:
         """Of all actions together, of each (or its group), and of each pair.
 
-        The first two have one mean each only where the design was fixed.
+        The first two have one mean each only while the design is fixed, and the pairs while no
+        reward is missing: which ones are known may depend on what they are.
         """
         n, s = self._actions[:, : min(n_actions, ACTION_GROUPS)]
         pairs, earned = self._pairs[:, : len(self._places)]
-        always = np.ones(len(fixed), np.bool_)
         return {
             "rate": Rates(n.sum(axis=0)[None], s.sum(axis=0)[None], fixed),
             "rates": Rates(n, s, fixed),
-            "pairs": Rates(pairs, earned, always),
+            "pairs": Rates(pairs, earned, complete),
         }
 
 

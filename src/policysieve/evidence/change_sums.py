@@ -221,7 +221,8 @@ class ChangeSums:
 
     def rates(self, n_actions: int) -> dict[str, tuple[float, Rates]]:
         """What needs no weights, by kind: its share of the capital, and its sums."""
-        found = self._shown.rates(n_actions, self.fixed(n_actions)[0])
+        complete = ~np.logical_or.accumulate(self._missing)
+        found = self._shown.rates(n_actions, self.fixed(n_actions)[0], complete)
         return {kind: (_SHARES[kind], rates) for kind, rates in found.items()}
 
     def rate(self, kind: str, which: int, rates: Rates) -> tuple[Watched, Series]:
