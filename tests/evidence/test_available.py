@@ -6,6 +6,7 @@ import pytest
 import policysieve as ps
 from policysieve.evidence import Evidence, FloorEvidence
 from policysieve.exploration.designs import MixtureExploration, UniformExploration
+from policysieve.log import Beside
 from tests.oracles.naive import importance_weighted
 from tests.statistics import assert_at_most
 
@@ -124,6 +125,27 @@ def test_rounds_that_show_what_was_not_available_are_named():
         ps.design(wrong, policies, problem)
     with pytest.raises(ps.InvalidArgumentError, match=r"were available, got .* in row 9"):
         ps.worlds.Replay(wrong, n_actions=K)
+
+
+def test_files_may_list_fewer_actions_than_there_are():
+    """What a file says of rounds may end at the last action that it names."""
+    policies, problem = small()
+    log = ps.Log(
+        contexts=[0, 1],
+        actions=[0, 1],
+        propensities=[0.5, 0.5],
+        rewards=[0, 1],
+        available=[[0, 1], [1, 0]],
+    )
+    assert log.available.n_actions == 2
+    FloorEvidence(policies, problem).add(log, floor=0.2)
+    narrow = log.available
+    columns = (log.contexts, log.actions + 2, log.propensities, log.rewards)
+    wrong = ps.Log.trusted(*columns, beside=Beside(narrow))
+    with pytest.raises(ps.InvalidArgumentError, match=r"were available, got \[2\] in row 0"):
+        FloorEvidence(policies, problem).add(wrong, floor=0.2)
+    with pytest.raises(ps.InvalidArgumentError, match="left out with TabularPolicies"):
+        ps.select(log, ps.TabularPolicies(n_contexts=2, n_actions=K), problem, floor=0.2)
 
 
 class TestWhetherALogCoversAllActions:

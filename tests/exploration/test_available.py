@@ -10,6 +10,7 @@ import policysieve as ps
 from policysieve.availability import Available
 from policysieve.exploration import LEARNERS
 from tests.oracles.naive import importance_weighted
+from tests.statistics import assert_at_most
 
 K, N_CONTEXTS, ORDER = 6, 5, [4, 2, 0, 5, 1, 3]
 
@@ -209,3 +210,59 @@ def map_batches(contract, m):
 
 for name, kind in LEARNERS.items():
     globals()[f"Test{name}"] = type(f"Test{name}", (AvailableContract,), {"kind": kind})
+
+
+class TestPromises:
+    """What was sized for all actions is enough where not all of them are available."""
+
+    DELTA, RUNS = 0.2, 40
+
+    def world(self, seed, m=1):
+        inner = ps.worlds.SparseSynthetic(
+            n_contexts=6,
+            n_actions=5,
+            n_policies=8,
+            slate_size=m,
+            profile="close",
+            noise=0.3,
+            rng=seed,
+        )
+        world = ps.worlds.Availability(inner, 0.5, sets=6, rng=seed)
+        policies = ps.PolicyTable(inner.pool, n_actions=5, fallback=range(5))
+        return world, policies, world.problem(epsilon=0.3, delta=self.DELTA)
+
+    def test_intervals_of_planned_rounds_hold(self):
+        missed = 0
+        for seed in range(self.RUNS):
+            world, policies, problem = self.world(seed)
+            learner = ps.Uniform(policies, problem, rounds=150, rng=seed)
+            ps.run(learner, world, 150, progress=False, rng=seed)
+            found, truth = learner.intervals(), world.values(policies)
+            missed += bool(((truth < found.lower) | (truth > found.upper)).any())
+        assert_at_most(missed, self.RUNS, self.DELTA)
+
+    @pytest.mark.parametrize("m", [1, 2])
+    def test_the_variance_of_a_design_is_within_its_bound(self, m):
+        exceeded, bounds = 0, []
+        for seed in range(self.RUNS):
+            world, policies, problem = self.world(seed, m)
+            learner = ps.LowVarianceExploration(
+                policies, problem, explore_rounds=400, estimate_rounds=1, rng=seed
+            )
+            ps.run(learner, world, 400, progress=False, rng=seed)
+            bounds.append(learner.design.variance_bound)
+            exceeded += bool(self.variances(world, policies, learner.design).max() > bounds[-1])
+        assert_at_most(exceeded, self.RUNS, self.DELTA / 2)
+        assert np.median(bounds) < learner.design.largest_gain  # which says nothing
+
+    def variances(self, world, policies, design):
+        """E[sum of r/W over what each policy shows], exactly; rewards are 0 or 1."""
+        contexts, total = np.arange(6), 0.0
+        rewards = world.world._expected_rewards(contexts)
+        for one in world.sets:
+            mask = np.tile(one, (6, 1))
+            w = design.propensities(contexts, available=mask)
+            slates = policies.actions(contexts, available=mask).astype(np.intp)
+            terms = np.divide(rewards, w, out=np.zeros_like(w), where=w > 0)
+            total = total + terms[contexts[:, None, None], slates].sum(axis=2).mean(axis=0)
+        return total / len(world.sets)

@@ -207,7 +207,7 @@ def check_log_fits(log: Log, policies: PolicyClass) -> None:
             f"actions of the log must lie in [0, {policies.n_actions - 1}], got "
             f"{actions[row].tolist()} in row {row}{first_rows(bad)}{hint}"
         )
-    available = log.available
+    available = policies.check_available(log.available, len(log))
     if available is not None:
         refuse_rows(
             ~available.has(actions).all(axis=1),

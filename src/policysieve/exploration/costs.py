@@ -198,8 +198,8 @@ def _in_words(
         + (
             "."
             if hold
-            else "; limits on values hold at the planned number of rounds only, so these are those "
-            "that always hold."
+            else "; limits on values do not hold now, or not of all these rounds, so these are "
+            "those that always hold."
         )
     )
     return " ".join(parts)

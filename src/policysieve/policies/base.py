@@ -371,7 +371,7 @@ class Policies(PolicyClass):
         if isinstance(contexts, Slates):
             return contexts
         if isinstance(contexts, ContextAnswers):
-            return self.answers_at(contexts.contexts, None, contexts.available)
+            contexts, available = contexts.contexts, contexts.available
         x = self.check_contexts(contexts)
         return self.answers_at(x, None, self.check_available(available, len(x)))
 

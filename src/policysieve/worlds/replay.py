@@ -93,7 +93,7 @@ class Replay(World):
         )
         available = self._log.available
         if available is not None:
-            Available.of(available, len(self._log), self.n_actions)
+            available = Available.of(available, len(self._log), self.n_actions)
             refuse_rows(
                 ~available.has(self._log.actions).all(axis=1),
                 "actions of the log must be among those that were available",
