@@ -51,7 +51,7 @@ def test_limits_that_hold_only_at_the_end_are_not_used_before():
     learner = ps.Uniform(policies, PROBLEM, rounds=400, rng=0)
     play(learner, rewards, 200, 50, seed=0)
     cost = learner.cost()
-    assert "planned number of rounds only" in cost.guarantee
+    assert "do not hold now" in cost.guarantee
     earned = learner._spending.earned_limits(0.1 / 4)
     assert cost.best.upper == 200 - earned[0]
     play(learner, rewards, 200, 50, seed=1)

@@ -59,8 +59,8 @@ class Rules:
     missing_reward : float, optional
         What a missing reward counts as, in units of the file.
     contexts_only : bool
-        Whether only contexts, ids and times are read. Rounds then have no items, and what a file
-        says of actions, propensities and rewards is left aside, if it says anything.
+        Whether only contexts, ids, times, units and available actions are read. Rounds then have no
+        items, and what a file says of actions, propensities and rewards is left aside.
     max_bytes : int
         Memory that may be held at once, unpacked. A small file can unpack to any size.
     """

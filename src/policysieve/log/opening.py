@@ -51,7 +51,8 @@ class LogFile(Carded):
         Which columns of a table (CSV, newline JSON or Parquet) hold what, where they do not have
         names of our own: ``context`` (one column, or a list of the columns of a table of contexts),
         ``action``, ``propensity``, ``reward`` (one each, or a list with one for each item), and if
-        need be ``id``, ``time``, ``slate`` and ``position``. Other columns are not read.
+        need be ``id``, ``time``, ``slate``, ``position``, ``available``, ``unit``, and ``outcome``,
+        a mapping from names of outcomes to columns. Other columns are not read.
     actions : sequence of str, optional
         Names of all actions, in the order of their numbers. By default actions that are names are
         numbered in alphabetical order.

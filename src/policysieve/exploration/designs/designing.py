@@ -23,6 +23,7 @@ from policysieve.exploration.designs.hedge import (
 from policysieve.exploration.designs.implicit_hedge import ImplicitHedge
 from policysieve.exploration.designs.mixture import MixedExploration
 from policysieve.log import AnyLog
+from policysieve.log.returning import first_rounds
 from policysieve.planning import estimation_rounds, plan
 from policysieve.policies import AnyPolicies, check_class
 from policysieve.problem import Problem
@@ -59,7 +60,7 @@ def design(
     ----------
     log : Log, LogFile, path or paths
         Rounds in the order of their decisions, explored uniformly or not; more of them make a
-        better design. Files may be of any format.
+        better design. Files may be of any format. Of units that are named the first round counts.
     policies, problem
         They must fit the log.
     mixing : float, optional
@@ -84,6 +85,7 @@ def design(
     log, cap = load_unit(log, policies, problem), problem.unit.reward_cap
     if not len(log):
         raise InvalidArgumentError("log must have at least one round, got none")
+    log, _ = first_rounds(log, None, 0)
     everywhere = replace(problem, traffic=1.0)
     sizes = plan(everywhere, log_n_policies=known_log_size(policies), sampled=sampled)
     share = sizes.mixing if mixing is None else number("mixing", mixing, above=0, below=1)
