@@ -63,6 +63,8 @@ CALLS: dict[str, Call] = {
             "epsilon": 0.1,
             "delta": 0.1,
             "against": "old",
+            "traffic": 0.5,
+            "max_loss": 3.0,
         },
     ),
     "Problem and plan": Call(
