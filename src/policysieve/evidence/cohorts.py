@@ -1,7 +1,6 @@
 """Policies that joined at the same time: which rounds count for them, and their parts of delta."""
 
 from dataclasses import dataclass, replace
-from math import log
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -131,8 +130,8 @@ class Cohorts:
         Each cohort has the same part, which is split over its policies. A policy does not lead
         against itself, but one of another cohort may lead against any.
         """
-        size = self.of(leader).size
-        return (self.additions + 1) * size if self.additions else size - 1
+        parts = self.parts(self.of(leader))
+        return parts if self.additions else parts - 1
 
     def log_retrospect(self, leader: int) -> float:
         """What bets on a leader have to reach in all rounds that count."""
@@ -144,9 +143,9 @@ class Cohorts:
         delta = self.problem.delta_of_best
         return delta_shares.log_incumbent(delta / (self.additions + 1), number)
 
-    def log_limits(self, cohort: Cohort, ways: int) -> float:
-        """Of the level of so many limits of each policy, for all policies at once."""
-        return log(ways * (self.additions + 1) * cohort.size / self.problem.delta)
+    def parts(self, cohort: Cohort) -> int:
+        """Into how many parts something is split for each policy of a cohort."""
+        return (self.additions + 1) * cohort.size
 
     def pairs(self, first: int, second: int) -> float:
         """Pairs of policies of these two cohorts, times the pairs of cohorts."""

@@ -1,10 +1,13 @@
 """Limits on the values of single policies, by betting on capped scores and from their sums."""
 
+from math import log
+
 import numpy as np
 import numpy.typing as npt
 
 from policysieve.evidence.betting import log_mean_exp
 from policysieve.evidence.classical import value_limits
+from policysieve.evidence.cohorts import Cohort
 from policysieve.evidence.estimates import ValueIntervals
 from policysieve.evidence.past import Past
 from policysieve.evidence.standing import Standing, sparsity_of
@@ -43,7 +46,7 @@ def policy_intervals(standing: Standing, past: Past) -> ValueIntervals:
     for one in standing.cohorts.every:
         mine = slice(one.first, one.first + one.size)
         here = bet_on[(bet_on >= mine.start) & (bet_on < mine.stop)]
-        places, log_term = here - one.first, standing.cohorts.log_limits(one, _WAYS)
+        places, log_term = here - one.first, _log_term(standing, one)
         given = sums[:, mine], counted[mine], here, places, one.since, log_term
         found.append(_limits(standing, past, *given))
     lower, upper = (np.concatenate(part) for part in zip(*found, strict=True))
@@ -58,7 +61,7 @@ def policy_interval(
     Each limit of either kind is at level exp(-log_term), by default as for all policies at once.
     """
     cohort = standing.cohorts.of(policy)
-    log_term = standing.cohorts.log_limits(cohort, _WAYS) if log_term is None else log_term
+    log_term = _log_term(standing, cohort) if log_term is None else log_term
     value, sums, counted = standing.of_one(policy)
     bet_on = standing.survivors[standing.survivors == policy]
     here = np.zeros(len(bet_on), np.intp)
@@ -66,6 +69,11 @@ def policy_interval(
     given = sums[:, None], counts, bet_on, here, cohort.since, log_term
     lower, upper = _limits(standing, past, *given)
     return value, float(lower[0]), float(upper[0])
+
+
+def _log_term(standing: Standing, cohort: Cohort) -> float:
+    """Of the levels at which all limits of all policies hold at once, for those of a cohort."""
+    return log(_WAYS * standing.cohorts.parts(cohort) / standing.problem.delta)
 
 
 def _limits(

@@ -262,6 +262,8 @@ class SiftingExplorer(Explorer):
 
     def _class_of(self, exploration: Any) -> Any:
         """The class without those who joined after the exploration was published."""
+        if exploration.period == self._period:
+            return self.policies
         return self._classes.get(exploration.period, exploration.policies)
 
     @property
