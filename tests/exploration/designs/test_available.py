@@ -11,6 +11,7 @@ from policysieve.exploration.designs import (
     OptimizedExploration,
     UniformExploration,
 )
+from policysieve.exploration.designs.frank_wolfe import FittedMixture
 from tests.oracles import available as oracle
 from tests.oracles import sieve
 from tests.statistics import assert_binomial
@@ -184,6 +185,15 @@ def test_classes_that_cannot_be_listed_refuse_it():
         with pytest.raises(ps.InvalidArgumentError, match=r"TabularPolicies: .* cannot be listed"):
             ask([0], available=[[1, 2]])
     assert learner.pending == 0
+
+
+def test_policies_that_were_fitted_for_an_exploration_refuse_it():
+    fitted = FittedMixture(
+        ps.FunctionPolicies([lambda x: x * 0], K), problem(1), support=[0], shares=[1.0], mixing=0.5
+    )
+    assert fitted.propensities(np.arange(2)).shape == (2, K)
+    with pytest.raises(ps.InvalidArgumentError, match="left out with policies that were fitted"):
+        fitted.ask(np.arange(2), available=masks(2, 1))
 
 
 def test_a_saved_exploration_knows_the_fallback(tmp_path):
