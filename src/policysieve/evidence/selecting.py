@@ -398,16 +398,23 @@ def _check_propensities(
     The cheap part of `check_log`, and what a floor adds to it: K actions of at least the floor have
     propensities that sum to m, and one of them stays unseen for n rounds with probability at most
     K (1 - floor)^n (docs/maths.md, "Health of a log"). Without one, the smallest propensity that
-    was met takes its place.
+    was met takes its place. Where it is said what was available, that is so of what was.
     """
     n_actions, slate_size = policies.n_actions, policies.slate_size
     mass, shown = Mass(slate_size), np.zeros(n_actions, dtype=np.int64)
+    offered, most = np.zeros(n_actions, dtype=np.int64), 0
     for piece in log.pieces():
         check_log_fits(piece, policies)
         if floor is not None:
             check_floor(piece, floor)
-        mass.add(piece.propensities)
+        available = piece.available
+        mass.add(piece.propensities, available)
         shown += np.bincount(piece.actions.reshape(-1), minlength=n_actions)
+        if available is None:
+            offered, most = offered + len(piece), n_actions
+        else:
+            listed = np.bincount(available.flat()[1], minlength=n_actions)[:n_actions]
+            offered, most = offered + listed, max(most, int(available.counts.max(initial=0)))
     if mass.smallest == 1.0 and slate_size < n_actions:
         raise InvalidArgumentError(
             "propensities are all 1: the log did not explore, so nothing can be concluded about "
@@ -415,7 +422,7 @@ def _check_propensities(
         )
     used = mass.smallest if floor is None else min(floor, mass.smallest)
     if covers:
-        _check_covered(mass, shown, used, delta, names)
+        _check_covered(mass, shown, offered, most, used, delta, names)
     weight = mass.mean(n_actions, _SURE, floor=used)
     found = f"{mass.total / mass.rounds:.3g}"
     if weight.lower[0] > 1:
@@ -436,24 +443,31 @@ def _check_propensities(
 def _check_covered(
     mass: Mass,
     shown: npt.NDArray[np.int64],
+    offered: npt.NDArray[np.int64],
+    most: int,
     smallest: float,
     delta: float,
     names: Sequence[str] | None,
 ) -> None:
-    """Raise if actions were shown too seldom for a smallest propensity."""
+    """Raise if actions were shown too seldom for a smallest propensity.
+
+    They were available in so many rounds each, and in a round at most so many were.
+    """
     n_actions, slate_size = len(shown), mass.slate_size
     never = np.flatnonzero(shown == 0)
-    if len(never) and log1p(-smallest) * mass.rounds <= ln(delta / n_actions):
+    if len(never):
+        never = never[log1p(-smallest) * offered[never] <= ln(delta / n_actions)]
+    if len(never):
         first = never[0] if names is None else repr(names[never[0]])
         raise InvalidArgumentError(
             f"the log does not cover all actions: action {first} was never shown in "
-            f"{mass.rounds:,} rounds, which cannot be if its propensity is at least {smallest:.3g};"
-            " leave out policies that show it and number the others' actions without it, or give "
+            f"{offered[never[0]]:,} rounds, which cannot be if its propensity is at least "
+            f"{smallest:.3g}; leave out policies that show it and number the others' actions without it, or give "
             f"the smallest propensity that it could have had as floor; {_ADVICE}"
         )
-    if n_actions * smallest > _ROUNDING * slate_size:
+    if most * smallest > _ROUNDING * slate_size:
         raise InvalidArgumentError(
-            f"the log does not cover all actions: {n_actions} actions with propensities of at "
+            f"the log does not cover all actions: {most} actions with propensities of at "
             f"least {mass.smallest:.3g}, the smallest in the log, would sum to more than "
             f"{slate_size}; if the log is too short to have met the smallest propensity possible, "
             f"give that as floor; {_ADVICE}"
