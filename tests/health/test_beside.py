@@ -1,14 +1,20 @@
 """What a check says of users who come back, and of what was available."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import policysieve as ps
+from policysieve.availability import Available
 from policysieve.health import check_log
 from policysieve.health.returning import Returning
+from policysieve.health.weight_tests import LogSums, WeightTests
+from policysieve.log import Beside
 from tests.oracles import returning as oracle
+from tests.statistics import assert_at_most
 
 N = 6000
 
@@ -190,3 +196,77 @@ class TestAvailable:
 
     def test_without_it_nothing_is_said(self):
         assert found(log_of(np.arange(500)), "availability") is None
+
+
+def available_log(rng, n=6000, m=1, k=6):
+    """Uniform slates of what is available, which differs; in some rounds there is no choice."""
+    mask = rng.random((n, k)) < rng.random((n, 1)) * 0.9
+    mask[np.arange(n)[:, None], rng.permuted(np.tile(np.arange(k), (n, 1)), axis=1)[:, :m]] = True
+    keys = np.where(mask, rng.random((n, k)), 2.0)
+    counts = mask.sum(axis=1, keepdims=True)
+    return ps.Log(
+        contexts=rng.integers(0, 9, n),
+        actions=np.argsort(keys, axis=1)[:, :m],
+        propensities=np.repeat(m / counts, m, axis=1),
+        rewards=rng.integers(0, 2, (n, m)),
+        available=mask,
+    )
+
+
+class TestWeightsOfWhatIsAvailable:
+    @pytest.mark.parametrize("m", [1, 2])
+    def test_right_propensities_are_not_called_wrong(self, m):
+        broken = 0
+        for seed in range(20):
+            log = available_log(np.random.default_rng(seed), 2000, m)
+            broken += check_log(log, delta=0.2).broken
+            plain = ps.Log.trusted(log.contexts, log.actions, log.propensities, log.rewards)
+            assert check_log(plain).broken  # who does not know it must think so
+        assert_at_most(broken, 20, 0.2)
+
+    def test_wrong_ones_are(self):
+        log = available_log(np.random.default_rng(0))
+        wrong = ps.Log(
+            contexts=log.contexts,
+            actions=log.actions,
+            propensities=np.full((len(log), 1), 1 / 6),  # as if all were available
+            rewards=log.rewards,
+            available=log.available,
+        )
+        finding = found(wrong, "mean weight")
+        assert finding.verdict == "broken"
+        assert "too small" in finding.sentence
+
+    def test_an_action_that_is_hidden_although_it_is_available_is_found(self):
+        log = available_log(np.random.default_rng(0))
+        rows = np.flatnonzero(log.actions[:, 0] != 3)
+        hidden = ps.Log(
+            contexts=log.contexts[rows],
+            actions=log.actions[rows],
+            propensities=log.propensities[rows],
+            rewards=log.rewards[rows],
+            available=log.available[rows],
+        )
+        finding = found(hidden, "frequency of actions", n_actions=6)
+        assert finding.verdict == "broken"
+        assert finding.numbers["action"] == 3
+
+    def test_batches_of_several_widths_say_the_same(self):
+        log = available_log(np.random.default_rng(0), 3000)
+        narrow = LogSums(1)
+        for start in range(0, 3000, 500):
+            (rounds,) = log[start : start + 500].rounds()
+            width = max(max(row) for row in rounds.beside.available.lists()) + 1
+            lists = Available.of(rounds.beside.available.lists(), 500, width)
+            narrow.add(replace(rounds, beside=Beside(lists)))
+        mine, theirs = WeightTests(narrow, 7, 0.1), check_log(log, n_actions=7, delta=0.1).tests
+        for name in ("whole", "over_time", "by_action", "by_context"):
+            pair = [getattr(tests, name).mean for tests in (mine, theirs)]
+            np.testing.assert_allclose(*pair)
+
+    def test_select_takes_such_a_log(self):
+        log = available_log(np.random.default_rng(0))
+        policies = ps.PolicyTable(np.array([[0, 1]] * 9), n_actions=6)
+        problem = ps.Problem(n_actions=6, epsilon=0.1, delta=0.1)
+        assert ps.select(log, policies, problem).certificate.rounds == len(log)
+        assert ps.select(log, policies, problem, floor=1 / 6).certificate.rounds == len(log)

@@ -406,7 +406,7 @@ def _check_propensities(
     The cheap part of `check_log`, and what a floor adds to it: K actions of at least the floor have
     propensities that sum to m, and one of them stays unseen for n rounds with probability at most
     K (1 - floor)^n (docs/maths.md, "Health of a log"). Without one, the smallest propensity that
-    was met takes its place.
+    was met takes its place. Where it is said what was available, that is so of what was.
     """
     n_actions, slate_size = policies.n_actions, policies.slate_size
     mass, seen = Mass(slate_size), _Seen(n_actions)
@@ -415,7 +415,7 @@ def _check_propensities(
         if floor is not None:
             check_floor(piece, floor)
         allowed = policies.check_available(piece.available, len(piece))
-        mass.add(piece.propensities, 0 if allowed is None else n_actions - allowed.counts)
+        mass.add(piece.propensities, allowed)
         seen.add(piece, allowed)
     if mass.smallest == 1.0 and slate_size < n_actions:
         raise InvalidArgumentError(
@@ -478,9 +478,9 @@ def _check_covered(
             "without it, or give the smallest propensity that it could have had as floor; "
             f"{_ADVICE}"
         )
-    if n_actions * smallest > _ROUNDING * slate_size:
+    if most * smallest > _ROUNDING * slate_size:
         raise InvalidArgumentError(
-            f"the log does not cover all actions: {n_actions} actions with propensities of at "
+            f"the log does not cover all actions: {most} actions with propensities of at "
             f"least {mass.smallest:.3g}, the smallest in the log, would sum to more than "
             f"{slate_size}; if the log is too short to have met the smallest propensity possible, "
             f"give that as floor; {_ADVICE}"

@@ -1,10 +1,14 @@
 """Whether what was shown was available, and whether that differs between rounds."""
 
 import numpy as np
+import numpy.typing as npt
 
+from policysieve.evidence.groups import CONTEXT_GROUPS
 from policysieve.log import Rounds
 
 __all__ = ["AvailableSums"]
+
+_ENTRIES = 1 << 24  # that are looked at at once
 
 
 class AvailableSums:
@@ -30,9 +34,14 @@ class AvailableSums:
         self.fewest = 1 << 62
         self.first_wrong: tuple[int, str] | None = None
         self._same: tuple[int, ...] | None = None
+        self._offered = np.zeros((CONTEXT_GROUPS, 0), np.int64)
 
-    def add(self, rounds: Rounds, start: int) -> None:
-        """Take in rounds, the first of which has this number."""
+    def offered(self, n_actions: int) -> npt.NDArray[np.int64]:
+        """In how many rounds of each group of contexts each action was available."""
+        return np.pad(self._offered, ((0, 0), (0, n_actions - self._offered.shape[1])))
+
+    def add(self, rounds: Rounds, start: int, groups: npt.NDArray[np.intp]) -> None:
+        """Take in rounds, the first of which has this number, with the groups of their contexts."""
         available = rounds.beside.available
         if available is None or not len(rounds):
             return
@@ -52,3 +61,9 @@ class AvailableSums:
         self._same = first if self._same is None else self._same
         varies = bool((available.bits != available.bits[:1]).any())
         self.differs = self.differs or varies or first != self._same
+        self._offered = self.offered(max(self._offered.shape[1], available.n_actions))
+        size = max(1, _ENTRIES // available.n_actions)
+        for i in range(0, len(rounds), size):
+            part, mask = groups[i : i + size], available[i : i + size].dense()
+            for group in range(CONTEXT_GROUPS):
+                self._offered[group, : mask.shape[1]] += mask[part == group].sum(axis=0)
