@@ -466,7 +466,7 @@ def _check_covered(
     names: Sequence[str] | None,
 ) -> None:
     """Raise if actions were shown too seldom for a smallest propensity."""
-    n_actions, slate_size = seen.most_at_once, mass.slate_size
+    most, slate_size = seen.most_at_once, mass.slate_size
     log_chance = log1p(-min(smallest, _ALMOST_ONE)) * seen.available
     never = np.flatnonzero((seen.shown == 0) & (log_chance <= ln(delta / len(seen.shown))))
     if len(never):
