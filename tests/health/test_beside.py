@@ -266,7 +266,7 @@ class TestWeightsOfWhatIsAvailable:
 
     def test_select_takes_such_a_log(self):
         log = available_log(np.random.default_rng(0))
-        policies = ps.PolicyTable(np.array([[0, 1]] * 9), n_actions=6)
+        policies = ps.PolicyTable(np.array([[0, 1]] * 9), n_actions=6, fallback=range(6))
         problem = ps.Problem(n_actions=6, epsilon=0.1, delta=0.1)
         assert ps.select(log, policies, problem).certificate.rounds == len(log)
         assert ps.select(log, policies, problem, floor=1 / 6).certificate.rounds == len(log)
