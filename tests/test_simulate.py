@@ -187,6 +187,17 @@ def test_a_bar_on_a_terminal(world, monkeypatch):
     assert "Uniform" in terminal.getvalue()
 
 
+def test_the_bar_says_when_the_proof_is_expected(monkeypatch):
+    world = ps.worlds.SparseSynthetic(
+        n_actions=8, n_contexts=100, n_policies=30, profile="close", rng=0
+    )
+    policies = ps.PolicyTable(world.pool, n_actions=8)
+    sieve = ps.Sieve(policies, world.problem(epsilon=0.1, delta=0.05), rng=0)
+    terminal = on_terminal(monkeypatch)
+    ps.run(sieve, world, 400, progress=True)
+    assert "Sieve, proof expected after about" in terminal.getvalue()
+
+
 @pytest.mark.parametrize("name", LEARNERS)
 def test_checkpoints_do_not_cut_batches(name):
     """Whoever plays, in batches as they are by default."""

@@ -62,6 +62,20 @@ def test_pairs_begin_when_they_come_again(size):
     np.testing.assert_array_equal(rates.rounds.sum(axis=1), counted)
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_looks_that_are_left_out_could_not_be_enough(seed):
+    log = two_worlds(seed, 900, [0.3, 0.2], [0.2, 0.3])
+    sums = summed(log)
+    last = len(sums.boundaries)
+    for kind in ("rate", "rates"):
+        rates, prior = sums.rates(2)[kind][1], _log_prior(last)
+        found = {look: rates.evidence(look, prior).log_evidence for look in range(2, last + 1)}
+        for enough in (-1.0, 0.5, 3.0):
+            looks = rates.looks(last, enough)
+            assert all(found[look] < enough for look in found if look not in looks)
+        assert len(rates.looks(last, 20.0)) < len(found)
+
+
 def test_no_pair_of_contexts_that_never_come_twice():
     log = some_log(0, contexts=np.random.default_rng(0).normal(size=(300, 2)))
     assert len(summed(log).rates(3)["pairs"][1].rounds) == 0
@@ -86,8 +100,7 @@ def test_slates_have_no_rates():
         propensities=np.full((200, 2), 0.5),
         rewards=rng.integers(0, 2, (200, 2)).astype(float),
     )
-    rates = summed(log).rates(4)
-    assert not any(one.valid[-1] and one.rounds.sum() for _, one in rates.values())
+    assert summed(log).rates(4) == {}
     assert find_change(summed(log), 4, 0.05) is None
 
 

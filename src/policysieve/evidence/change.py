@@ -279,13 +279,14 @@ def find_change(
     bets = Bets([series for _, series in watched], [what.share for what, _ in watched])
     enough, last, said = log(1 / delta), len(sums.boundaries), (n_actions, names)
     rates, prior = sums.rates(n_actions), _log_prior(last)
+    looks = {kind: some.looks(last, enough - log(share)) for kind, (share, some) in rates.items()}
     for look in range(max(2, looked + 1), last + 1):
         found, best = -np.inf, None
         first = _strongest(bets, look, enough)
         if first is not None:
             found, best = first[0], (*watched[first[2]], first[1])
         for kind, (share, some) in rates.items():
-            if look not in some.looks(last):
+            if look not in looks[kind]:
                 continue
             one = some.evidence(look, prior)
             if one.log_evidence + log(share) >= max(found, enough):

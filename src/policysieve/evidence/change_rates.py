@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import betaln
+from scipy.special import betaln, xlogy
 
 from policysieve.arrays import shown
 from policysieve.evidence.groups import ACTION_GROUPS, context_codes
@@ -59,10 +59,23 @@ class Rates:
     rewards: Array
     valid: npt.NDArray[np.bool_]
 
-    def looks(self, last: int) -> range:
-        """Numbers of stretches after which it is asked for evidence; of many rates less often."""
-        step = 1 if len(self.rounds) <= _FEW else _SELDOM
-        return range(last, 1, -step)
+    def looks(self, last: int, enough: float) -> list[int]:
+        """Numbers of stretches after which evidence is asked for, if it can be enough.
+
+        Of many rates less often, whether or not it can.
+        """
+        if len(self.rounds) > _FEW:
+            return list(range(last, 1, -_SELDOM))
+        return [look for look in range(last, 1, -1) if self._at_most[look - 1] >= enough]
+
+    @cached_property
+    def _at_most(self) -> Array:
+        """Bounds on the evidence after each stretch: with the best means of all, at any split."""
+        found = np.zeros((self.rounds.shape[1],) * 2)
+        for n, s in zip(*self._sums, strict=True):
+            apart = _best_log(n, s) + _best_log(n[:, None] - n, s[:, None] - s)
+            found += np.maximum(apart - _best_log(n, s)[:, None], 0.0)
+        return np.asarray(np.tril(found, -1).max(axis=1))
 
     def evidence(self, last: int, log_prior: Array) -> RatesFound:
         """Ln of an e-process after `last` stretches (docs/maths.md, "Rates of what was shown").
@@ -88,8 +101,6 @@ class Rates:
     def _log_ratios(self, last: int) -> Array:
         """Of each rate and split, ln of the likelihood over that with the best single mean."""
         n_all, s_all = (sums[:, last - 1 : last] for sums in self._sums)
-        mean = s_all / np.maximum(n_all, 1.0)
-        single = _x_log_y(s_all, mean) + _x_log_y(n_all - s_all, 1 - mean)
         before, around = self._before
         n, s = (sums[:, : last - 1] for sums in self._sums)
         after = [
@@ -98,7 +109,7 @@ class Rates:
             for a, b, prior in around
         ]
         mixed = np.logaddexp.reduce(after) - np.log(len(after))
-        return np.asarray(before[:, : last - 1] + mixed - single)
+        return np.asarray(before[:, : last - 1] + mixed - _best_log(n_all, s_all))
 
     @cached_property
     def _sums(self) -> tuple[Array, Array]:
@@ -120,8 +131,10 @@ class Rates:
         return before, around
 
 
-def _x_log_y(x: Array, y: Array) -> Array:
-    return np.asarray(np.where(x > 0, x * np.log(np.where(x > 0, y, 1.0)), 0.0))
+def _best_log(n: Array, s: Array) -> Array:
+    """Ln of the largest likelihood that a single mean gives to n rounds with rewards of s."""
+    some = np.maximum(n, 1.0)
+    return np.asarray(xlogy(s, s / some) + xlogy(n - s, 1 - s / some))
 
 
 class ShownSums:
@@ -187,8 +200,10 @@ class ShownSums:
         """Of all actions together, of each (or its group), and of each pair.
 
         The first two have one mean each only while the design is fixed, and the pairs while no
-        reward is missing: which ones are known may depend on what they are.
+        reward is missing: which ones are known may depend on what they are. Slates have none.
         """
+        if not self._actions.shape[2]:
+            return {}
         n, s = self._actions[:, : min(n_actions, ACTION_GROUPS)]
         pairs, earned = self._pairs[:, : len(self._places)]
         return {
