@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import policysieve as ps
+from policysieve.evidence.certificate import DeltaShares
 from policysieve.exploration.learners import LEARNERS
 from tests.evidence.capped import Column
 from tests.exploration.test_interrupts import interrupted_after
@@ -159,6 +160,19 @@ def test_unseen_candidates_are_asked_about_every_round_once():
     learner.tell(*early)
     play(learner, 2)
     assert new.usage().candidates[0].contexts == 180 + 20 + 60
+
+
+def test_rounds_that_are_forgotten_before_unseen_candidates_come_do_not_count():
+    """They joined while the past was there, but rounds were open then, and too many for memory."""
+    learner = play(sieve(memory_limit=16_000), 5)
+    early = decided(learner, 200, 1)
+    learner.add(policies(NEW), unseen=True)
+    assert learner.evidence.standing.of_one(4)[2] == 150
+    learner.tell(*early)
+    assert learner.evidence._incumbent is not None
+    assert learner.evidence.standing.of_one(4)[2] == 0
+    play(learner, 5)
+    assert learner.evidence.now().standing.of_one(4)[2] == 150
 
 
 def test_names_go_on():
@@ -390,17 +404,17 @@ def fitted_on_noise(seed, *, unseen):
 
 
 def test_who_was_fitted_on_noise_is_not_believed():
-    runs = [fitted_on_noise(seed, unseen=False) for seed in range(30)]
+    runs = [fitted_on_noise(seed, unseen=False) for seed in range(24)]
     assert_at_most(sum(run.wrong for run in runs), len(runs), 0.3)
 
 
 def test_who_was_fitted_on_noise_would_be_believed_if_it_were_said_to_be_unseen():
     """So the count above can fail."""
-    runs = [fitted_on_noise(seed, unseen=True) for seed in range(30)]
-    assert sum(run.wrong for run in runs) > 25
+    runs = [fitted_on_noise(seed, unseen=True) for seed in range(24)]
+    assert sum(run.wrong for run in runs) > 18
 
 
-def join_one_after_the_other(seed, gains, *, delta=0.3, size=6, **given):
+def join_one_after_the_other(seed, gains, *, delta=0.1, size=6, **given):
     """Noise policies join, each time with one that is better than all before by a gain."""
     rng, n, count = np.random.default_rng(seed), 30, Count()
     good = rng.integers(0, 3, n)
@@ -443,8 +457,8 @@ def join_one_after_the_other(seed, gains, *, delta=0.3, size=6, **given):
     ],
 )
 def test_the_best_so_far_is_kept_and_certificates_are_right(gains, given):
-    runs = [join_one_after_the_other(seed, gains, **given) for seed in range(20)]
-    assert_at_most(sum(run.wrong or run.lost for run in runs), len(runs), 0.3)
+    runs = [join_one_after_the_other(seed, gains, **given) for seed in range(16)]
+    assert_at_most(sum(run.wrong or run.lost for run in runs), len(runs), 0.1)
 
 
 def test_a_run_goes_on_with_those_who_join():
@@ -460,3 +474,10 @@ def test_a_run_goes_on_with_those_who_join():
     assert result.recommendation.policy == 4
     assert len(result.true_values) == 6
     assert result.suboptimality == 0
+
+
+def test_the_best_so_far_would_be_lost_if_nothing_had_to_be_shown(monkeypatch):
+    """So the count above can fail."""
+    monkeypatch.setattr(DeltaShares, "log_elimination", lambda *_: -5.0)
+    runs = [join_one_after_the_other(seed, (0.2, 0.3)) for seed in range(16)]
+    assert sum(run.wrong or run.lost for run in runs) > 8

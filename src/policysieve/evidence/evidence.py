@@ -251,10 +251,12 @@ class Evidence:
     def join(self, policies: Policies, answers: Slates | None) -> None:
         """`add_policies` for a class whose last policies are new, and which `check_joins` lets in.
 
-        With `answers`, what the new ones say in all rounds so far, these count for them.
+        With `answers`, what the new ones say in all rounds so far, these count for them, unless
+        they were forgotten.
         """
         then = copy(self)
         standing, incumbent = self._now()
+        answers = answers if incumbent is None else None
         size = policies.n_policies - self.policies.n_policies
         then.policies = policies
         then._past = self._past.joined(policies, standing.survivors, answers)
