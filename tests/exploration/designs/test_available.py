@@ -204,6 +204,7 @@ def test_a_saved_exploration_knows_the_fallback(tmp_path):
         loaded.propensities([1], available=masks(1, 1)),
         exploration.propensities([1], available=masks(1, 1)),
     )
-    other = ps.PolicyTable(policies(1).table, n_actions=K, fallback=ORDER[::-1])
-    with pytest.raises(ps.InvalidArgumentError, match="those that the exploration was made for"):
-        ps.Exploration.load(tmp_path / "design.npz", other)
+    for order, words in ((ORDER[::-1], r"fallback=\[3, 1, 5"), (None, "none")):
+        other = ps.PolicyTable(policies(1).table, n_actions=K, fallback=order)
+        with pytest.raises(ps.InvalidArgumentError, match=rf"fallback .* made for, .*got {words}"):
+            ps.Exploration.load(tmp_path / "design.npz", other)

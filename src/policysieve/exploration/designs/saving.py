@@ -159,6 +159,11 @@ class ExplorationFile:
                 "policies must have the names that the exploration was made for, "
                 f"{_names_in_words(self.names)}, got {_names_in_words(policies.names)}"
             )
+        if _order_of(policies) != self.fallback:
+            raise InvalidArgumentError(
+                "policies must have the fallback that the exploration was made for, "
+                f"{_order_in_words(self.fallback)}, got {_order_in_words(_order_of(policies))}"
+            )
         found = policies.fingerprint()
         if found != self.fingerprint:
             raise InvalidArgumentError(
@@ -186,6 +191,10 @@ def _order_of(policies: PolicyClass) -> tuple[int, ...] | None:
     """The fallback of a list, if it declares one."""
     order = getattr(policies, "fallback", None)
     return None if order is None else tuple(order.tolist())
+
+
+def _order_in_words(order: tuple[int, ...] | None) -> str:
+    return "none" if order is None else f"fallback={shown(list(order))}"
 
 
 def _names_in(header: dict[str, Any], key: str) -> tuple[str, ...] | None:
