@@ -462,7 +462,8 @@ def _check_covered(
         raise InvalidArgumentError(
             f"the log does not cover all actions: action {first} was never shown in "
             f"{offered[never[0]]:,} rounds, which cannot be if its propensity is at least "
-            f"{smallest:.3g}; leave out policies that show it and number the others' actions without it, or give "
+            f"{smallest:.3g}; leave out policies that show it and number the others' actions "
+            "without it, or give "
             f"the smallest propensity that it could have had as floor; {_ADVICE}"
         )
     if most * smallest > _ROUNDING * slate_size:
