@@ -145,3 +145,39 @@ class TestMixing:
         )
         with pytest.raises(InvalidArgumentError, match="decided elsewhere"):
             learner.learn(log, learner.exploration)
+
+
+def test_an_alarm_is_not_raised_by_one_user_who_comes_back():
+    rng = np.random.default_rng(0)
+    named, plain = (MAKERS[1](rng=0) for _ in range(2))
+    users = np.append(np.arange(500), np.full(1500, 499))
+    for learner, units in ((named, users), (plain, None)):
+        decisions = learner.ask(np.zeros(2000, int), units=units)
+        likes = rng.integers(0, 2, 500)[users]
+        learner.tell(decisions, decisions.actions[:, 0] == likes)
+    assert plain.alarm is not None
+    assert named.alarm is None
+
+
+def test_an_alarm_has_the_number_of_its_round():
+    learner = uniform(rng=0)
+    users = np.arange(4000) // 2
+    decisions = learner.ask(np.zeros(4000, int), units=users)
+    learner.tell(decisions, users >= 1000)
+    assert abs(learner.alarm.split - 2000) < 50
+    assert 2000 < learner.alarm.alarm < 2400
+
+
+def test_designs_are_made_of_first_rounds():
+    rng = np.random.default_rng(0)
+    units = rng.integers(0, 100, 400)
+    rows = oracle.first_rounds(units.tolist())
+    columns = {
+        "contexts": rng.integers(0, 3, 400),
+        "actions": rng.integers(0, 2, 400),
+        "propensities": np.full(400, 0.5),
+        "rewards": rng.integers(0, 2, 400),
+    }
+    every = ps.design(ps.Log(**columns, units=units), POLICIES, PROBLEM)
+    alone = ps.Log(**{name: values[rows] for name, values in columns.items()})
+    np.testing.assert_array_equal(every.shares, ps.design(alone, POLICIES, PROBLEM).shares)

@@ -208,7 +208,7 @@ map_option = click.option(
     "columns",
     metavar="COLUMNS",
     help="Which columns of a table hold what, such as context=age+country,action=item,"
-    "propensity=p,reward=clicked; or a .toml file that says so.",
+    "propensity=p,reward=clicked,unit=user; or a .toml file that says so.",
 )
 
 

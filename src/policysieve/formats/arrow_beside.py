@@ -55,13 +55,9 @@ class BesideColumns:
     @classmethod
     def own(cls, path: object, schema: "pa.Schema", rules: Rules) -> "BesideColumns":
         """Columns by our own names, with lists of outcomes."""
-        names = schema.names
-        found = (
-            {}
-            if rules.contexts_only
-            else {m[2]: [m[0]] for m in map(OUTCOME.fullmatch, names) if m}
-        )
-        return cls._of(path, schema, rules, found)
+        names = () if rules.contexts_only else schema.names
+        found = [match for match in map(OUTCOME.fullmatch, names) if match and not match[1]]
+        return cls._of(path, schema, rules, {match[2]: [match[0]] for match in found})
 
     @classmethod
     def plain(

@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
-from itertools import repeat
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -282,9 +281,14 @@ class _Renumbered:
     def _check_known(self, rounds: Rounds, first: int) -> None:
         """Raise if a round has an action without its name among the new ones."""
         lacking = set(rounds.action_names or ()) - set(self._names)
-        lists = repeat(()) if rounds.distributions is None else rounds.plain_distributions()
-        for i, (shown, pairs) in enumerate(zip(rounds.plain_actions(), lists, strict=False)):
-            for name in [*shown, *(action for action, _ in pairs or ())]:
+        every = zip(
+            rounds.plain_actions(),
+            rounds.plain_distributions(),
+            rounds.plain_available(),
+            strict=True,
+        )
+        for i, (shown, pairs, available) in enumerate(every):
+            for name in [*shown, *(action for action, _ in pairs or ()), *(available or ())]:
                 if name in lacking:
                     what = f"{self._where}, round {first + i}: an action"
                     try:
