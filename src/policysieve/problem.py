@@ -1,13 +1,14 @@
 """What is asked: how many actions, how sparse the rewards, how good, how sure."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from policysieve.arrays import shown
 from policysieve.checks import integer, number
 from policysieve.errors import InvalidArgumentError
 from policysieve.naming import named_actions
+from policysieve.outcome import as_guardrails, declared_outcomes
 from policysieve.reported import Carded
 
 __all__ = ["Problem", "check_problem"]
@@ -38,6 +39,13 @@ class Problem(Carded):
     against : int or str, optional
         Number or name of the policy that runs today. Then it is also proved by how much the
         recommended policy is better, and half of delta is for that.
+    outcomes : dict, optional
+        Other rewards of what is shown, which policies are not chosen by: from their names to
+        ranges, such as ``{"sale": (0, 1)}``, or to `Outcome`.
+    guardrails : dict, optional
+        From names of outcomes to the amounts, in their own units and per round, by which they may
+        be worse than with `against`. What is proved to break one leaves the race, and half of what
+        delta has for the best policy is for that.
 
     Examples
     --------
@@ -54,6 +62,8 @@ class Problem(Carded):
     delta: float
     actions: Sequence[str] | None = None
     against: int | str | None = None
+    outcomes: Mapping[str, Any] | None = field(default=None, hash=False)
+    guardrails: Mapping[str, float] | None = field(default=None, hash=False)
 
     def __post_init__(self) -> None:
         actions, n_actions = named_actions(self.actions, self.n_actions)
@@ -85,6 +95,7 @@ class Problem(Carded):
             hint="a round is worth at most min(sparsity, slate_size)" if slate_size > 1 else "",
         )
         delta = number("delta", self.delta, above=0, below=1, smallest=_SMALLEST)
+        outcomes = declared_outcomes(self.outcomes)
         for name, value in [
             ("n_actions", n_actions),
             ("slate_size", slate_size),
@@ -93,6 +104,8 @@ class Problem(Carded):
             ("delta", delta),
             ("actions", actions),
             ("against", _as_against(self.against)),
+            ("outcomes", outcomes),
+            ("guardrails", as_guardrails(self.guardrails, outcomes, self.against)),
         ]:
             object.__setattr__(self, name, value)
 
@@ -105,8 +118,17 @@ class Problem(Carded):
 
     @property
     def delta_of_best(self) -> float:
-        """The part of delta for what is said about the best policy: half if `against` is set."""
-        return self.delta if self.against is None else self.delta / 2
+        """The part of delta for what is said about the best policy.
+
+        Half if `against` is set, and half of that if there are guardrails.
+        """
+        share = self.delta if self.against is None else self.delta / 2
+        return share if self.guardrails is None else share / 2
+
+    @property
+    def delta_of_guardrails(self) -> float:
+        """The part of delta for what is said about guardrails."""
+        return 0.0 if self.guardrails is None else self.delta / 4
 
 
 def _as_against(against: Any) -> int | str | None:

@@ -47,6 +47,9 @@ class Certificate(Carded):
         Name of the leader, if it has one.
     against : str or None
         The policy that runs today in words, if the problem names it.
+    barred : integer array or None
+        Policies that are proved to break a guardrail, which are among the eliminated; None if there
+        are no guardrails.
     """
 
     leader: Any
@@ -60,6 +63,7 @@ class Certificate(Carded):
     name: str | None = None
     against: str | None = None
     find_gain: Callable[[], float | None] = field(default=lambda: None, repr=False)
+    barred: Numbers | None = None
 
     @property
     def policy_name(self) -> str:
@@ -106,6 +110,7 @@ class Certificate(Carded):
             "method": self.method,
             "against": self.against,
             "gain": self.gain,
+            **({} if self.barred is None else {"barred": self.barred.tolist()}),
         }
 
 

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from math import log
 from typing import Any
 
@@ -26,7 +27,9 @@ __all__ = [
     "compared",
     "gain_over",
     "least_difference",
+    "log_wealth_of_difference",
     "pair_of",
+    "shrinkage",
 ]
 
 Array = npt.NDArray[np.float64]
@@ -194,7 +197,7 @@ def capped_difference(
         if not len(past):
             return -problem.reward_cap
         return least_difference(
-            lambda differences: _log_wealth(problem, past, first, second, differences),
+            partial(log_wealth_of_difference, problem, past, first, second),
             problem.reward_cap,
             log_term - log(_BY_BETS),
         )
@@ -203,7 +206,9 @@ def capped_difference(
     return lower - policy_interval(standing, past, second, each)[2]
 
 
-def _log_wealth(problem: Problem, past: Past, first: int, second: int, differences: Array) -> Array:
+def log_wealth_of_difference(
+    problem: Problem, past: Past, first: int, second: int, differences: Array
+) -> Array:
     """Of bets that the first is better than the second by more than each difference g.
 
     They are ln mean prod (1 + lam (Z - g)). For g > 0 stakes are lam/(1 + lam g/.99), so that a
@@ -227,8 +232,13 @@ def _log_wealth(problem: Problem, past: Past, first: int, second: int, differenc
         past.room,
         wealth,
     )
+    return log_mean_exp((wealth[0] - shrinkage(past, m, gains)).T)
+
+
+def shrinkage(past: Past, slate_size: int, gains: Array) -> Array:
+    """Sums over rounds of ln(1 + lam g/.99), shape (n_stakes, n_gains)."""
     scales, counts = np.unique(past.scales(), return_counts=True)
     shares = np.minimum(np.outer(scales, STAKE_SHARES), FIXED_STAKES[-1])
-    stakes = np.hstack([np.tile(FIXED_STAKES, (len(scales), 1)), shares]) / m
+    stakes = np.hstack([np.tile(FIXED_STAKES, (len(scales), 1)), shares]) / slate_size
     shrunk = np.log1p(stakes[:, :, None] * gains / SLACK)
-    return log_mean_exp((wealth[0] - np.tensordot(counts, shrunk, axes=1)).T)
+    return np.asarray(np.tensordot(counts, shrunk, axes=1))

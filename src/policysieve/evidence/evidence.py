@@ -22,7 +22,9 @@ from policysieve.evidence.comparing import (
 )
 from policysieve.evidence.estimates import ValueIntervals
 from policysieve.evidence.events import check_comparable, check_log_fits
+from policysieve.evidence.guardrails import Guardrail, Guards
 from policysieve.evidence.incumbents import Incumbent
+from policysieve.evidence.outcomes import Outcomes
 from policysieve.evidence.past import Past
 from policysieve.evidence.retrospect import Retrospect, proof_in_retrospect
 from policysieve.evidence.standing import BIN_EDGES, Standing
@@ -106,6 +108,10 @@ class Evidence:
         self.rounds = 0
         self.next_look = _FIRST_LOOK
         self.standing = Standing.first(problem, policies.n_policies, kept)
+        self.outcomes: Outcomes | None = None  # as its owner knows them, of these rounds or more
+        self._guards = Guards.first(policies, problem)
+        if self._guards is not None:
+            self.standing = replace(self.standing, comparator=self._guards.today)
         self._past = Past(policies, len(BIN_EDGES) + 1)
         self._retrospect = Retrospect.first(problem, policies.n_policies)
         self._incumbent: Incumbent | None = None
@@ -119,9 +125,12 @@ class Evidence:
     @property
     def nbytes(self) -> int:
         """Memory that is kept from look to look: for rounds, and for each policy."""
-        return self._past.nbytes + self.standing.nbytes + self._retrospect.nbytes
+        guards = 0 if self._guards is None else self._guards.nbytes
+        return self._past.nbytes + self.standing.nbytes + self._retrospect.nbytes + guards
 
-    def add(self, log: AnyLog, exploration: Decider | None = None) -> None:
+    def add(
+        self, log: AnyLog, exploration: Decider | None = None, answers: Slates | None = None
+    ) -> None:
         """Take in the next rounds, in the order of their decisions; all or nothing.
 
         Parameters
@@ -130,6 +139,8 @@ class Evidence:
             With distributions, unless the exploration is given.
         exploration : Exploration, optional
             What decided the rounds.
+        answers : Slates, optional
+            What the policies said at their contexts; by default they are asked now.
 
         Raises
         ------
@@ -141,10 +152,11 @@ class Evidence:
         log = load_for(log, names_of_actions(self.policies, self.problem))
         check_log_fits(log, self.policies)
         as_rewards(log.rewards, len(log), log.slate_size, self.problem.sparsity)
-        # An exploration may ask for answers of policies that were eliminated here.
-        which = self.survivors if exploration is None else None
-        x, distributions = self.policies.check_contexts(log.contexts), log.distributions
-        answers = self.policies.answers_at(x, which)
+        distributions = log.distributions
+        if answers is None:
+            # An exploration may ask for answers of policies that were eliminated here.
+            which = self.survivors if exploration is None else None
+            answers = self.policies.answers_at(self.policies.check_contexts(log.contexts), which)
         if exploration is not None:
             same = exploration.policies is self.policies  # others are asked again
             at = answers.take if same else log.contexts.__getitem__
@@ -188,7 +200,7 @@ class Evidence:
 
     def certificate(self, *, pending: int = 0) -> Certificate:
         """What is proved now; `pending` rounds were left out because they have no answer yet."""
-        standing, incumbent = self._now()
+        standing, incumbent, guards = self._now()
         q, past, policies = self.problem, self._past, self.policies
         if incumbent is None:
             judged = self._retrospect.after(past, standing, policies)
@@ -220,11 +232,12 @@ class Evidence:
             name=None if policies.names is None else policies.names[standing.leader],
             against=None if against is None else policies.name_of(against),
             find_gain=partial(gain_over, policies, q, standing.leader, least),
+            barred=None if guards is None else guards.out,
         )
 
     def proof(self) -> Proof:
         """The bets behind the certificate: those on the leader against each rival."""
-        standing, incumbent = self._now()
+        standing, incumbent, _ = self._now()
         if incumbent is not None:
             return incumbent.proof(self.policies)
         return proof_in_retrospect(self._past, standing, self.policies)
@@ -282,10 +295,20 @@ class Evidence:
             when="whenever you look",
         )
 
+    def guardrails(self) -> tuple[Guardrail, ...]:
+        """What is proved of the leader and each guardrail, whenever you look.
+
+        Empty if there are none, or no outcome was told.
+        """
+        standing, _, guards = self._now()
+        if guards is None or self.outcomes is None:
+            return ()
+        return guards.about(standing.leader, self._past, self.rounds, self.outcomes)
+
     def now(self) -> Self:
         """The same with all rounds looked at, for several questions."""
         then = copy(self)
-        then.standing, then._incumbent = self._now()
+        then.standing, then._incumbent, then._guards = self._now()
         return then
 
     def led_by(self, policy: int | str) -> Self:
@@ -320,21 +343,24 @@ class Evidence:
             look = _look_after(look)
         return size
 
-    def _now(self, own: bool = False) -> tuple[Standing, Incumbent | None]:
+    def _now(self, own: bool = False) -> tuple[Standing, Incumbent | None, Guards | None]:
         """How things stand after all rounds, as a look would find them."""
         new = self.rounds - self.standing.rounds
         standing = self.standing.after(self._past, new, own)
-        incumbent = self._incumbent
+        guards, incumbent = self._guards, self._incumbent
+        if guards is not None and self.outcomes is not None:
+            guards = guards.after(self._past, self.rounds, self.outcomes, standing.survivors)
+            guards, standing = guards.applied(standing)
         if incumbent is not None:
             incumbent = incumbent.after(self._past, new, standing)
-        return standing, incumbent
+        return standing, incumbent, guards
 
     def _look(self, own: bool) -> None:
         """Fix what later rounds are judged with, and let go of what is not needed any more.
 
         If it is our own, the standing before is used up.
         """
-        self.standing, self._incumbent = self._now(own)
+        self.standing, self._incumbent, self._guards = self._now(own)
         self._past = self._past.kept_for(self.standing.survivors)
         if self._incumbent is None:
             self._retrospect = self._retrospect.after(self._past, self.standing, self.policies)

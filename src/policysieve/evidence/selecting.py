@@ -25,7 +25,14 @@ from policysieve.evidence.kinds import (
     default_method,
     evidence_of,
 )
+from policysieve.evidence.guardrails import (
+    AMONG,
+    Guardrail,
+    guardrails_in_words,
+    outcomes_to_dict,
+)
 from policysieve.evidence.record import check_floor
+from policysieve.evidence.watching import Watch
 from policysieve.evidence.weights import Mass
 from policysieve.log import AnyLog, Log, LogFile, open_for
 from policysieve.policies import AnyPolicies, Policy, check_class
@@ -59,6 +66,11 @@ class Selection(Reported):
     problem : Problem
     floor : float or None
         Smallest propensity that the certificate counts on; None if it needs none, or there is none.
+    outcomes : dict of ValueIntervals, or None
+        The same of every outcome that the problem declares, by name, in its own units. They hold
+        for all policies and outcomes at once.
+    guardrails : tuple of Guardrail, or None
+        What is proved of the selected policy and each guardrail of the problem.
     """
 
     policy: int | Policy
@@ -67,6 +79,8 @@ class Selection(Reported):
     certificate: Certificate
     problem: Problem
     floor: float | None
+    outcomes: dict[str, ValueIntervals] | None = field(default=None, repr=False)
+    guardrails: tuple[Guardrail, ...] | None = None
     find_comparison: Callable[..., Comparison] | None = field(default=None, repr=False)
 
     @property
@@ -101,14 +115,17 @@ class Selection(Reported):
 
     @property
     def guarantee(self) -> str:
-        """What is proved, in one sentence, and one more if the problem names who runs today."""
+        """What is proved, in one sentence, and one more if the problem names who runs today.
+
+        And one for guardrails.
+        """
         proof = self.certificate
         if proof.against is None or proof.gain is None:
             return self._about_the_best
         gain = gain_in_words(self.policy_name, proof.against, proof.gain, self.problem.delta)
         if proof.gain > 0:
             gain = f"{gain.removesuffix('.')}{self._premise}."
-        return f"{self._about_the_best} {gain}"
+        return " ".join([self._about_the_best, gain, *guardrails_in_words(self.guardrails)])
 
     @property
     def gain(self) -> float | None:
@@ -134,7 +151,8 @@ class Selection(Reported):
             else ""
         )
         return (
-            f"{sure}, no policy is better than {self.policy_name} by more than "
+            f"{sure}, no policy{AMONG if self.guardrails else ''} is better than "
+            f"{self.policy_name} by more than "
             f"{proof.suboptimality_bound:.4g} ({verdict} epsilon {problem.epsilon:g})"
             f"{self._premise}{eliminated}."
         )
@@ -235,6 +253,7 @@ class Selection(Reported):
             "guarantee": self.guarantee,
             "certificate": self.certificate.to_dict(),
             "leaders": self.leaders(),
+            **outcomes_to_dict(self.outcomes, self.policy, self.guardrails),
         }
 
 
@@ -313,8 +332,10 @@ def select(
         memory_limit=memory_limit,
     )
     _check_propensities(log, policies, names, floor, problem.delta, covers=method != "capped")
+    watch = Watch(evidence, add, policies, problem, exploration)
     for piece in track(log.pieces()):
-        add(piece)
+        watch.add(piece)
+    watch.bar()
     certificate, intervals = evidence.certificate(), evidence.intervals()
     leader = certificate.leader
     return Selection(
@@ -324,6 +345,8 @@ def select(
         certificate=certificate,
         problem=problem,
         floor=None if method == "capped" else floor,
+        outcomes=watch.outcomes(log),
+        guardrails=watch.guardrails(leader, log),
         find_comparison=partial(_compared, evidence, log, exploration),
     )
 

@@ -75,6 +75,8 @@ class Standing:
     model : Model
     kept : integer array
         Policies that are never eliminated.
+    comparator : int or None
+        Whom others are eliminated by, if not by the leader: it must not be better than the best.
     """
 
     problem: Problem
@@ -87,6 +89,7 @@ class Standing:
     leader: int
     model: Model
     kept: Numbers
+    comparator: int | None = None
 
     @classmethod
     def first(cls, problem: Problem, n_policies: int, kept: Numbers) -> Self:
@@ -229,9 +232,10 @@ class Standing:
         weight = past.cost(len(past) - new) ** -0.5
         weights = (self.weights[0] + new * weight, self.weights[1] + new * weight**2)
         rounds, totals = self.rounds + new, self.totals if own else self.totals.copy()
-        add_rounds(totals, problem, past, self.leader, survivors, np.zeros(1), new, weight)
+        best = self.leader if self.comparator is None else self.comparator
+        add_rounds(totals, problem, past, best, survivors, np.zeros(1), new, weight)
         leaves = _reaches(totals, delta_shares.log_elimination(problem.delta_of_best))
-        leaves &= survivors != self.leader
+        leaves &= survivors != best
         leaves[survivors.searchsorted(self.kept)] = False
         if leaves.any():
             out = survivors[leaves]
@@ -249,8 +253,28 @@ class Standing:
             leader=int(survivors[totals[:, _N_STAKES].argmax()]),
             model=self.model,
             kept=self.kept,
+            comparator=self.comparator,
         )
         return replace(found, model=found._next_model(past, new))
+
+    def without(self, leaves: npt.NDArray[np.bool_]) -> "Standing":
+        """The same without some survivors, for good; one of them at least stays."""
+        if not leaves.any():
+            return self
+        out, stays = self.survivors[leaves], ~leaves
+        same = np.tile(self.weights, (len(out), 1)), np.full(len(out), self.rounds)
+        survivors, totals = self.survivors[stays], self.totals[stays]
+        votes = self.model.votes[np.isin(self.model.voters, survivors)]
+        votes = votes + np.finfo(np.float64).tiny  # all of them may have gone to those that leave
+        model = self.model._replace(voters=survivors, votes=_frozen(votes / votes.sum()))
+        return replace(
+            self,
+            survivors=survivors,
+            totals=totals,
+            gone=self.gone.plus(out, self.totals[leaves, _N_STAKES:], *same),
+            leader=int(survivors[totals[:, _N_STAKES].argmax()]),
+            model=model,
+        )
 
     def _next_model(self, past: Past, new: int) -> Model:
         """Votes by how close to the leader a survivor seems; rewards by the share of votes.

@@ -14,7 +14,7 @@ from policysieve.evidence.estimates import Estimates, ValueIntervals
 from policysieve.evidence.events import check_comparable, check_log_fits, rewarded_events
 from policysieve.evidence.values import limits_from_sums
 from policysieve.log import AnyLog, Log, load_for
-from policysieve.policies import Policies
+from policysieve.policies import Policies, Slates
 from policysieve.policies.base import names_of_actions
 from policysieve.problem import Problem
 
@@ -41,18 +41,26 @@ class UnprovedEvidence:
         self.policies = policies
         self.problem = problem
         self._earned = self._missed = Estimates(policies.n_policies)
+        self._barred: npt.NDArray[np.intp] | None = None
 
     @property
     def rounds(self) -> int:
         """Rounds taken in."""
         return self._earned.rounds
 
-    def add(self, log: AnyLog) -> None:
-        """Take in the next rounds, of a log or of files; all or nothing."""
+    def bar(self, policies: npt.NDArray[np.intp]) -> None:
+        """Let none of these policies lead."""
+        self._barred = policies
+
+    def add(self, log: AnyLog, answers: Slates | None = None) -> None:
+        """Take in the next rounds, of a log or of files; all or nothing.
+
+        Policies are asked at its contexts, unless their answers are given.
+        """
         log = load_for(log, names_of_actions(self.policies, self.problem))
         check_log_fits(log, self.policies)
         as_rewards(log.rewards, len(log), log.slate_size, self.problem.sparsity)
-        answers = self.policies.answers(log.contexts)
+        answers = self.policies.answers(log.contexts) if answers is None else answers
         lost = Log.trusted(log.contexts, log.actions, log.propensities, 1 - log.rewards)
         self.__dict__.update(
             _earned=self._earned.plus(rewarded_events(log, self.policies, answers)),
@@ -62,11 +70,15 @@ class UnprovedEvidence:
     def certificate(self, *, pending: int = 0) -> Certificate:
         """Nothing is proved about the leader."""
         names, leader = self.policies.names, self._earned.leader
+        eliminated = np.zeros(self.policies.n_policies, dtype=np.bool_)
+        if self._barred is not None:
+            eliminated[self._barred] = True
+            leader = int(np.where(eliminated, -inf, self._earned.totals).argmax())
         against = self.policies.against(self.problem)
         return Certificate(
             leader=leader,
             certified=False,
-            eliminated=np.zeros(self.policies.n_policies, dtype=np.bool_),
+            eliminated=eliminated,
             rounds=self.rounds,
             pending=pending,
             log_threshold=inf,
@@ -75,6 +87,7 @@ class UnprovedEvidence:
             name=None if names is None else names[leader],
             against=None if against is None else self.policies.name_of(against),
             find_gain=partial(gain_over, self.policies, self.problem, leader, copy(self)._least),
+            barred=self._barred,
         )
 
     def intervals(self) -> ValueIntervals:
