@@ -53,9 +53,7 @@ class Outcome:
         one_of("objective", self.objective, get_args(Objective))
         late = low
         if self.late is not None:
-            late = number(
-                "late", self.late, above=low, below=high, closed=True, closed_below=True
-            )
+            late = number("late", self.late, above=low, below=high, closed=True, closed_below=True)
         for name, value in [("low", low), ("high", high), ("late", late)]:
             object.__setattr__(self, name, value)
 

@@ -262,7 +262,8 @@ class Guards:
                 least = most = 0.0
             elif len(scores) and len(past) == rounds:
                 least, most = (
-                    sign * least_difference(
+                    sign
+                    * least_difference(
                         partial(
                             log_wealth_of_difference,
                             q,

@@ -71,7 +71,9 @@ class _Sums:
         counted = np.zeros(n_policies, np.int64)
         return cls(Columns(np.empty((0, slate_size))), counted, nothing, nothing)
 
-    def plus(self, rounds: Log, policies: Policies, answers: Slates, which: Any, of: Outcome) -> "_Sums":
+    def plus(
+        self, rounds: Log, policies: Policies, answers: Slates, which: Any, of: Outcome
+    ) -> "_Sums":
         """With the next rounds, whose rewards are the outcome, for some policies."""
         scores = of.scores(rounds.rewards)
         sums = []
@@ -105,9 +107,7 @@ class Outcomes:
         m = policies.slate_size
         self.policies, self.problem = policies, problem
         self.rounds = 0
-        self._sums = {
-            name: _Sums.first(policies.n_policies, m) for name in problem.outcomes or {}
-        }
+        self._sums = {name: _Sums.first(policies.n_policies, m) for name in problem.outcomes or {}}
         self._first = 0  # round that has waited longest: those from here on are kept,
         self._waiting = Columns(
             np.empty((0, m), np.int32), np.empty((0, m)), np.empty(0, np.int64), np.empty(0)
@@ -232,13 +232,11 @@ class Outcomes:
     def _limits(self, name: str, log_term: float) -> ValueIntervals:
         sums, m = self._sums[name], self.policies.slate_size
         some = sums.counted > 0
-        values = np.full(len(some), np.nan)
-        lower, upper = np.zeros(len(some)), np.full(len(some), float(m))
+        values = np.full(self.policies.n_policies, np.nan)
+        lower, upper = np.zeros(len(values)), np.full(len(values), float(m))
         weight = sums.counted[some].astype(np.float64)
         values[some] = sums.earned[0, some] / weight
-        earned, missed = (
-            (kind[0, some], kind[1, some]) for kind in (sums.earned, sums.missed)
-        )
+        earned, missed = ((kind[0, some], kind[1, some]) for kind in (sums.earned, sums.missed))
         lower[some], upper[some] = limits_from_sums(
             of_one_outcome(self.problem), earned, missed, weight, log_term
         )
@@ -257,7 +255,10 @@ class Outcomes:
             for low, high, which in self._parts(begin, end):
                 rows = slice(low, high)
                 rounds = Log.trusted(
-                    np.arange(low, high), actions[rows], propensities[rows], self._values[name][rows]
+                    np.arange(low, high),
+                    actions[rows],
+                    propensities[rows],
+                    self._values[name][rows],
                 )
                 answers = self._answers.take(rows)
                 of = self._declared[name]

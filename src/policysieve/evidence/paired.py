@@ -170,7 +170,9 @@ def _sides(
         rows = slice(len(scores))
         told = piece.actions[rows], piece.propensities[rows], scores
         for side, (a, b) in zip(found, ((0, 1), (1, 0)), strict=True):
-            side.append(paired_scores(slates[rows, a : a + 1], slates[rows, b : b + 1], *told)[:, 0])
+            side.append(
+                paired_scores(slates[rows, a : a + 1], slates[rows, b : b + 1], *told)[:, 0]
+            )
         if len(scores) < len(piece):
             break
     return np.concatenate(found[0]), np.concatenate(found[1])

@@ -17,6 +17,12 @@ from policysieve.evidence.comparing import Comparison, chosen_among, pair_of
 from policysieve.evidence.estimates import ValueIntervals
 from policysieve.evidence.events import check_log_fits
 from policysieve.evidence.evidence import MEMORY_LIMIT, Decider, Evidence, check_decider
+from policysieve.evidence.guardrails import (
+    AMONG,
+    Guardrail,
+    guardrails_in_words,
+    outcomes_to_dict,
+)
 from policysieve.evidence.implicit import ImplicitEvidence
 from policysieve.evidence.kinds import (
     METHODS,
@@ -24,12 +30,6 @@ from policysieve.evidence.kinds import (
     Method,
     default_method,
     evidence_of,
-)
-from policysieve.evidence.guardrails import (
-    AMONG,
-    Guardrail,
-    guardrails_in_words,
-    outcomes_to_dict,
 )
 from policysieve.evidence.record import check_floor
 from policysieve.evidence.watching import Watch

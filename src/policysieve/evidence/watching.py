@@ -1,7 +1,7 @@
 """Outcomes and guardrails while a log is read: policies are asked once for all of it."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 from policysieve.errors import InvalidArgumentError
 from policysieve.evidence.estimates import ValueIntervals
@@ -41,9 +41,11 @@ class Watch:
         check_outcomes(policies, problem)
         self._evidence, self._add, self._problem = evidence, add, problem
         self._everyone = exploration is not None  # is asked, eliminated or not
-        self._policies: Any = policies
-        self._outcomes = None if problem.outcomes is None else Outcomes(self._policies, problem)
+        self._policies = cast(Any, policies)  # listed ones, if outcomes are declared
+        self._outcomes: Outcomes | None = None
         self._guards: PairedGuards | None = None
+        if problem.outcomes is not None:
+            self._outcomes = Outcomes(self._policies, problem)
         if problem.guardrails is not None and not isinstance(evidence, Evidence):
             self._guards = PairedGuards(self._policies, problem)
 
@@ -94,5 +96,6 @@ class Watch:
             return None
         if isinstance(self._evidence, Evidence):
             return self._evidence.guardrails()
-        assert self._guards is not None and self._outcomes is not None
+        assert self._guards is not None
+        assert self._outcomes is not None
         return self._guards.about(leader, log.pieces(), self._outcomes)
