@@ -231,7 +231,7 @@ class Outcomes:
 
     def _limits(self, name: str, log_term: float) -> ValueIntervals:
         sums, m = self._sums[name], self.policies.slate_size
-        some = sums.counted > 0
+        some = np.flatnonzero(sums.counted)
         values = np.full(self.policies.n_policies, np.nan)
         lower, upper = np.zeros(len(values)), np.full(len(values), float(m))
         weight = sums.counted[some].astype(np.float64)
@@ -250,7 +250,7 @@ class Outcomes:
         done = {}
         for name, sums in self._sums.items():
             begin = len(sums.known) - self._first
-            unknown = np.isnan(self._values[name][begin:]).any(axis=1)
+            unknown = np.asarray(np.isnan(self._values[name][begin:]).any(axis=1))
             end = begin + (int(unknown.argmax()) if unknown.any() else len(unknown))
             for low, high, which in self._parts(begin, end):
                 rows = slice(low, high)

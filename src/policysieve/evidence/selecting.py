@@ -32,10 +32,11 @@ from policysieve.evidence.kinds import (
     evidence_of,
 )
 from policysieve.evidence.record import check_floor
+from policysieve.evidence.segments import MOST, Segments, pair_to_show, values_by_segment
 from policysieve.evidence.watching import Watch
 from policysieve.evidence.weights import Mass
 from policysieve.log import AnyLog, Log, LogFile, open_for
-from policysieve.policies import AnyPolicies, Policy, check_class
+from policysieve.policies import AnyPolicies, Policies, Policy, check_class
 from policysieve.policies.base import names_of_actions
 from policysieve.policies.pair import PolicyPair
 from policysieve.problem import Problem
@@ -71,6 +72,8 @@ class Selection(Reported):
         for all policies and outcomes at once.
     guardrails : tuple of Guardrail, or None
         What is proved of the selected policy and each guardrail of the problem.
+    segments : Segments, or None
+        For whom it is better, if `select` was asked for a segment.
     """
 
     policy: int | Policy
@@ -81,7 +84,9 @@ class Selection(Reported):
     floor: float | None
     outcomes: dict[str, ValueIntervals] | None = field(default=None, repr=False)
     guardrails: tuple[Guardrail, ...] | None = None
+    segments: Segments | None = field(default=None, repr=False)
     find_comparison: Callable[..., Comparison] | None = field(default=None, repr=False)
+    find_segments: Callable[..., Segments] | None = field(default=None, repr=False)
 
     @property
     def values(self) -> npt.NDArray[np.float64]:
@@ -207,9 +212,47 @@ class Selection(Reported):
             )
         return self.find_comparison(first, second, named_beforehand)
 
+    def by_segment(
+        self,
+        segment: Any,
+        *,
+        every_policy: bool = False,
+        outcome: str | None = None,
+        most: int = MOST,
+    ) -> Segments:
+        """For whom the selected policy is better: values by the values of a column of contexts.
+
+        Compared with the policy that runs today, or else with the one of the next largest estimate.
+        The log is read again, and the policies are asked about its contexts again.
+
+        Parameters
+        ----------
+        segment : str, int, callable or sequence
+            Name or number of a column of the contexts, a function from contexts to labels, or
+            labels of all rounds.
+        every_policy : bool
+            Whether to say what all policies are worth, not only these two.
+        outcome : str, optional
+            The outcome that values are of; by default the reward.
+        most : int
+            Segments that have rows of their own, the first to appear; later ones are pooled.
+
+        Raises
+        ------
+        InvalidArgumentError
+            If there is no such column or outcome, the class cannot be listed, or the selection
+            comes from another process, to which its rounds did not travel.
+        """
+        if self.find_segments is None:
+            raise InvalidArgumentError(
+                "by_segment needs numbered policies and the rounds, which do not travel with a "
+                "pickled selection: call it where select was called"
+            )
+        return self.find_segments(segment, every_policy=every_policy, outcome=outcome, most=most)
+
     def __getstate__(self) -> dict[str, Any]:
         """Without the rounds, which may be many."""
-        return {**self.__dict__, "find_comparison": None}
+        return {**self.__dict__, "find_comparison": None, "find_segments": None}
 
     def leaders(self, count: int = 10) -> list[dict[str, Any]]:
         """The policies with the largest estimates, with their limits."""
@@ -254,6 +297,7 @@ class Selection(Reported):
             "certificate": self.certificate.to_dict(),
             "leaders": self.leaders(),
             **outcomes_to_dict(self.outcomes, self.policy, self.guardrails),
+            **({} if self.segments is None else {"segments": self.segments.to_dict()}),
         }
 
 
@@ -266,6 +310,7 @@ def select(
     floor: float | None = None,
     exploration: Decider | None = None,
     since: int = 0,
+    segment: Any = None,
     memory_limit: int = MEMORY_LIMIT,
     track: Callable[[Iterable[Log]], Iterable[Log]] = iter,
 ) -> Selection:
@@ -296,6 +341,8 @@ def select(
         Rounds before this number do not count. It must have been fixed beforehand, or be the
         `alarm` of a change that was found in the rounds before it: a start chosen by a look at the
         rounds that count makes what is said of them wrong.
+    segment : str, int, callable or sequence, optional
+        Also say for whom the selected policy is better, as `Selection.by_segment` does.
     memory_limit : int
         Bytes of rounds to keep for ``"capped"``, as `Evidence` has it.
     track : callable
@@ -338,7 +385,7 @@ def select(
     watch.bar()
     certificate, intervals = evidence.certificate(), evidence.intervals()
     leader = certificate.leader
-    return Selection(
+    selection = Selection(
         policy=leader,
         value=float(intervals.values[intervals.place_of(leader)]),
         intervals=intervals,
@@ -348,7 +395,26 @@ def select(
         outcomes=watch.outcomes(log),
         guardrails=watch.guardrails(leader, log),
         find_comparison=partial(_compared, evidence, log, exploration),
+        find_segments=_segments_of(log, policies, problem, intervals, leader, exploration),
     )
+    if segment is None:
+        return selection
+    return replace(selection, segments=selection.by_segment(segment))
+
+
+def _segments_of(
+    log: Log | LogFile,
+    policies: AnyPolicies,
+    problem: Problem,
+    intervals: ValueIntervals,
+    leader: Any,
+    exploration: Decider | None,
+) -> Callable[..., Segments] | None:
+    """How to find values by segment, if policies are numbered."""
+    if not isinstance(policies, Policies):
+        return None
+    pair = pair_to_show(policies, problem, intervals, leader)
+    return partial(values_by_segment, log, policies, problem, pair=pair, exploration=exploration)
 
 
 def _compared(
