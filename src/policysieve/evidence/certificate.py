@@ -50,6 +50,8 @@ class Certificate(Carded):
     barred : integer array or None
         Policies that are proved to break a guardrail, which are among the eliminated; None if there
         are no guardrails.
+    cleared : bool
+        Whether the leader is proved to keep all guardrails.
     """
 
     leader: Any
@@ -64,6 +66,7 @@ class Certificate(Carded):
     against: str | None = None
     find_gain: Callable[[], float | None] = field(default=lambda: None, repr=False)
     barred: Numbers | None = None
+    cleared: bool = True
 
     @property
     def policy_name(self) -> str:
@@ -110,7 +113,11 @@ class Certificate(Carded):
             "method": self.method,
             "against": self.against,
             "gain": self.gain,
-            **({} if self.barred is None else {"barred": self.barred.tolist()}),
+            **(
+                {}
+                if self.barred is None
+                else {"barred": self.barred.tolist(), "cleared": self.cleared}
+            ),
         }
 
 

@@ -233,6 +233,7 @@ class Evidence:
             against=None if against is None else policies.name_of(against),
             find_gain=partial(gain_over, policies, q, standing.leader, least),
             barred=None if guards is None else guards.out,
+            cleared=guards is None or guards.clears(standing.leader, policies.n_policies),
         )
 
     def proof(self) -> Proof:

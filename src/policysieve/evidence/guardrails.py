@@ -230,6 +230,10 @@ class Guards:
         found[self.survivors == self.today] = True
         return np.asarray(found)
 
+    def clears(self, policy: int, n_policies: int) -> bool:
+        """Whether a survivor is proved to keep all guardrails."""
+        return bool(self.cleared(n_policies)[self.survivors.searchsorted(policy)])
+
     def applied(self, standing: Standing) -> tuple[Self, Standing]:
         """These, and a standing, without those that are barred.
 

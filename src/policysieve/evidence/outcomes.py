@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass, replace
 from math import log
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +19,14 @@ from policysieve.outcome import Outcome
 from policysieve.policies import Policies, Slates
 from policysieve.problem import Problem
 
-__all__ = ["Outcomes", "check_outcomes", "of_one_outcome", "told_outcomes"]
+__all__ = [
+    "OutcomeValue",
+    "Outcomes",
+    "check_outcomes",
+    "of_one_outcome",
+    "told_outcomes",
+    "values_of",
+]
 
 Array = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.intp]
@@ -87,6 +94,24 @@ class _Sums:
         counted = self.counted.copy()
         counted[which] += len(rounds)
         return _Sums(self.known.plus(rounds.rewards), counted, sums[0], sums[1])
+
+
+class OutcomeValue(NamedTuple):
+    """A policy's value in an outcome, in its own units per round: estimate and limits."""
+
+    value: float
+    lower: float
+    upper: float
+
+
+def values_of(outcomes: Mapping[str, ValueIntervals], policy: int) -> dict[str, OutcomeValue]:
+    """What one policy has of each outcome."""
+    return {
+        name: OutcomeValue(
+            *(float(column[policy]) for column in (one.values, one.lower, one.upper))
+        )
+        for name, one in outcomes.items()
+    }
 
 
 class Outcomes:
@@ -183,9 +208,9 @@ class Outcomes:
         self, name: str, places: npt.NDArray[np.int64], values: Array
     ) -> npt.NDArray[np.bool_]:
         """For which rounds, by their places from `find`, these values would be told again."""
-        given = ~np.isnan(values)
-        known = np.where((places < 0)[:, None], True, ~np.isnan(self._values[name][places]))
-        return np.asarray((given & known).any(axis=1))
+        known, waits = np.ones(values.shape, np.bool_), places >= 0
+        known[waits] = ~np.isnan(self._values[name][places[waits]])
+        return np.asarray((known & ~np.isnan(values)).any(axis=1))
 
     def older_than(self, asked: float) -> dict[str, npt.NDArray[np.int64]]:
         """Places of waiting rounds that were asked for until then and lack an outcome, by name."""
@@ -194,6 +219,10 @@ class Outcomes:
             name: np.flatnonzero(old & np.isnan(values).any(axis=1))
             for name, values in self._values.items()
         }
+
+    def unknown_as(self, name: str, places: npt.NDArray[np.int64], late: float) -> Array:
+        """A value for what is not known of some waiting rounds, and NaN for what is."""
+        return np.where(np.isnan(self._values[name][places]), late, np.nan)
 
     def missing(self, name: str) -> int:
         """How many rounds lack an outcome."""

@@ -5,20 +5,24 @@ import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
+from datetime import timedelta
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from policysieve.arrays import shown
+from policysieve.checks import number
 from policysieve.errors import InvalidArgumentError
+from policysieve.evidence.guardrails import Guardrail
+from policysieve.evidence.outcomes import OutcomeValue
 from policysieve.frames import Contexts, read_only
 from policysieve.log import NOTHING, Beside
 from policysieve.naming import named
 from policysieve.policies import MarginalPolicy, Policy, RandomizedPolicy
 from policysieve.reported import Carded
 
-__all__ = ["Decisions", "Recommendation"]
+__all__ = ["Decisions", "Recommendation", "as_age", "asked_before"]
 
 
 def _ticks() -> float:
@@ -34,6 +38,19 @@ _STARTED = time.time() - _ticks()  # read once: later the clock of the day may b
 def _now() -> float:
     """Seconds since 1970 by a clock that nobody sets while the process runs."""
     return _STARTED + _ticks()
+
+
+def as_age(older_than: Any) -> float:
+    """Seconds that something has waited, or raise."""
+    if isinstance(older_than, timedelta):
+        older_than = older_than.total_seconds()
+    return number("older_than", older_than, above=0, below=math.inf, closed_below=True)
+
+
+def asked_before(older_than: Any) -> float:
+    """Until when decisions were asked for that have waited for so long."""
+    age = as_age(older_than)
+    return _now() - age if age else math.inf
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -169,6 +186,10 @@ class Recommendation(Carded):
         The policy that runs today in words, if the problem names it.
     gain : float or None
         By how much the recommended one is at least better; None if nothing can be said.
+    outcomes : dict of OutcomeValue, or None
+        What it has of each outcome that the problem declares, by name: estimate, lower and upper.
+    guardrails : tuple of Guardrail, or None
+        What is proved of it and each guardrail of the problem.
     """
 
     policy: int | Policy | RandomizedPolicy | MarginalPolicy
@@ -182,6 +203,8 @@ class Recommendation(Carded):
     name: str | None = None
     against: str | None = None
     gain: float | None = None
+    outcomes: dict[str, OutcomeValue] | None = None
+    guardrails: tuple[Guardrail, ...] | None = None
 
     @property
     def policy_name(self) -> str:
@@ -194,12 +217,16 @@ class Recommendation(Carded):
 
     def to_dict(self) -> dict[str, Any]:
         """The fields as plain values that JSON can hold: NaN becomes None, an object its name."""
-        plain = {"policy": self.policy, "policy_name": self.policy_name}
+        plain: dict[str, Any] = {"policy": self.policy, "policy_name": self.policy_name}
         plain |= {
             field.name: getattr(self, field.name)
             for field in fields(self)
-            if field.name not in ("policy", "name")
+            if field.name not in ("policy", "name", "outcomes", "guardrails")
         }
+        if self.outcomes is not None:
+            plain["outcomes"] = {name: one._asdict() for name, one in self.outcomes.items()}
+        if self.guardrails is not None:
+            plain["guardrails"] = [one.to_dict() for one in self.guardrails]
         if not isinstance(self.policy, int):
             plain["policy"] = repr(self.policy)
         return {

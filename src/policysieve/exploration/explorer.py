@@ -16,10 +16,13 @@ from policysieve.evidence.change import Change, find_change
 from policysieve.evidence.change_sums import ChangeSums
 from policysieve.evidence.events import check_log_fits
 from policysieve.evidence.groups import context_groups
+from policysieve.evidence.outcomes import values_of
 from policysieve.evidence.record import check_floor
+from policysieve.evidence.segments import MOST, Segments, pair_to_show, values_by_segment
 from policysieve.exploration.asking import Asking, alone, changing, living
-from policysieve.exploration.decisions import Decisions, Recommendation
+from policysieve.exploration.decisions import Decisions, Recommendation, asked_before
 from policysieve.exploration.designs.base import Exploration
+from policysieve.exploration.late_outcomes import LateOutcomes
 from policysieve.exploration.ledger import Part
 from policysieve.frames import ContextFrame, Contexts, is_tabular, kind_of
 from policysieve.log import AnyLog, Log, load_for
@@ -74,6 +77,8 @@ class Explorer(Asking):
     """Whether the learner takes a class that cannot be listed."""
     takes_slates: ClassVar[bool] = True
     """Whether the learner shows more than one item."""
+    takes_guardrails: ClassVar[bool] = False
+    """Whether the learner stops to show what is proved to break a guardrail."""
 
     # A learner that takes no implicit class may count on numbered policies.
     policies: Any
@@ -86,6 +91,7 @@ class Explorer(Asking):
         self._rng = as_rng(rng, stream=_STREAM)
         self._rounds = 0
         self._log: Log | None = None
+        self._late = LateOutcomes.of(policies, problem)
         self._mass = (0.0, 0.0)  # sums over rounds of the importance-weighted rewards, and squares
         self._open_ledger()
         self._ledger.all_actions = names_of_actions(policies, problem)
@@ -137,7 +143,7 @@ class Explorer(Asking):
             raise
 
     @changing
-    def tell(self, decisions: Decisions, rewards: Any) -> None:
+    def tell(self, decisions: Decisions, rewards: Any, outcomes: Any = None) -> None:
         """Report the rewards of what was shown.
 
         Parameters
@@ -146,6 +152,9 @@ class Explorer(Asking):
             A batch that `ask` returned, or a part of one. Each round is told once.
         rewards : array of shape (n, m), or (n,) when m = 1
             Rewards in [0, 1] of the shown items. An answer that has not come by its deadline is 0.
+        outcomes : dict, optional
+            Arrays of the same shape, by the names of outcomes that the problem declares; NaN, or
+            left out, if not known yet: see `tell_outcomes`.
 
         Raises
         ------
@@ -155,7 +164,123 @@ class Explorer(Asking):
         places, problem = self._ledger.check(decisions, self._frontier), self.problem
         checked = as_rewards(rewards, len(places), problem.slate_size, problem.sparsity)
         self._check_told(checked)
-        self._settle(places, checked)
+        if outcomes is None:
+            self._settle(places, checked)
+            return
+        late = self._declared()
+        told = late.checked(outcomes, len(places))
+        self._settle(places, checked, _late=late.with_rewards(decisions.numbers, told))
+
+    @changing
+    def tell_outcomes(self, decisions: Decisions, outcomes: Any) -> None:
+        """Report outcomes that have come later than the rewards, at any time and in any order.
+
+        They count in the order of decisions: an outcome of a round once it is known of all rounds
+        before. What never comes holds up the others until it is told, or settled with
+        `expire_outcomes`.
+
+        Parameters
+        ----------
+        decisions : Decisions
+            A batch whose rewards were told, or a part of one.
+        outcomes : dict
+            Arrays of shape (n, m), or (n,) when m = 1, by the names of outcomes; NaN if not known
+            yet. Each is told once.
+
+        Raises
+        ------
+        DecisionsError, InvalidArgumentError, BusyError
+            The learner is then as it was before.
+        """
+        numbers, late = self._ledger.check_told(decisions, self._frontier), self._declared()
+        told = late.checked(outcomes, len(numbers))
+        self._hear(late.with_late(numbers, told, self._frontier.learnt))
+
+    @changing
+    def expire_outcomes(self, *, older_than: Any) -> dict[str, int]:
+        """Settle outcomes that have not come for so long with what their declaration has for late.
+
+        Parameters
+        ----------
+        older_than : seconds or timedelta
+            Since the decision was asked for; its reward was told. 0 settles all.
+
+        Returns
+        -------
+        dict of int
+            How many rounds that were, by the names of outcomes.
+        """
+        late, found = self._declared().expired(asked_before(older_than))
+        self._hear(late)
+        return found
+
+    def outcomes(self) -> dict[str, ValueIntervals]:
+        """Estimate and limits of every policy in every outcome, by name, in its own units.
+
+        They hold for all policies and outcomes at once, and at any time (docs/maths.md, "Other
+        outcomes"). Those of eliminated policies are as they were then.
+        """
+        return self._declared().counted.intervals()
+
+    @property
+    def open_outcomes(self) -> dict[str, int]:
+        """In how many rounds that were learnt from each outcome is not known yet, by name."""
+        counted = self._declared().counted
+        return {name: counted.missing(name) for name in self.problem.outcomes or {}}
+
+    def by_segment(
+        self,
+        segment: Any,
+        *,
+        every_policy: bool = False,
+        outcome: str | None = None,
+        most: int = MOST,
+    ) -> Segments:
+        """For whom the recommended policy is better: as `Selection.by_segment`, from `log`.
+
+        The policies that are shown are asked about the contexts of all rounds again.
+        """
+        then = self._snapshot()
+        best, intervals = then.recommend(), then.intervals()
+        if not isinstance(best.policy, int):
+            raise InvalidArgumentError(
+                f"by_segment needs one of a list of policies, got {best.policy_name}"
+            )
+        pair = pair_to_show(self.policies, self.problem, intervals, best.policy)
+        return values_by_segment(
+            then.log,
+            self.policies,
+            self.problem,
+            segment,
+            pair=pair,
+            every_policy=every_policy,
+            outcome=outcome,
+            most=most,
+        )
+
+    def _declared(self) -> LateOutcomes:
+        """What is known of outcomes, or raise if there are none."""
+        if self._late is None:
+            raise InvalidArgumentError(
+                "outcomes must be declared by the problem, which has none; write "
+                'Problem(..., outcomes={"sale": (0, 1)})'
+            )
+        return self._late
+
+    def _hear(self, late: LateOutcomes) -> None:
+        """Take in what is known of outcomes now; all attributes that change are bound anew."""
+        then = self._twin()
+        then._late = late
+        then._weigh()
+        self.__dict__.update({k: v for k, v in then.__dict__.items() if v is not self.__dict__[k]})
+
+    def _weigh(self) -> None:
+        """Draw conclusions from outcomes."""
+
+    @property
+    def _asked_of(self) -> npt.NDArray[np.integer] | None:
+        """Policies that were asked in all rounds that are learnt from now; None if all."""
+        return None
 
     def discard(self, decisions: Decisions) -> None:
         """Give up on rounds whose rewards will never be known.
@@ -216,6 +341,8 @@ class Explorer(Asking):
             )
         told = load_for(rounds, names_of_actions(self.policies, self.problem))
         rounds = Log.trusted(told.contexts, told.actions, told.propensities, told.rewards)
+        if self._late is not None:
+            rounds = rounds.with_outcomes(told.outcomes)
         check_log_fits(rounds, self.policies)
         check_floor(rounds, exploration.floor)
         q = self.problem
@@ -245,6 +372,8 @@ class Explorer(Asking):
         log = self._snapshot()._log
         if log is None:
             log = Log.empty(contexts=np.empty(0, np.int64), slate_size=self.problem.slate_size)
+        elif self._late is not None:
+            log = log.with_outcomes(self._late.counted.all_values())
         names = names_of_actions(self.policies, self.problem)
         return log[:] if names is None else log.with_action_names(names)
 
@@ -319,6 +448,8 @@ class Explorer(Asking):
         best = self._snapshot()._recommend()
         if self.policies.names is not None and isinstance(best.policy, int):
             best = replace(best, name=self.policies.names[best.policy])
+        if self._late is not None and isinstance(best.policy, int):
+            best = replace(best, outcomes=values_of(self.outcomes(), best.policy))
         against = self.policies.against(self.problem)
         if against is None:
             return best
@@ -372,6 +503,9 @@ class Explorer(Asking):
         rounds, answers = part.rounds, part.kept
         if answers is None:
             answers = self.policies.answers_at(rounds.contexts)
+        if self._late is not None:
+            self._late = self._late.with_learnt(part, answers, self._asked_of)
+            rounds = rounds.with_outcomes({})
         self._learn(rounds, part.exploration, answers)
         if rounds.rewards.any():
             mass = (rounds.rewards / rounds.propensities).sum(axis=1)
@@ -445,6 +579,11 @@ class Explorer(Asking):
                 "ExplorationByOptimization and Uniform take it"
             )
         policies.check_fits(problem)
+        if problem.guardrails is not None and not cls.takes_guardrails:
+            raise InvalidArgumentError(
+                f"{cls.__name__} takes no guardrails: it would go on to show what breaks them; "
+                "Sieve, PolicyElimination and select take them"
+            )
         if problem.slate_size > 1 and not cls.takes_slates:
             raise InvalidArgumentError(
                 f"{cls.__name__} shows one action at a time, got slate_size={problem.slate_size}; "

@@ -48,6 +48,7 @@ class SiftingExplorer(Explorer):
         Bytes of rounds that the evidence may keep.
     """
 
+    takes_guardrails = True
     exploration: NeedExploration
 
     def __init__(
@@ -86,6 +87,10 @@ class SiftingExplorer(Explorer):
         """Whether a certificate proves what is asked for."""
         return certificate.certified
 
+    def _ends(self, certificate: Certificate) -> bool:
+        """Whether nothing is left to do: it also proves that its leader keeps all guardrails."""
+        return self._proves(certificate) and certificate.cleared
+
     def _answer(self, evidence: Evidence) -> Evidence:
         """The evidence, led by the policy to recommend."""
         return evidence
@@ -121,15 +126,34 @@ class SiftingExplorer(Explorer):
 
     def _learn(self, rounds: Log, exploration: Any, answers: Answers) -> None:
         assert isinstance(answers, Slates)
-        evidence = copy(self.evidence)
+        evidence = self._informed()
         evidence.take(rounds, answers, lambda rows: exploration.propensities(answers.take(rows)))
         looked = evidence.next_look > self.evidence.next_look
         self.evidence = evidence
         if looked:
             answer = self._answer(evidence.at_look)
-            if self._proves(answer.certificate()):
+            if self._ends(answer.certificate()):
                 self._ended = answer
             self.exploration = self._explore_next()
+
+    def _informed(self) -> Evidence:
+        """A copy of the evidence that has what is known of outcomes."""
+        evidence = copy(self.evidence)
+        evidence.outcomes = None if self._late is None else self._late.counted
+        return evidence
+
+    def _weigh(self) -> None:
+        """Take back an end that a policy has brought about which late outcomes bar."""
+        self.evidence = self._informed()
+        if self._ended is not None:
+            barred = self.evidence.certificate().barred
+            if barred is not None and self._ended.certificate().leader in barred:
+                self._ended = None
+
+    @property
+    def _asked_of(self) -> npt.NDArray[np.integer] | None:
+        """The survivors."""
+        return None if self.policies.looked_up else self.evidence.survivors
 
     def _explore_next(self) -> NeedExploration:
         """What to play from now on, from everything that the evidence has looked at."""
@@ -165,6 +189,6 @@ class SiftingExplorer(Explorer):
         certificates hold at all times at once.
         """
         answer = self._answer(self.evidence)
-        if self._ended is None or self._proves(answer.certificate()):
+        if self._ended is None or self._ends(answer.certificate()):
             return answer
         return self._ended
