@@ -109,6 +109,17 @@ class Selection(Reported):
         return self.intervals.place_of(self.policy)
 
     @property
+    def shown_policies(self) -> tuple[int, ...]:
+        """Numbers of the selected policy and the one that runs today, if policies have numbers."""
+        if not isinstance(self.policy, int):
+            return ()
+        names, against = self.intervals.names, self.problem.against
+        if isinstance(against, str) and names is not None:
+            against = names.index(against)
+        both = (self.policy, against)
+        return tuple(dict.fromkeys(one for one in both if isinstance(one, int)))
+
+    @property
     def policy_name(self) -> str:
         """The policy in words: its name, its number, or what it is."""
         return self.certificate.policy_name

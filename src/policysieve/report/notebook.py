@@ -13,7 +13,7 @@ from policysieve.arrays import shown
 from policysieve.report.table import CellValue, Table, gain_fact, shown_text, value_text
 
 if TYPE_CHECKING:
-    from policysieve.evidence import Certificate, Selection, ValueIntervals
+    from policysieve.evidence import Certificate, Guardrail, Segments, Selection, ValueIntervals
     from policysieve.experiment import ExperimentResult
     from policysieve.exploration import Recommendation
     from policysieve.health import LogHealth
@@ -69,6 +69,7 @@ def _problem(problem: "Problem") -> str:
             "epsilon": problem.epsilon,
             "delta": problem.delta,
             **({} if problem.against is None else {"Better than": problem.against}),
+            **{f"Guardrail on {name}": x for name, x in (problem.guardrails or {}).items()},
         },
     )
 
@@ -82,8 +83,26 @@ def _recommendation(best: "Recommendation") -> str:
             "Estimated value": (best.value, _between(best.lower, best.upper)),
             "Suboptimality bound": best.suboptimality_bound,
             **gain_fact(best.gain, best.against),
+            **{
+                f"Outcome {name}": (one.value, _between(one.lower, one.upper))
+                for name, one in (best.outcomes or {}).items()
+            },
+            **_guardrails(best.guardrails),
             "Rounds": best.rounds,
         },
+    )
+
+
+def _guardrails(guardrails: "Sequence[Guardrail] | None") -> Facts:
+    return {f"Guardrail on {one.outcome}": one.verdict for one in guardrails or ()}
+
+
+def _segments(segments: "Segments") -> str:
+    first, second = segments.names[:2]
+    return _card(
+        f"For whom is {first} better than {second}?",
+        text=segments.guarantee,
+        facts={one.label: (one.difference[0], _between(*one.difference[1:])) for one in segments},
     )
 
 
@@ -118,6 +137,7 @@ def _selection(selection: "Selection") -> str:
                 f"asked for: {value_text(selection.problem.epsilon)}",
             ),
             **gain_fact(proof.gain, proof.against),
+            **_guardrails(selection.guardrails),
             **_eliminated(proof),
             "Rounds": (proof.rounds, f"{proof.pending:,} pending" if proof.pending else ""),
         },
@@ -243,6 +263,7 @@ _CARDS: dict[str, Callable[[Any], str]] = {
     "Problem": _problem,
     "Recommendation": _recommendation,
     "RunResult": _run,
+    "Segments": _segments,
     "Selection": _selection,
 }
 

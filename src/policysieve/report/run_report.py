@@ -185,6 +185,11 @@ def problem_settings(problem: "Problem") -> dict[str, Any]:
         "epsilon": problem.epsilon,
         "delta": problem.delta,
         **({} if problem.against is None else {"against": problem.against}),
+        **{
+            f"outcome {name}": f"{one.low:g} to {one.high:g}, {one.objective}"
+            for name, one in (problem.outcomes or {}).items()
+        },
+        **{f"guardrail on {name}": amount for name, amount in (problem.guardrails or {}).items()},
     }
 
 
