@@ -9,7 +9,7 @@ from matplotlib.ticker import MaxNLocator
 from policysieve.errors import InvalidArgumentError
 from policysieve.report.page import Page
 from policysieve.report.style import BLUE, INK, legend, look, name_rows, new_figure, short_names
-from policysieve.report.table import Table
+from policysieve.report.table import CellValue, Table
 
 if TYPE_CHECKING:
     from policysieve.evidence import Guardrail, Segments, Selection
@@ -28,7 +28,7 @@ __all__ = [
 
 def outcome_table(selection: "Selection") -> Table:
     """What the selected policy has of each outcome, and the one that runs today."""
-    rows = []
+    rows: list[list[CellValue]] = []
     for name, limits in (selection.outcomes or {}).items():
         for policy in selection.shown_policies:
             columns = (limits.values, limits.lower, limits.upper)
