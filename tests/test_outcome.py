@@ -60,7 +60,10 @@ def test_scores_go_from_worst_to_best_and_back_to_units():
             {"guardrails": {"sale": -1}, "against": 0, "outcomes": {"sale": (0, 1)}},
             "guardrails 'sale' must be a number with 0 <=",
         ),
-        ({"guardrails": {}, "against": 0, "outcomes": {"sale": (0, 1)}}, "guardrails must be a dict"),
+        (
+            {"guardrails": {}, "against": 0, "outcomes": {"sale": (0, 1)}},
+            "guardrails must be a dict",
+        ),
     ],
 )
 def test_what_cannot_be_declared_is_named(given, message):

@@ -51,9 +51,7 @@ def test_late_outcomes_in_any_order_count_as_if_they_had_come_in_time():
     answers = world.policies.answers(log.contexts)
     numbers = np.arange(len(log))
     at_once = Outcomes(world.policies, problem).plus(log, answers, numbers=numbers)
-    late = Outcomes(world.policies, problem).plus(
-        log.with_outcomes({}), answers, numbers=numbers
-    )
+    late = Outcomes(world.policies, problem).plus(log.with_outcomes({}), answers, numbers=numbers)
     assert len(late.known("x")) == 0
     assert late.missing("x") == len(log)
     rng = np.random.default_rng(0)

@@ -57,7 +57,9 @@ def log_wealth_of_guardrail(slates, w, seen, scales, today, policy, amount, m, m
         stakes += [min(share * Fraction(scale), FIXED[-1]) / m for share in SHARES]
         for k, stake in enumerate(stakes):
             lam = stake if missed else stake / (1 + stake * amount / SLACK)
-            z = score(said[today], said[policy], at, dict.fromkeys(at, mean), mine, m, SLACK / stake)
+            z = score(
+                said[today], said[policy], at, dict.fromkeys(at, mean), mine, m, SLACK / stake
+            )
             wealth[k] += math.log(1 + lam * (z + amount if missed else z - amount))
         total, count = total + sum(got.values()), count + m
     return wealth
