@@ -192,7 +192,7 @@ class Explorer(Asking):
         DecisionsError, InvalidArgumentError, BusyError
             The learner is then as it was before.
         """
-        numbers, late = self._ledger.check_told(decisions, self._frontier), self._declared()
+        late, numbers = self._declared(), self._ledger.check_told(decisions, self._frontier)
         told = late.checked(outcomes, len(numbers))
         self._hear(late.with_late(numbers, told, self._frontier.learnt))
 
