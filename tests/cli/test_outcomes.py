@@ -5,7 +5,7 @@ import json
 import pytest
 
 import policysieve as ps
-from policysieve.cli.options import OutcomeOptions
+from policysieve.cli.outcome_options import OutcomeOptions
 from policysieve.errors import InvalidArgumentError
 from policysieve.evidence import selecting
 from tests.cli.test_cli import invoke

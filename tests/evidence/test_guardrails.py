@@ -272,3 +272,25 @@ def p(first, second, a, w, r):
     return float(
         paired_scores(first, second, np.array([[a]]), np.array([[w]]), np.array([[r]]))[0, 0]
     )
+
+
+def test_evidence_that_is_given_a_log_knows_its_outcomes():
+    world = World(2, n=60, sparsity=None, epsilon=0.9)
+    problem = guarded(world)
+    log = ps.Log(
+        contexts=world.log.contexts,
+        actions=world.log.actions,
+        propensities=world.log.propensities,
+        rewards=world.log.rewards,
+        distributions=world.W,
+        outcomes={"x": world.log.rewards},
+    )
+    evidence = ps.Evidence(world.policies, problem)
+    assert evidence.guardrails() == ()
+    for start in (0, 30):
+        evidence.add(log[start : start + 30])
+    assert evidence.guardrails()[0].rounds == 60
+    wrong = log.with_outcomes({"x": log.rewards + 2})
+    with pytest.raises(ps.InvalidArgumentError, match="must lie in"):
+        evidence.add(wrong)
+    assert evidence.rounds == 60

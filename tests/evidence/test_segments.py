@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import policysieve as ps
-from policysieve.evidence.segments import OTHERS, values_by_segment
+from policysieve.evidence.segment_labels import OTHERS
+from policysieve.evidence.segments import values_by_segment
 from tests.evidence.capped import World
 from tests.oracles import outcomes as oracle
 from tests.statistics import assert_at_most

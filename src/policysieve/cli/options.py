@@ -1,7 +1,7 @@
 """Options that several commands share."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from decimal import ROUND_FLOOR, Decimal
 from functools import wraps
 from pathlib import Path
@@ -26,7 +26,6 @@ __all__ = [
     "ExperimentOutput",
     "FormatOption",
     "LogArgument",
-    "OutcomeOptions",
     "PageOutput",
     "PlotOutput",
     "actions_option",
@@ -45,7 +44,6 @@ __all__ = [
     "log_argument",
     "map_option",
     "max_bytes_option",
-    "outcome_options",
     "page_options",
     "plot_option",
     "report_option",
@@ -325,58 +323,6 @@ candidates_options = grouped(
         "file.",
     ),
     sparsity_option,
-)
-
-
-@dataclass(frozen=True, kw_only=True)
-class OutcomeOptions:
-    """Other outcomes of rounds and guardrails on them, as they were typed."""
-
-    outcome: tuple[tuple[str, float, float], ...]
-    minimize: tuple[str, ...]
-    guardrail: tuple[tuple[str, float], ...]
-
-    def declared(self, problem: "Problem") -> "Problem":
-        """The problem with what was typed."""
-        from policysieve.errors import InvalidArgumentError
-        from policysieve.outcome import Outcome
-
-        outcomes = {
-            name: Outcome(low, high, "minimize" if name in self.minimize else "maximize")
-            for name, low, high in self.outcome
-        }
-        unknown = [name for name in self.minimize if name not in outcomes]
-        if unknown:
-            raise InvalidArgumentError(
-                f"--minimize must name an --outcome, got {unknown[0]!r}; declare it, such as "
-                f"--outcome {unknown[0]} 0 1"
-            )
-        return replace(problem, outcomes=outcomes or None, guardrails=dict(self.guardrail) or None)
-
-
-outcome_options = grouped(
-    "outcomes",
-    OutcomeOptions,
-    click.option(
-        "--outcome",
-        multiple=True,
-        type=(str, float, float),
-        metavar="NAME LOW HIGH",
-        help="Another outcome of the log, and its range; may be given several times.",
-    ),
-    click.option(
-        "--minimize",
-        multiple=True,
-        metavar="NAME",
-        help="An outcome of which less is better; may be given several times.",
-    ),
-    click.option(
-        "--guardrail",
-        multiple=True,
-        type=(str, float),
-        metavar="NAME AMOUNT",
-        help="By how much an outcome may be worse than with --against; may be given several times.",
-    ),
 )
 report_option = click.option(
     "--report", type=click.Path(dir_okay=False, path_type=Path), help="Write an HTML report here."

@@ -8,14 +8,13 @@ import click
 from policysieve.cli.options import (
     CandidatesOptions,
     LogArgument,
-    OutcomeOptions,
     PageOutput,
     candidates_options,
     json_option,
     log_argument,
-    outcome_options,
     page_options,
 )
+from policysieve.cli.outcome_options import OutcomeOptions, outcome_options
 from policysieve.cli.output import print_json, print_result, print_table, print_text, reading
 
 if TYPE_CHECKING:

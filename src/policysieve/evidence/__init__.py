@@ -9,13 +9,13 @@ from policysieve.evidence.estimates import Estimates, ValueIntervals
 from policysieve.evidence.events import Events, rewarded_events
 from policysieve.evidence.evidence import Evidence
 from policysieve.evidence.floored import FloorEvidence
-from policysieve.evidence.guardrails import Guardrail
 from policysieve.evidence.implicit import ImplicitEstimates, ImplicitEvidence, LeaderIntervals
 from policysieve.evidence.kinds import anytime_intervals, estimates_of, evidence_of
 from policysieve.evidence.outcomes import OutcomeValue
 from policysieve.evidence.record import Record
 from policysieve.evidence.segments import Segment, Segments
 from policysieve.evidence.selecting import Selection, select
+from policysieve.evidence.verdicts import Guardrail
 
 __all__ = [
     "Accuracy",

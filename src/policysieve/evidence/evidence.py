@@ -22,13 +22,14 @@ from policysieve.evidence.comparing import (
 )
 from policysieve.evidence.estimates import ValueIntervals
 from policysieve.evidence.events import check_comparable, check_log_fits
-from policysieve.evidence.guardrails import Guardrail, Guards
+from policysieve.evidence.guardrails import Guards
 from policysieve.evidence.incumbents import Incumbent
 from policysieve.evidence.outcomes import Outcomes
 from policysieve.evidence.past import Past
 from policysieve.evidence.retrospect import Retrospect, proof_in_retrospect
 from policysieve.evidence.standing import BIN_EDGES, Standing
 from policysieve.evidence.values import policy_interval, policy_intervals
+from policysieve.evidence.verdicts import Guardrail
 from policysieve.log import AnyLog, Log, load_for
 from policysieve.policies import Policies, Slates
 from policysieve.policies.base import names_of_actions
@@ -108,7 +109,7 @@ class Evidence:
         self.rounds = 0
         self.next_look = _FIRST_LOOK
         self.standing = Standing.first(problem, policies.n_policies, kept)
-        self.outcomes: Outcomes | None = None  # as its owner knows them, of these rounds or more
+        self.outcomes: Outcomes | None = None  # of these rounds, or more if somebody gives them
         self._guards = Guards.first(policies, problem)
         if self._guards is not None:
             self.standing = replace(self.standing, comparator=self._guards.today)
@@ -152,25 +153,29 @@ class Evidence:
         log = load_for(log, names_of_actions(self.policies, self.problem))
         check_log_fits(log, self.policies)
         as_rewards(log.rewards, len(log), log.slate_size, self.problem.sparsity)
-        distributions = log.distributions
+        distributions, which, then = log.distributions, None, copy(self)
         if answers is None:
             # An exploration may ask for answers of policies that were eliminated here.
             which = self.survivors if exploration is None else None
             answers = self.policies.answers_at(self.policies.check_contexts(log.contexts), which)
+        if self.problem.outcomes is not None:
+            told = self.outcomes or Outcomes(self.policies, self.problem)
+            then.outcomes = told.plus(log, answers, which=which)
         if exploration is not None:
             same = exploration.policies is self.policies  # others are asked again
             at = answers.take if same else log.contexts.__getitem__
-            self.take(log, answers, partial(_by_exploration, log, exploration, at))
+            then.take(log, answers, partial(_by_exploration, log, exploration, at))
         elif distributions is not None:
             k = self.policies.n_actions
             plain = log.without_distributions()
-            self.take(plain, answers, lambda rows: distributions[rows].dense(k))
+            then.take(plain, answers, lambda rows: distributions[rows].dense(k))
         else:
             raise InvalidArgumentError(
                 "log must have distributions, the propensities of all actions, or be given with "
                 "the exploration that decided; if only those of shown actions are known, use "
                 "FloorEvidence with the smallest that was possible"
             )
+        self.__dict__.update(then.__dict__)
 
     def take(self, rounds: Log, answers: Slates, propensities: Callable[[slice], Array]) -> None:
         """`add` for rounds that are known to keep its rules.

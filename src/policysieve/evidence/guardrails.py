@@ -1,10 +1,10 @@
 """Which policies are proved to break a guardrail, and which to keep all of them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from math import log
-from typing import Any, Literal, Self
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
@@ -15,102 +15,20 @@ from policysieve.evidence.comparing import (
     log_wealth_of_difference,
     shrinkage,
 )
-from policysieve.evidence.estimates import ValueIntervals
 from policysieve.evidence.outcomes import Outcomes, of_one_outcome
 from policysieve.evidence.past import Past
 from policysieve.evidence.standing import FIXED_STAKES, STAKE_SHARES, Standing, log_factors
+from policysieve.evidence.verdicts import Guardrail, guardrail_of, scaled_amount
 from policysieve.kernels.capped import SLACK
-from policysieve.outcome import Outcome
 from policysieve.policies import Policies
 from policysieve.problem import Problem
 
-__all__ = [
-    "AMONG",
-    "Guardrail",
-    "Guards",
-    "guardrail_of",
-    "guardrails_in_words",
-    "log_bar",
-    "log_limit",
-    "outcomes_to_dict",
-    "scaled_amount",
-]
+__all__ = ["Guards", "log_bar", "log_limit"]
 
 Array = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.intp]
-Verdict = Literal["holds", "not proved", "broken"]
-
-AMONG = " that is not proved to break a guardrail"
-"""Of whom the best is meant where there are guardrails."""
 
 _PRIOR = 0.5  # the score of an item before any was seen, worth one that was
-
-
-@dataclass(frozen=True, kw_only=True)
-class Guardrail:
-    """Whether a policy keeps an outcome from getting worse than with the one that runs today.
-
-    Attributes
-    ----------
-    outcome : str
-    amount : float
-        By how much it may be worse per round, in its own units.
-    value, lower, upper : float
-        Estimate of the policy's outcome less that of the one that runs today, and its limits.
-    verdict : {"holds", "not proved", "broken"}
-        What is proved.
-    rounds : int
-        Rounds in which the outcome is known.
-    """
-
-    outcome: str
-    amount: float
-    value: float
-    lower: float
-    upper: float
-    verdict: Verdict
-    rounds: int
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON: NaN becomes None."""
-        return {**self.__dict__, "value": None if np.isnan(self.value) else self.value}
-
-    def __str__(self) -> str:
-        what = {
-            "holds": "is proved to hold",
-            "not proved": "is not proved to hold",
-            "broken": "is proved to be broken",
-        }[self.verdict]
-        return f"the guardrail on {self.outcome} ({self.amount:g}) {what}"
-
-
-def guardrails_in_words(guardrails: Sequence[Guardrail] | None) -> list[str]:
-    """One sentence, or none."""
-    if not guardrails:
-        return []
-    said = "; ".join(map(str, guardrails))
-    return [f"Of the same policy, {said}."]
-
-
-def outcomes_to_dict(
-    outcomes: Mapping[str, ValueIntervals] | None,
-    policy: Any,
-    guardrails: Sequence[Guardrail] | None,
-) -> dict[str, Any]:
-    """The outcomes of a policy and what is proved of guardrails, for JSON; nothing if none."""
-    found: dict[str, Any] = {}
-    if outcomes is not None and isinstance(policy, int):
-        found["outcomes"] = {
-            name: {
-                "value": None if np.isnan(all_of.values[policy]) else float(all_of.values[policy]),
-                "lower": float(all_of.lower[policy]),
-                "upper": float(all_of.upper[policy]),
-            }
-            for name, all_of in outcomes.items()
-        }
-    if guardrails is not None:
-        found["guardrails"] = [one.to_dict() for one in guardrails]
-    return found
 
 
 def log_bar(problem: Problem) -> float:
@@ -125,12 +43,6 @@ def log_limit(problem: Problem, n_policies: int) -> float:
     """The same of limits on both sides of all policies' differences, in all guarded outcomes."""
     count = 2 * len(problem.guardrails or {}) * (n_policies - 1)
     return log(2 * count / problem.delta_of_guardrails)
-
-
-def scaled_amount(problem: Problem, name: str) -> float:
-    """By how much scores may be worse."""
-    of: Outcome = (problem.outcomes or {})[name]
-    return float((problem.guardrails or {})[name] / of.width)
 
 
 @dataclass(frozen=True, eq=False)
@@ -293,36 +205,6 @@ class Guards:
                 )
             )
         return tuple(found)
-
-
-def guardrail_of(
-    problem: Problem,
-    name: str,
-    *,
-    difference: float,
-    least: float,
-    most: float,
-    rounds: int,
-    barred: bool = False,
-) -> Guardrail:
-    """What limits on a policy's score less that of today's say of a guardrail.
-
-    The difference is an estimate in the outcome's own units already.
-    """
-    of: Outcome = (problem.outcomes or {})[name]
-    lower, upper = of.width * least, of.width * most
-    if of.objective == "minimize":
-        lower, upper = -upper, -lower
-    holds = least >= -scaled_amount(problem, name)
-    return Guardrail(
-        outcome=name,
-        amount=float((problem.guardrails or {})[name]),
-        value=0.0 if least == most == 0 else difference,
-        lower=lower,
-        upper=upper,
-        verdict="broken" if barred else "holds" if holds else "not proved",
-        rounds=rounds,
-    )
 
 
 def _scored(past: Past, begin: int, start: int, scores: Array, missed: bool) -> Past:

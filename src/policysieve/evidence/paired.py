@@ -9,14 +9,9 @@ import numpy.typing as npt
 
 from policysieve.evidence.betting import log_mean_exp
 from policysieve.evidence.comparing import least_difference
-from policysieve.evidence.guardrails import (
-    Guardrail,
-    guardrail_of,
-    log_bar,
-    log_limit,
-    scaled_amount,
-)
+from policysieve.evidence.guardrails import log_bar, log_limit
 from policysieve.evidence.outcomes import Outcomes
+from policysieve.evidence.verdicts import Guardrail, guardrail_of, scaled_amount
 from policysieve.log import Log
 from policysieve.policies import Policies, Slates
 from policysieve.problem import Problem

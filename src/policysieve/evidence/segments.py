@@ -1,38 +1,35 @@
 """For whom is a policy better: values by the values of one column of the contexts."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from math import log as log_of
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from policysieve.arrays import plain_array, shown
+from policysieve.arrays import shown
 from policysieve.checks import flag, integer
 from policysieve.errors import InvalidArgumentError
 from policysieve.evidence.estimates import ValueIntervals
 from policysieve.evidence.evidence import Decider
 from policysieve.evidence.outcomes import of_one_outcome
 from policysieve.evidence.paired import known_scores
+from policysieve.evidence.segment_labels import OTHERS, grouped, in_words, labels_of
 from policysieve.evidence.segment_rounds import CappedRounds, SegmentRounds, ShownRounds
-from policysieve.frames import ContextFrame
 from policysieve.log import Log, LogFile
-from policysieve.naming import number_of
 from policysieve.outcome import Outcome
-from policysieve.policies import Policies
+from policysieve.policies import AnyPolicies, Policies
 from policysieve.policies.pair import PolicyPair
 from policysieve.problem import Problem
 from policysieve.reported import Reported
 from policysieve.tabling import FrameKind, frame_of
 
-__all__ = ["MOST", "OTHERS", "Segment", "Segments", "pair_to_show", "values_by_segment"]
+__all__ = ["MOST", "Segment", "Segments", "pair_to_show", "segments_finder", "values_by_segment"]
 
 Array = npt.NDArray[np.float64]
 
-OTHERS = "(others)"
-"""What segments are called together that have no row of their own."""
-_MISSING = "(missing)"
 MOST = 20  # segments that have rows of their own, by default
 
 
@@ -213,11 +210,11 @@ def values_by_segment(
     found: dict[str, SegmentRounds] = {}
     start = 0
     for piece in log.pieces():
-        labels = _labels(segment, piece.contexts, start, len(log))
+        labels = labels_of(segment, piece.contexts, start, len(log))
         start += len(piece)
         told = _scored(piece, problem, outcome)
         slates = part.answers_at(part.check_contexts(told.contexts))
-        for label, rows in _grouped(labels[: len(told)], found, most):
+        for label, rows in grouped(labels[: len(told)], found, most):
             if label not in found:
                 kind = CappedRounds if full else ShownRounds
                 found[label] = kind(part, asked, places, exploration)
@@ -235,7 +232,7 @@ def values_by_segment(
         for j, (label, one) in enumerate(found.items(), start=1)
     }
     return Segments(
-        by=_in_words(segment),
+        by=in_words(segment),
         outcome=outcome,
         policies=numbers,
         names=tuple(policies.name_of(p) for p in numbers),
@@ -254,6 +251,21 @@ def pair_to_show(
     values = np.nan_to_num(intervals.values, nan=-np.inf)
     values[leader] = -np.inf
     return leader, int(values.argmax())
+
+
+def segments_finder(
+    log: Log | LogFile,
+    policies: AnyPolicies,
+    problem: Problem,
+    intervals: ValueIntervals,
+    leader: Any,
+    exploration: Decider | None,
+) -> Callable[..., Segments] | None:
+    """`values_by_segment` of a log and its leader; None if policies have no numbers."""
+    if not isinstance(policies, Policies):
+        return None
+    pair = pair_to_show(policies, problem, intervals, leader)
+    return partial(values_by_segment, log, policies, problem, pair=pair, exploration=exploration)
 
 
 def _judged(
@@ -319,81 +331,3 @@ def _rows(log: Log, rows: npt.NDArray[np.intp]) -> Log:
         distributions=None if distributions is None else distributions[rows],
         action_names=log.action_names,
     )
-
-
-def _grouped(
-    labels: npt.NDArray[np.object_], found: Mapping[str, Any], most: int
-) -> list[tuple[str, npt.NDArray[np.intp]]]:
-    """Rows by their labels, in the order in which these appear; later ones are pooled.
-
-    What has a row of its own is known before the first round that is pooled.
-    """
-    known = {label for label in found if label != OTHERS}
-    groups: dict[str, list[int]] = {}
-    for row, label in enumerate(labels):
-        if label not in known:
-            if len(known) < most:
-                known.add(label)
-            else:
-                label = OTHERS
-        groups.setdefault(label, []).append(row)
-    return [(label, np.array(rows, np.intp)) for label, rows in groups.items()]
-
-
-def _labels(segment: Any, contexts: Any, start: int, n_rounds: int) -> npt.NDArray[np.object_]:
-    """A label for each context, as text."""
-    rule = "the name or number of a column, a function of contexts, or a label for each round"
-    if callable(segment):
-        native = contexts.native() if isinstance(contexts, ContextFrame) else contexts
-        values = plain_array("segment", segment(native), rule)
-        expected = len(contexts)
-    elif isinstance(segment, str):
-        values, expected = _column(segment, contexts), len(contexts)
-    elif isinstance(segment, int | np.integer) and not isinstance(segment, bool):
-        values, expected = _column(int(segment), contexts), len(contexts)
-    else:
-        values, expected = plain_array("segment", segment, rule), n_rounds
-    if values.shape != (expected,):
-        raise InvalidArgumentError(
-            f"segment must be {rule}, {expected:,} in all, got shape {values.shape}"
-        )
-    if expected != len(contexts):
-        values = values[start : start + len(contexts)]
-    found = np.empty(len(values), dtype=object)
-    found[:] = [_as_text(value) for value in values.tolist()]
-    return found
-
-
-def _column(segment: str | int, contexts: Any) -> npt.NDArray[Any]:
-    """A column of contexts by its name or number, or raise."""
-    if isinstance(contexts, ContextFrame) and not contexts.dtype.is_sparse:
-        names = contexts.dtype.names
-        place = segment if isinstance(segment, int) else None
-        if place is None:
-            place = number_of("segment", str(segment), names)
-        place = integer("segment", place, low=0, high=len(names) - 1)
-        found = np.empty(len(contexts), dtype=object)
-        found[:] = contexts.table.column(place).to_pylist()
-        return found
-    if isinstance(segment, str) or isinstance(contexts, ContextFrame):
-        raise InvalidArgumentError(
-            f"segment must be the number of a column, because contexts have no names for them, got "
-            f"{shown(segment)}; or give a function of contexts, or a label for each round"
-        )
-    width = 1 if contexts.ndim == 1 else contexts.shape[1]
-    place = integer("segment", segment, low=0, high=width - 1)
-    return np.asarray(contexts if contexts.ndim == 1 else contexts[:, place])
-
-
-def _as_text(value: Any) -> str:
-    if value is None or value != value:
-        return _MISSING
-    return f"{value:g}" if isinstance(value, float) else str(value)
-
-
-def _in_words(segment: Any) -> str:
-    if isinstance(segment, str):
-        return segment
-    if isinstance(segment, int | np.integer):
-        return f"column {segment}"
-    return getattr(segment, "__name__", "labels") if callable(segment) else "labels"

@@ -17,12 +17,6 @@ from policysieve.evidence.comparing import Comparison, chosen_among, pair_of
 from policysieve.evidence.estimates import ValueIntervals
 from policysieve.evidence.events import check_log_fits
 from policysieve.evidence.evidence import MEMORY_LIMIT, Decider, Evidence, check_decider
-from policysieve.evidence.guardrails import (
-    AMONG,
-    Guardrail,
-    guardrails_in_words,
-    outcomes_to_dict,
-)
 from policysieve.evidence.implicit import ImplicitEvidence
 from policysieve.evidence.kinds import (
     METHODS,
@@ -32,11 +26,17 @@ from policysieve.evidence.kinds import (
     evidence_of,
 )
 from policysieve.evidence.record import check_floor
-from policysieve.evidence.segments import MOST, Segments, pair_to_show, values_by_segment
+from policysieve.evidence.segments import MOST, Segments, segments_finder
+from policysieve.evidence.verdicts import (
+    AMONG,
+    Guardrail,
+    guardrails_in_words,
+    outcomes_to_dict,
+)
 from policysieve.evidence.watching import Watch
 from policysieve.evidence.weights import Mass
 from policysieve.log import AnyLog, Log, LogFile, open_for
-from policysieve.policies import AnyPolicies, Policies, Policy, check_class
+from policysieve.policies import AnyPolicies, Policy, check_class
 from policysieve.policies.base import names_of_actions
 from policysieve.policies.pair import PolicyPair
 from policysieve.problem import Problem
@@ -141,7 +141,8 @@ class Selection(Reported):
         gain = gain_in_words(self.policy_name, proof.against, proof.gain, self.problem.delta)
         if proof.gain > 0:
             gain = f"{gain.removesuffix('.')}{self._premise}."
-        return " ".join([self._about_the_best, gain, *guardrails_in_words(self.guardrails)])
+        guarded = guardrails_in_words(self.guardrails, proof.barred)
+        return " ".join([self._about_the_best, gain, *guarded])
 
     @property
     def gain(self) -> float | None:
@@ -390,7 +391,7 @@ def select(
         memory_limit=memory_limit,
     )
     _check_propensities(log, policies, names, floor, problem.delta, covers=method != "capped")
-    watch = Watch(evidence, add, policies, problem, exploration)
+    watch = Watch(evidence, add, policies, problem)
     for piece in track(log.pieces()):
         watch.add(piece)
     watch.bar()
@@ -406,26 +407,11 @@ def select(
         outcomes=watch.outcomes(log),
         guardrails=watch.guardrails(leader, log),
         find_comparison=partial(_compared, evidence, log, exploration),
-        find_segments=_segments_of(log, policies, problem, intervals, leader, exploration),
+        find_segments=segments_finder(log, policies, problem, intervals, leader, exploration),
     )
     if segment is None:
         return selection
     return replace(selection, segments=selection.by_segment(segment))
-
-
-def _segments_of(
-    log: Log | LogFile,
-    policies: AnyPolicies,
-    problem: Problem,
-    intervals: ValueIntervals,
-    leader: Any,
-    exploration: Decider | None,
-) -> Callable[..., Segments] | None:
-    """How to find values by segment, if policies are numbered."""
-    if not isinstance(policies, Policies):
-        return None
-    pair = pair_to_show(policies, problem, intervals, leader)
-    return partial(values_by_segment, log, policies, problem, pair=pair, exploration=exploration)
 
 
 def _compared(

@@ -5,11 +5,11 @@ from typing import Any, cast
 
 from policysieve.errors import InvalidArgumentError
 from policysieve.evidence.estimates import ValueIntervals
-from policysieve.evidence.evidence import Decider, Evidence
-from policysieve.evidence.guardrails import Guardrail
+from policysieve.evidence.evidence import Evidence
 from policysieve.evidence.kinds import AnyEvidence
 from policysieve.evidence.outcomes import Outcomes, check_outcomes
 from policysieve.evidence.paired import PairedGuards
+from policysieve.evidence.verdicts import Guardrail
 from policysieve.log import Log, LogFile
 from policysieve.policies import AnyPolicies
 from policysieve.problem import Problem
@@ -26,8 +26,6 @@ class Watch:
     add : callable
         How it takes pieces.
     policies, problem
-    exploration : Exploration, optional
-        What decided all rounds.
     """
 
     def __init__(
@@ -36,11 +34,9 @@ class Watch:
         add: Callable[..., None],
         policies: AnyPolicies,
         problem: Problem,
-        exploration: Decider | None,
     ) -> None:
         check_outcomes(policies, problem)
         self._evidence, self._add, self._problem = evidence, add, problem
-        self._everyone = exploration is not None  # is asked, eliminated or not
         self._policies = cast(Any, policies)  # listed ones, if outcomes are declared
         self._outcomes: Outcomes | None = None
         self._guards: PairedGuards | None = None
@@ -53,18 +49,15 @@ class Watch:
         """Take in the next rounds."""
         if self._outcomes is None:
             self._add(piece)
-            return
-        which = None
-        if isinstance(self._evidence, Evidence) and not self._everyone:
-            which = self._evidence.survivors
-        contexts = self._policies.check_contexts(piece.contexts)
-        answers = self._policies.answers_at(contexts, which)
-        self._outcomes = self._outcomes.plus(piece, answers, which=which)
-        if self._guards is not None:
-            self._guards = self._guards.plus(piece, answers)
-        if isinstance(self._evidence, Evidence):
-            self._evidence.outcomes = self._outcomes
-        self._add(piece, answers=answers)
+        elif isinstance(self._evidence, Evidence):
+            self._add(piece)
+            self._outcomes = self._evidence.outcomes
+        else:
+            answers = self._policies.answers(piece.contexts)
+            self._outcomes = self._outcomes.plus(piece, answers)
+            if self._guards is not None:
+                self._guards = self._guards.plus(piece, answers)
+            self._add(piece, answers=answers)
 
     def bar(self) -> None:
         """Let go of what the rounds so far prove to break a guardrail."""

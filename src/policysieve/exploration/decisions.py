@@ -14,8 +14,8 @@ import numpy.typing as npt
 from policysieve.arrays import shown
 from policysieve.checks import number
 from policysieve.errors import InvalidArgumentError
-from policysieve.evidence.guardrails import Guardrail
 from policysieve.evidence.outcomes import OutcomeValue
+from policysieve.evidence.verdicts import Guardrail
 from policysieve.frames import Contexts, read_only
 from policysieve.log import NOTHING, Beside
 from policysieve.naming import named

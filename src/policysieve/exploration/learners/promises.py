@@ -3,7 +3,7 @@
 from typing import Any
 
 from policysieve.evidence import Evidence, Record, ValueIntervals, anytime_intervals
-from policysieve.evidence.guardrails import AMONG, guardrails_in_words
+from policysieve.evidence.verdicts import AMONG, guardrails_in_words
 from policysieve.exploration.decisions import Recommendation
 from policysieve.policies import PolicyClass
 from policysieve.problem import Problem
@@ -102,7 +102,7 @@ def certificate_recommendation(evidence: Evidence, *, rounds: int) -> Recommenda
     if evidence.problem.guardrails is not None:
         guardrails, best = evidence.guardrails(), f"{best}{AMONG}"
     said = [f"Within {bound:.3g} of {best} {sure}, whenever you look."]
-    said += guardrails_in_words(guardrails)
+    said += guardrails_in_words(guardrails, proof.barred)
     return Recommendation(
         policy=proof.leader,
         value=value,
