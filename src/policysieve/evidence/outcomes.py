@@ -103,6 +103,10 @@ class OutcomeValue(NamedTuple):
     lower: float
     upper: float
 
+    def to_dict(self) -> dict[str, float | None]:
+        """Plain values for JSON: NaN becomes None."""
+        return {**self._asdict(), "value": None if np.isnan(self.value) else self.value}
+
 
 def values_of(outcomes: Mapping[str, ValueIntervals], policy: int) -> dict[str, OutcomeValue]:
     """What one policy has of each outcome."""

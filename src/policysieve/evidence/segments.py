@@ -295,7 +295,7 @@ def _outcome_of(problem: Problem, outcome: str | None) -> Outcome | None:
     if outcome is None:
         return None
     declared = problem.outcomes or {}
-    if outcome not in declared:
+    if not isinstance(outcome, str) or outcome not in declared:
         known = ", ".join(map(repr, declared)) or "none"
         raise InvalidArgumentError(
             f"outcome must be one that the problem declares, {known}, got {shown(outcome)}"

@@ -25,6 +25,7 @@ from policysieve.evidence.kinds import (
     default_method,
     evidence_of,
 )
+from policysieve.evidence.outcomes import values_of
 from policysieve.evidence.record import check_floor
 from policysieve.evidence.segments import MOST, Segments, segments_finder
 from policysieve.evidence.verdicts import (
@@ -308,9 +309,17 @@ class Selection(Reported):
             "guarantee": self.guarantee,
             "certificate": self.certificate.to_dict(),
             "leaders": self.leaders(),
-            **outcomes_to_dict(self.outcomes, self.policy, self.guardrails),
+            **self._beside_reward(),
             **({} if self.segments is None else {"segments": self.segments.to_dict()}),
         }
+
+    def _beside_reward(self) -> dict[str, Any]:
+        """What JSON has of outcomes and guardrails, if there are any."""
+        if self.outcomes is None:
+            return {}
+        of = [values_of(self.outcomes, policy) for policy in self.shown_policies]
+        today = None if self.problem.against is None else of[-1]
+        return outcomes_to_dict(of[0], today, self.guardrails)
 
 
 def select(

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from policysieve.evidence.estimates import ValueIntervals
+from policysieve.evidence.outcomes import OutcomeValue
 from policysieve.outcome import Outcome
 from policysieve.problem import Problem
 
@@ -63,9 +63,7 @@ class Guardrail:
         return f"the guardrail on {self.outcome} ({self.amount:g}) {what}"
 
 
-def guardrails_in_words(
-    guardrails: Sequence[Guardrail] | None, barred: Sized | None
-) -> list[str]:
+def guardrails_in_words(guardrails: Sequence[Guardrail] | None, barred: Sized | None) -> list[str]:
     """What is proved of the recommended policy, and how many were barred; nothing if there is none.
 
     Parameters
@@ -84,21 +82,17 @@ def guardrails_in_words(
 
 
 def outcomes_to_dict(
-    outcomes: Mapping[str, ValueIntervals] | None,
-    policy: Any,
+    outcomes: Mapping[str, OutcomeValue] | None,
+    against: Mapping[str, OutcomeValue] | None,
     guardrails: Sequence[Guardrail] | None,
 ) -> dict[str, Any]:
-    """The outcomes of a policy and what is proved of guardrails, for JSON; nothing if none."""
-    found: dict[str, Any] = {}
-    if outcomes is not None and isinstance(policy, int):
-        found["outcomes"] = {
-            name: {
-                "value": None if np.isnan(all_of.values[policy]) else float(all_of.values[policy]),
-                "lower": float(all_of.lower[policy]),
-                "upper": float(all_of.upper[policy]),
-            }
-            for name, all_of in outcomes.items()
-        }
+    """Outcomes of a policy and of today's, and what is proved of guardrails, for JSON."""
+    both = {"outcomes": outcomes, "outcomes_against": against}
+    found: dict[str, Any] = {
+        key: {name: one.to_dict() for name, one in values.items()}
+        for key, values in both.items()
+        if values is not None
+    }
     if guardrails is not None:
         found["guardrails"] = [one.to_dict() for one in guardrails]
     return found

@@ -3,8 +3,8 @@
 import math
 import sys
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass, field, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from datetime import timedelta
 from typing import Any, Self
 
@@ -14,8 +14,9 @@ import numpy.typing as npt
 from policysieve.arrays import shown
 from policysieve.checks import number
 from policysieve.errors import InvalidArgumentError
-from policysieve.evidence.outcomes import OutcomeValue
-from policysieve.evidence.verdicts import Guardrail
+from policysieve.evidence.estimates import ValueIntervals
+from policysieve.evidence.outcomes import OutcomeValue, values_of
+from policysieve.evidence.verdicts import Guardrail, outcomes_to_dict
 from policysieve.frames import Contexts, read_only
 from policysieve.log import NOTHING, Beside
 from policysieve.naming import named
@@ -23,6 +24,8 @@ from policysieve.policies import MarginalPolicy, Policy, RandomizedPolicy
 from policysieve.reported import Carded
 
 __all__ = ["Decisions", "Recommendation", "as_age", "asked_before"]
+
+_BESIDE = ("outcomes", "outcomes_against", "guardrails")  # only some recommendations have these
 
 
 def _ticks() -> float:
@@ -188,6 +191,8 @@ class Recommendation(Carded):
         By how much the recommended one is at least better; None if nothing can be said.
     outcomes : dict of OutcomeValue, or None
         What it has of each outcome that the problem declares, by name: estimate, lower and upper.
+    outcomes_against : dict of OutcomeValue, or None
+        The same of the policy that runs today.
     guardrails : tuple of Guardrail, or None
         What is proved of it and each guardrail of the problem.
     """
@@ -204,6 +209,7 @@ class Recommendation(Carded):
     against: str | None = None
     gain: float | None = None
     outcomes: dict[str, OutcomeValue] | None = None
+    outcomes_against: dict[str, OutcomeValue] | None = None
     guardrails: tuple[Guardrail, ...] | None = None
 
     @property
@@ -215,18 +221,23 @@ class Recommendation(Carded):
             return repr(self.policy)
         return f"policy {self.policy}" if isinstance(self.policy, int) else "a randomised policy"
 
+    def with_outcomes(
+        self, outcomes: Mapping[str, ValueIntervals], against: int | None
+    ) -> "Recommendation":
+        """The same with what it, and the policy that runs today, have of outcomes."""
+        mine = values_of(outcomes, self.policy) if isinstance(self.policy, int) else None
+        theirs = None if against is None else values_of(outcomes, against)
+        return replace(self, outcomes=mine, outcomes_against=theirs)
+
     def to_dict(self) -> dict[str, Any]:
         """The fields as plain values that JSON can hold: NaN becomes None, an object its name."""
         plain: dict[str, Any] = {"policy": self.policy, "policy_name": self.policy_name}
         plain |= {
             field.name: getattr(self, field.name)
             for field in fields(self)
-            if field.name not in ("policy", "name", "outcomes", "guardrails")
+            if field.name not in ("policy", "name", *_BESIDE)
         }
-        if self.outcomes is not None:
-            plain["outcomes"] = {name: one._asdict() for name, one in self.outcomes.items()}
-        if self.guardrails is not None:
-            plain["guardrails"] = [one.to_dict() for one in self.guardrails]
+        plain |= outcomes_to_dict(self.outcomes, self.outcomes_against, self.guardrails)
         if not isinstance(self.policy, int):
             plain["policy"] = repr(self.policy)
         return {

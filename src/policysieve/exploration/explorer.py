@@ -16,7 +16,6 @@ from policysieve.evidence.change import Change, find_change
 from policysieve.evidence.change_sums import ChangeSums
 from policysieve.evidence.events import check_log_fits
 from policysieve.evidence.groups import context_groups
-from policysieve.evidence.outcomes import values_of
 from policysieve.evidence.record import check_floor
 from policysieve.exploration.asking import alone, changing, living
 from policysieve.exploration.decisions import Decisions, Recommendation
@@ -337,9 +336,9 @@ class Explorer(OutcomeTelling):
         best = self._snapshot()._recommend()
         if self.policies.names is not None and isinstance(best.policy, int):
             best = replace(best, name=self.policies.names[best.policy])
-        if self._late is not None and isinstance(best.policy, int):
-            best = replace(best, outcomes=values_of(self.outcomes(), best.policy))
         against = self.policies.against(self.problem)
+        if self._late is not None:
+            best = best.with_outcomes(self.outcomes(), against)
         if against is None:
             return best
         best = replace(best, against=self.policies.name_of(against))
