@@ -21,6 +21,10 @@ from policysieve.evidence import Certificate as Certificate
 from policysieve.evidence import Comparison as Comparison
 from policysieve.evidence import Evidence as Evidence
 from policysieve.evidence import FloorEvidence as FloorEvidence
+from policysieve.evidence import Guardrail as Guardrail
+from policysieve.evidence import OutcomeValue as OutcomeValue
+from policysieve.evidence import Segment as Segment
+from policysieve.evidence import Segments as Segments
 from policysieve.evidence import Selection as Selection
 from policysieve.evidence import select as select
 from policysieve.exploration import Decisions as Decisions
@@ -45,6 +49,7 @@ from policysieve.health import LogHealth as LogHealth
 from policysieve.health import check_log as check_log
 from policysieve.log import Log as Log
 from policysieve.log import LogFile as LogFile
+from policysieve.outcome import Outcome as Outcome
 from policysieve.planning import Plan as Plan
 from policysieve.planning import plan as plan
 from policysieve.policies import Calls as Calls

@@ -1,7 +1,7 @@
 """What is asked: how many actions, how sparse the rewards, how good, how sure."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import nextafter
 from typing import Any, Literal, get_args
@@ -10,6 +10,7 @@ from policysieve.arrays import shown
 from policysieve.checks import integer, number, one_of
 from policysieve.errors import InvalidArgumentError
 from policysieve.naming import named_actions
+from policysieve.outcome import as_guardrails, declared_outcomes
 from policysieve.reported import Carded
 from policysieve.scaling import Range, RewardScale, as_reward_range, range_in_words
 
@@ -61,6 +62,13 @@ class Problem(Carded):
     max_loss : float, optional
         Limit on the expected reward that exploring may cost in all, compared with the policy that
         runs today, which `against` must name then.
+    outcomes : dict, optional
+        Other rewards of what is shown, which policies are not chosen by: from their names to
+        ranges, such as ``{"sale": (0, 1)}``, or to `Outcome`.
+    guardrails : dict, optional
+        From names of outcomes to the amounts, in their own units and per round, by which they may
+        be worse than with `against`. What is proved to break one leaves the race, and half of what
+        delta has for the best policy is for that.
 
     Examples
     --------
@@ -84,6 +92,8 @@ class Problem(Carded):
     no_answer: float | None = None
     traffic: float = 1.0
     max_loss: float | None = None
+    outcomes: Mapping[str, Any] | None = field(default=None, hash=False)
+    guardrails: Mapping[str, float] | None = field(default=None, hash=False)
 
     def __post_init__(self) -> None:
         actions, n_actions = named_actions(self.actions, self.n_actions)
@@ -124,6 +134,7 @@ class Problem(Carded):
             hint=_about_epsilon(slate_size, reward_range),
         )
         delta = number("delta", self.delta, above=0, below=1, smallest=_SMALLEST)
+        outcomes = declared_outcomes(self.outcomes)
         for name, value in [
             ("n_actions", n_actions),
             ("slate_size", slate_size),
@@ -136,6 +147,8 @@ class Problem(Carded):
             ("no_answer", _as_no_answer(self.no_answer, low, high)),
             ("traffic", number("traffic", self.traffic, above=0, below=1, closed=True)),
             ("max_loss", _as_max_loss(self.max_loss)),
+            ("outcomes", outcomes),
+            ("guardrails", as_guardrails(self.guardrails, outcomes, self.against)),
         ]:
             object.__setattr__(self, name, value)
         if self.against is None:
@@ -160,8 +173,17 @@ class Problem(Carded):
 
     @property
     def delta_of_best(self) -> float:
-        """The part of delta for what is said about the best policy: half if `against` is set."""
-        return self.delta if self.against is None else self.delta / 2
+        """The part of delta for what is said about the best policy.
+
+        Half if `against` is set, and half of that if there are guardrails.
+        """
+        share = self.delta if self.against is None else self.delta / 2
+        return share if self.guardrails is None else share / 2
+
+    @property
+    def delta_of_guardrails(self) -> float:
+        """The part of delta for what is said about guardrails."""
+        return 0.0 if self.guardrails is None else self.delta / 4
 
     @cached_property
     def scale(self) -> RewardScale:
@@ -189,6 +211,13 @@ class Problem(Carded):
             objective="maximize",
             no_answer=None,
             max_loss=None if self.max_loss is None else self.max_loss / scale.span,
+        )
+
+    @property
+    def of_rewards(self) -> "Problem":
+        """The same about rewards alone: no policy runs today, and there are no outcomes."""
+        return replace(
+            self, against=None, traffic=1.0, max_loss=None, outcomes=None, guardrails=None
         )
 
     @property

@@ -129,9 +129,13 @@ def test_every_public_function_and_class_with_arguments_is_called():
             "Certificate",
             "Comparison",
             "Decisions",
+            "Guardrail",
             "LabelDecisions",
             "LogHealth",
+            "OutcomeValue",
             "Plan",
+            "Segment",
+            "Segments",
         ),
         *("ExploringCost", "Loss", "Status"),
         *("Recommendation", "RunResult", "Selection", "Usage"),  # results, made by others

@@ -11,14 +11,11 @@ from typing import Any
 import click
 
 from policysieve.cli.options import Command, count_option, grouped, json_option, report_option
-from policysieve.cli.output import command_line, print_json, print_table, print_text, write_json
+from policysieve.cli.output import command_line, print_json, print_result, write_json
 from policysieve.files import sole_writer
 from policysieve.progress import progress_bar
 
 __all__ = ["bench"]
-
-# Signs that one can type: what a terminal shows may be copied.
-_PLAIN = str.maketrans({"\N{EN DASH}": "-", "\N{MINUS SIGN}": "-", "\N{INFINITY}": "inf"})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,11 +48,7 @@ class _Output:
             print_json(result)
             return
         for table in bench_tables(kind, result):
-            texts = [tuple(text.translate(_PLAIN) for text in row) for row in table.texts]
-            words = [number for number, numeric in enumerate(table.numeric) if not numeric]
-            print_table(table.title, table.columns, texts, words=words)
-            if table.note:
-                print_text(table.note)
+            print_result(table)
 
     def say_step(self, step: str) -> None:
         """Say on a terminal what is measured next."""

@@ -49,6 +49,11 @@ class Certificate(Carded):
         Name of the leader, if it has one.
     against : str or None
         The policy that runs today in words, if the problem names it.
+    barred : integer array or None
+        Policies that are proved to break a guardrail, which are among the eliminated; None if there
+        are no guardrails.
+    cleared : bool
+        Whether the leader is proved to keep all guardrails.
     """
 
     leader: Any
@@ -62,6 +67,8 @@ class Certificate(Carded):
     name: str | None = None
     against: str | None = None
     find_gain: Callable[[], float | None] = field(default=lambda: None, repr=False)
+    barred: Numbers | None = None
+    cleared: bool = True
 
     def in_units(self, scale: RewardScale) -> Self:
         """The same in the user's units, from what is proved inside."""
@@ -122,6 +129,11 @@ class Certificate(Carded):
             "method": self.method,
             "against": self.against,
             "gain": self.gain,
+            **(
+                {}
+                if self.barred is None
+                else {"barred": self.barred.tolist(), "cleared": self.cleared}
+            ),
         }
 
 

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from math import log
 from typing import Any
 
@@ -33,7 +34,9 @@ __all__ = [
     "compared",
     "gain_over",
     "least_difference",
+    "log_wealth_of_difference",
     "pair_of",
+    "shrinkage",
     "times_to_gain",
 ]
 
@@ -233,7 +236,7 @@ def capped_difference(
         if len(past) == since:
             return -problem.reward_cap
         return least_difference(
-            lambda differences: _log_wealth(problem, past, first, second, differences, since),
+            partial(log_wealth_of_difference, problem, past, first, second, since=since),
             problem.reward_cap,
             log_term - log(_BY_BETS),
         )
@@ -242,8 +245,8 @@ def capped_difference(
     return lower - policy_interval(standing, past, second, each)[2]
 
 
-def _log_wealth(
-    problem: Problem, past: Past, first: int, second: int, differences: Array, since: int = 0
+def log_wealth_of_difference(
+    problem: Problem, past: Past, first: int, second: int, differences: Array, *, since: int = 0
 ) -> Array:
     """Of bets in the later rounds that the first is better than the second by more than each g.
 
@@ -268,8 +271,13 @@ def _log_wealth(
         past.room,
         wealth,
     )
+    return log_mean_exp((wealth[0] - shrinkage(past, m, gains, since)).T)
+
+
+def shrinkage(past: Past, slate_size: int, gains: Array, since: int = 0) -> Array:
+    """Sums over the later rounds of ln(1 + lam g/.99), shape (n_stakes, n_gains)."""
     scales, counts = np.unique(past.scales(since), return_counts=True)
     shares = np.minimum(np.outer(scales, STAKE_SHARES), FIXED_STAKES[-1])
-    stakes = np.hstack([np.tile(FIXED_STAKES, (len(scales), 1)), shares]) / m
+    stakes = np.hstack([np.tile(FIXED_STAKES, (len(scales), 1)), shares]) / slate_size
     shrunk = np.log1p(stakes[:, :, None] * gains / SLACK)
-    return log_mean_exp((wealth[0] - np.tensordot(counts, shrunk, axes=1)).T)
+    return np.asarray(np.tensordot(counts, shrunk, axes=1))

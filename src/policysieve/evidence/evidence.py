@@ -23,11 +23,14 @@ from policysieve.evidence.comparing import (
 )
 from policysieve.evidence.estimates import ValueIntervals
 from policysieve.evidence.events import check_comparable, check_log_fits, load_unit
+from policysieve.evidence.guardrails import Guards
 from policysieve.evidence.incumbents import Incumbent
+from policysieve.evidence.outcomes import Outcomes
 from policysieve.evidence.past import Past
 from policysieve.evidence.retrospect import Retrospect, proof_in_retrospect
 from policysieve.evidence.standing import BIN_EDGES, Standing
 from policysieve.evidence.values import policy_interval, policy_intervals
+from policysieve.evidence.verdicts import Guardrail
 from policysieve.log import AnyLog, Log
 from policysieve.log.returning import Met, first_rounds
 from policysieve.policies import Policies, Slates
@@ -112,7 +115,16 @@ class Evidence:
         self.rounds = 0
         self.next_look = _FIRST_LOOK
         often = integer("additions", additions, low=0)
+        if often and problem.outcomes is not None:
+            raise InvalidArgumentError(
+                f"additions must be 0 where the problem declares outcomes, got {often}: what they "
+                "are with candidates that join later cannot be told yet; start again with all"
+            )
         self.standing = Standing.first(problem.unit, policies.n_policies, kept, often)
+        self.outcomes: Outcomes | None = None  # of these rounds, or more if somebody gives them
+        self._guards = Guards.first(policies, problem)
+        if self._guards is not None:
+            self.standing = replace(self.standing, comparator=self._guards.today)
         self._past = Past(policies, len(BIN_EDGES) + 1)
         self._retrospect = Retrospect.first(self.standing.cohorts)
         self._incumbent: Incumbent | None = None
@@ -127,9 +139,12 @@ class Evidence:
     @property
     def nbytes(self) -> int:
         """Memory that is kept from look to look: for rounds, and for each policy."""
-        return self._past.nbytes + self.standing.nbytes + self._retrospect.nbytes
+        guards = 0 if self._guards is None else self._guards.nbytes
+        return self._past.nbytes + self.standing.nbytes + self._retrospect.nbytes + guards
 
-    def add(self, log: AnyLog, exploration: Decider | None = None) -> None:
+    def add(
+        self, log: AnyLog, exploration: Decider | None = None, answers: Slates | None = None
+    ) -> None:
         """Take in the next rounds, in the order of their decisions; all or nothing.
 
         Parameters
@@ -138,6 +153,8 @@ class Evidence:
             With distributions, unless the exploration is given.
         exploration : Exploration, optional
             What decided the rounds.
+        answers : Slates, optional
+            What the policies said at their contexts; by default they are asked now.
 
         Raises
         ------
@@ -148,13 +165,18 @@ class Evidence:
         check_decider(exploration)
         log = load_unit(log, self.policies, self.problem)
         check_log_fits(log, self.policies)
-        then = copy(self)
-        log, then._met = first_rounds(log, self._met, self.rounds)
-        # An exploration may ask for answers of policies that were eliminated here.
-        which = self.survivors if exploration is None else None
-        x, distributions = self.policies.check_contexts(log.contexts), log.distributions
-        allowed = self.policies.check_available(log.available, len(x))
-        answers = self.policies.answers_at(x, which, allowed)
+        then, which = copy(self), None
+        if answers is None:
+            log, then._met = first_rounds(log, self._met, self.rounds)
+            # An exploration may ask for answers of policies that were eliminated here.
+            which = self.survivors if exploration is None else None
+            x = self.policies.check_contexts(log.contexts)
+            allowed = self.policies.check_available(log.available, len(x))
+            answers = self.policies.answers_at(x, which, allowed)
+        distributions = log.distributions
+        if self.problem.outcomes is not None:
+            told = self.outcomes or Outcomes(self.policies, self.problem)
+            then.outcomes = told.plus(log, answers, which=which)
         if exploration is not None:
             same = exploration.policies is self.policies  # others are asked again
             said = answers if same else None
@@ -255,19 +277,19 @@ class Evidence:
         they were forgotten.
         """
         then = copy(self)
-        standing, incumbent = self._now()
+        standing, incumbent, guards = self._now()
         answers = answers if incumbent is None else None
         size = policies.n_policies - self.policies.n_policies
         then.policies = policies
         then._past = self._past.joined(policies, standing.survivors, answers)
         standing = standing.joined(then._past, size, unseen=answers is not None)
         then._retrospect = self._retrospect.joined(standing.cohorts)
-        then._look_at(standing, None if incumbent is None else incumbent.joined(standing))
+        then._look_at(standing, None if incumbent is None else incumbent.joined(standing), guards)
         self.__dict__.update(then.__dict__)
 
     def certificate(self, *, pending: int = 0) -> Certificate:
         """What is proved now; `pending` rounds were left out because they have no answer yet."""
-        standing, incumbent = self._now()
+        standing, incumbent, guards = self._now()
         q, past, policies, leader = self.problem.unit, self._past, self.policies, standing.leader
         if incumbent is None:
             judged = self._retrospect.after(past, standing, policies)
@@ -301,6 +323,8 @@ class Evidence:
             find_gain=partial(
                 gain_over, policies, q, leader, least, standing.cohorts.leaders(leader)
             ),
+            barred=None if guards is None else guards.out,
+            cleared=guards is None or guards.clears(standing.leader, policies.n_policies),
         ).in_units(self.problem.scale)
 
     def proof(self) -> Proof:
@@ -308,7 +332,7 @@ class Evidence:
 
         Their epsilons are those of rewards in [0, 1].
         """
-        standing, incumbent = self._now()
+        standing, incumbent, _ = self._now()
         if incumbent is not None:
             return incumbent.proof(self.policies)
         return proof_in_retrospect(self._past, standing, self.policies)
@@ -319,7 +343,7 @@ class Evidence:
         If bets go on as they did; a forecast, and nothing that is guaranteed. None if it takes more
         than a hundred times, or if rounds were forgotten.
         """
-        standing, incumbent = self._now()
+        standing, incumbent, _ = self._now()
         if incumbent is not None:
             return None
         return self._retrospect.times_to_proof(self._past, standing, self.policies)
@@ -329,7 +353,7 @@ class Evidence:
 
         None, too, if that one leads, or the problem names none.
         """
-        standing, incumbent = self._now()
+        standing, incumbent, _ = self._now()
         today = self.policies.against(self.problem)
         if incumbent is not None or today is None or today == standing.leader:
             return None
@@ -400,10 +424,20 @@ class Evidence:
             pairs=pairs,
         )
 
+    def guardrails(self) -> tuple[Guardrail, ...]:
+        """What is proved of the leader and each guardrail, whenever you look.
+
+        Empty if there are none, or no outcome was told.
+        """
+        standing, _, guards = self._now()
+        if guards is None or self.outcomes is None:
+            return ()
+        return guards.about(standing.leader, self._past, self.rounds, self.outcomes)
+
     def now(self) -> Self:
         """The same with all rounds looked at, for several questions."""
         then = copy(self)
-        then.standing, then._incumbent = self._now()
+        then.standing, then._incumbent, then._guards = self._now()
         return then
 
     def led_by(self, policy: int | str) -> Self:
@@ -438,14 +472,17 @@ class Evidence:
             look = _look_after(look)
         return size
 
-    def _now(self, own: bool = False) -> tuple[Standing, Incumbent | None]:
+    def _now(self, own: bool = False) -> tuple[Standing, Incumbent | None, Guards | None]:
         """How things stand after all rounds, as a look would find them."""
         new = self.rounds - self.standing.rounds
         standing = self.standing.after(self._past, new, own)
-        incumbent = self._incumbent
+        guards, incumbent = self._guards, self._incumbent
+        if guards is not None and self.outcomes is not None:
+            guards = guards.after(self._past, self.rounds, self.outcomes, standing.survivors)
+            guards, standing = guards.applied(standing)
         if incumbent is not None:
             incumbent = incumbent.after(self._past, new, standing)
-        return standing, incumbent
+        return standing, incumbent, guards
 
     def _look(self, own: bool) -> None:
         """Fix what later rounds are judged with, and let go of what is not needed any more.
@@ -454,8 +491,10 @@ class Evidence:
         """
         self._look_at(*self._now(own))
 
-    def _look_at(self, standing: Standing, incumbent: Incumbent | None) -> None:
-        self.standing, self._incumbent = standing, incumbent
+    def _look_at(
+        self, standing: Standing, incumbent: Incumbent | None, guards: Guards | None
+    ) -> None:
+        self.standing, self._incumbent, self._guards = standing, incumbent, guards
         self._past = self._past.kept_for(self.standing.survivors)
         if self._incumbent is None:
             self._retrospect = self._retrospect.after(self._past, self.standing, self.policies)

@@ -26,7 +26,7 @@ from policysieve.evidence.events import check_comparable, load_unit, rewarded_ev
 from policysieve.evidence.record import Record, check_floor
 from policysieve.log import AnyLog
 from policysieve.log.returning import Met, first_rounds
-from policysieve.policies import Policies
+from policysieve.policies import Policies, Slates
 from policysieve.problem import Problem
 
 __all__ = ["FloorEvidence", "FloorMethod"]
@@ -89,6 +89,7 @@ class FloorEvidence:
         self._betting: Betting | None = None
         self._met: Met | None = None
         self._eliminated = np.zeros(policies.n_policies, dtype=np.bool_)
+        self._barred: npt.NDArray[np.intp] | None = None
 
     @property
     def rounds(self) -> int:
@@ -100,7 +101,13 @@ class FloorEvidence:
         """Numbers of the policies that were not eliminated."""
         return np.flatnonzero(~self._eliminated)
 
-    def add(self, log: AnyLog, *, floor: float) -> None:
+    def bar(self, policies: npt.NDArray[np.intp]) -> None:
+        """Let go of policies that are proved to break a guardrail, for good."""
+        eliminated = self._eliminated.copy()
+        eliminated[policies] = True
+        self.__dict__.update(_eliminated=eliminated, _barred=policies)
+
+    def add(self, log: AnyLog, *, floor: float, answers: Slates | None = None) -> None:
         """Take in the next rounds, in the order of their decisions; all or nothing.
 
         Parameters
@@ -108,6 +115,8 @@ class FloorEvidence:
         log : Log, LogFile, path or paths
         floor : float
             Smallest propensity that any item could have in these rounds, fixed before them.
+        answers : Slates, optional
+            What the policies said at their contexts; by default they are asked now.
 
         Raises
         ------
@@ -118,7 +127,7 @@ class FloorEvidence:
         log = load_unit(log, policies, self.problem)
         smallest = check_floor(log, floor)
         log, met = first_rounds(log, self._met, self.rounds)
-        events = rewarded_events(log, policies)
+        events = rewarded_events(log, policies, answers)
         record = self.record.plus(events, floor=smallest)
         self.__dict__.update(record=record, estimates=self.estimates.plus(events), _met=met)
 
@@ -176,6 +185,7 @@ class FloorEvidence:
             name=None if policies.names is None else policies.names[leader],
             against=None if against is None else policies.name_of(against),
             find_gain=partial(gain_over, policies, problem, leader, copy(self)._least_difference),
+            barred=self._barred,
         )
         return certificate.in_units(self.problem.scale), betting
 

@@ -227,6 +227,20 @@ class Past:
         empty._offsets = Columns(np.zeros(1, np.int64))
         return empty
 
+    def with_rewards(self, start: int, end: int, rewards: Array, means: Array) -> Self:
+        """Some of these rounds with other rewards, and one expected reward for each of them."""
+        assert self._answers is not None
+        rows = slice(start, end)
+        part = copy(self)
+        part._answers = self._answers.take(rows)
+        actions, _, scales, costs = (array[rows] for array in self._rounds.arrays)
+        part._rounds = Columns(actions, rewards, scales, costs)
+        offsets = self._offsets.arrays[0][start : end + 1]
+        items, w, _ = (array[offsets[0] : offsets[-1]] for array in self._lists.arrays)
+        part._offsets = Columns(offsets - offsets[0])
+        part._lists = Columns(items, w, np.repeat(means.astype(np.float32), np.diff(offsets)))
+        return part
+
     @property
     def room(self) -> npt.NDArray[np.int64] | None:
         """Room for kernels to work in with slates; single items need none."""

@@ -26,7 +26,16 @@ from policysieve.evidence.kinds import (
     default_method,
     evidence_of,
 )
+from policysieve.evidence.outcomes import values_of
 from policysieve.evidence.record import check_floor
+from policysieve.evidence.segments import MOST, Segments, segments_finder
+from policysieve.evidence.verdicts import (
+    AMONG,
+    Guardrail,
+    guardrails_in_words,
+    outcomes_to_dict,
+)
+from policysieve.evidence.watching import Watch
 from policysieve.evidence.weights import Mass
 from policysieve.log import AnyLog, Log, LogFile, open_for
 from policysieve.log.returning import Met
@@ -64,6 +73,13 @@ class Selection(Reported):
         Smallest propensity that the certificate counts on; None if it needs none, or there is none.
     returning : int or None
         Rounds of units that had come before, which do not count; None if units are not named.
+    outcomes : dict of ValueIntervals, or None
+        The same of every outcome that the problem declares, by name, in its own units. They hold
+        for all policies and outcomes at once.
+    guardrails : tuple of Guardrail, or None
+        What is proved of the selected policy and each guardrail of the problem.
+    segments : Segments, or None
+        For whom it is better, if `select` was asked for a segment.
     """
 
     policy: int | Policy
@@ -73,7 +89,11 @@ class Selection(Reported):
     problem: Problem
     floor: float | None
     returning: int | None = None
+    outcomes: dict[str, ValueIntervals] | None = field(default=None, repr=False)
+    guardrails: tuple[Guardrail, ...] | None = None
+    segments: Segments | None = field(default=None, repr=False)
     find_comparison: Callable[..., Comparison] | None = field(default=None, repr=False)
+    find_segments: Callable[..., Segments] | None = field(default=None, repr=False)
 
     @property
     def values(self) -> npt.NDArray[np.float64]:
@@ -96,6 +116,17 @@ class Selection(Reported):
         return self.intervals.place_of(self.policy)
 
     @property
+    def shown_policies(self) -> tuple[int, ...]:
+        """Numbers of the selected policy and the one that runs today, if policies have numbers."""
+        if not isinstance(self.policy, int):
+            return ()
+        names, against = self.intervals.names, self.problem.against
+        if isinstance(against, str) and names is not None:
+            against = names.index(against)
+        both = (self.policy, against)
+        return tuple(dict.fromkeys(one for one in both if isinstance(one, int)))
+
+    @property
     def policy_name(self) -> str:
         """The policy in words: its name, its number, or what it is."""
         return self.certificate.policy_name
@@ -107,14 +138,18 @@ class Selection(Reported):
 
     @property
     def guarantee(self) -> str:
-        """What is proved, in one sentence; more if units come back or who runs today is named."""
+        """What is proved, in one sentence; more if units come back or who runs today is named.
+
+        And one for guardrails.
+        """
         proof = self.certificate
         if proof.against is None or proof.gain is None:
             return f"{self._about_the_best}{self._about_units}"
         gain = gain_in_words(self.policy_name, proof.against, proof.gain, self.problem)
         if proof.gain > 0:
             gain = f"{gain.removesuffix('.')}{self._premise}."
-        return f"{self._about_the_best} {gain}{self._about_units}"
+        guarded = guardrails_in_words(self.guardrails, proof.barred)
+        return " ".join([self._about_the_best, gain, *guarded]) + self._about_units
 
     @property
     def _about_units(self) -> str:
@@ -150,7 +185,8 @@ class Selection(Reported):
         )
         better = "costs less" if problem.scale.minimize else "is better"
         return (
-            f"{sure}, no policy {better} than {self.policy_name} by more than "
+            f"{sure}, no policy{AMONG if self.guardrails else ''} {better} than "
+            f"{self.policy_name} by more than "
             f"{proof.suboptimality_bound:.4g} ({verdict} epsilon {problem.epsilon:g})"
             f"{self._premise}{eliminated}."
         )
@@ -210,9 +246,47 @@ class Selection(Reported):
             )
         return self.find_comparison(first, second, named_beforehand)
 
+    def by_segment(
+        self,
+        segment: Any,
+        *,
+        every_policy: bool = False,
+        outcome: str | None = None,
+        most: int = MOST,
+    ) -> Segments:
+        """For whom the selected policy is better: values by the values of a column of contexts.
+
+        Compared with the policy that runs today, or else with the one of the next largest estimate.
+        The log is read again, and the policies are asked about its contexts again.
+
+        Parameters
+        ----------
+        segment : str, int, callable or sequence
+            Name or number of a column of the contexts, a function from contexts to labels, or
+            labels of all rounds.
+        every_policy : bool
+            Whether to say what all policies are worth, not only these two.
+        outcome : str, optional
+            The outcome that values are of; by default the reward.
+        most : int
+            Segments that have rows of their own, the first to appear; later ones are pooled.
+
+        Raises
+        ------
+        InvalidArgumentError
+            If there is no such column or outcome, the class cannot be listed, or the selection
+            comes from another process, to which its rounds did not travel.
+        """
+        if self.find_segments is None:
+            raise InvalidArgumentError(
+                "by_segment needs numbered policies and the rounds, which do not travel with a "
+                "pickled selection: call it where select was called"
+            )
+        return self.find_segments(segment, every_policy=every_policy, outcome=outcome, most=most)
+
     def __getstate__(self) -> dict[str, Any]:
         """Without the rounds, which may be many."""
-        return {**self.__dict__, "find_comparison": None}
+        return {**self.__dict__, "find_comparison": None, "find_segments": None}
 
     def leaders(self, count: int = 10) -> list[dict[str, Any]]:
         """The policies with the best estimates, with their limits."""
@@ -257,7 +331,17 @@ class Selection(Reported):
             "guarantee": self.guarantee,
             "certificate": self.certificate.to_dict(),
             "leaders": self.leaders(),
+            **self._beside_reward(),
+            **({} if self.segments is None else {"segments": self.segments.to_dict()}),
         }
+
+    def _beside_reward(self) -> dict[str, Any]:
+        """What JSON has of outcomes and guardrails, if there are any."""
+        if self.outcomes is None:
+            return {}
+        of = [values_of(self.outcomes, policy) for policy in self.shown_policies]
+        today = None if self.problem.against is None else of[-1]
+        return outcomes_to_dict(of[0], today, self.guardrails)
 
 
 def select(
@@ -269,6 +353,7 @@ def select(
     floor: float | None = None,
     exploration: Decider | None = None,
     since: int = 0,
+    segment: Any = None,
     memory_limit: int = MEMORY_LIMIT,
     track: Callable[[Iterable[Log]], Iterable[Log]] = iter,
 ) -> Selection:
@@ -302,6 +387,8 @@ def select(
         Rounds before this number do not count. It must have been fixed beforehand, or be the
         `alarm` of a change that was found in the rounds before it: a start chosen by a look at the
         rounds that count makes what is said of them wrong.
+    segment : str, int, callable or sequence, optional
+        Also say for whom the selected policy is better, as `Selection.by_segment` does.
     memory_limit : int
         Bytes of rounds to keep for ``"capped"``, as `Evidence` has it.
     track : callable
@@ -339,12 +426,14 @@ def select(
     )
     _check_propensities(log, policies, names, floor, problem.delta, covers=method != "capped")
     rounds = 0
+    watch = Watch(evidence, add, policies, problem)
     for piece in track(log.pieces()):
-        add(piece)
+        watch.add(piece)
         rounds += len(piece)
+    watch.bar()
     certificate, intervals = evidence.certificate(), evidence.intervals()
     leader = certificate.leader
-    return Selection(
+    selection = Selection(
         policy=leader,
         value=float(intervals.values[intervals.place_of(leader)]),
         intervals=intervals,
@@ -352,8 +441,14 @@ def select(
         problem=problem,
         floor=None if method == "capped" else floor,
         returning=rounds - evidence.rounds if log.has_units else None,
+        outcomes=watch.outcomes(log),
+        guardrails=watch.guardrails(leader, log),
         find_comparison=partial(_compared, evidence, log, exploration),
+        find_segments=segments_finder(log, policies, problem, intervals, leader, exploration),
     )
+    if segment is None:
+        return selection
+    return replace(selection, segments=selection.by_segment(segment))
 
 
 def _counted(log: Log | LogFile) -> int:
@@ -385,7 +480,7 @@ def _compared(
         return evidence.compare(first, second, named_beforehand=named_beforehand)
     among = chosen_among(evidence.policies, named_beforehand)
     pair = PolicyPair(evidence.policies, pair_of(evidence.policies, first, second))
-    problem = replace(evidence.problem, against=None)
+    problem = evidence.problem.of_rewards
     of_two = Evidence(pair, problem, memory_limit=evidence.memory_limit, keep=(0, 1))
     for piece in log.pieces():
         of_two.add(piece, exploration)

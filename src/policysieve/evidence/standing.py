@@ -75,6 +75,8 @@ class Standing:
     model : Model
     kept : integer array
         Policies that are never eliminated.
+    comparator : int or None
+        Whom others are eliminated by, if not by the leader: it must not be better than the best.
     """
 
     problem: Problem
@@ -86,6 +88,7 @@ class Standing:
     leader: int
     model: Model
     kept: Numbers
+    comparator: int | None = None
 
     @classmethod
     def first(cls, problem: Problem, n_policies: int, kept: Numbers, additions: int = 0) -> Self:
@@ -244,33 +247,32 @@ class Standing:
         """
         if not new:
             return self
-        problem, survivors, gone = self.problem, self.survivors, self.gone
+        problem, survivors = self.problem, self.survivors
         weight = past.cost(len(past) - new) ** -0.5
         cohorts = self.cohorts.after(new, weight)
         rounds, totals = self.rounds + new, self.totals if own else self.totals.copy()
-        add_rounds(totals, problem, past, self.leader, survivors, np.zeros(1), new, weight)
+        best = self.leader if self.comparator is None else self.comparator
+        add_rounds(totals, problem, past, best, survivors, np.zeros(1), new, weight)
         leaves = _reaches(totals, cohorts.log_elimination)
-        leaves &= survivors != self.leader
+        leaves &= survivors != best
         leaves[survivors.searchsorted(self.kept)] = False
+        found = replace(self, rounds=rounds, totals=totals, cohorts=cohorts)
         if leaves.any():
-            out = survivors[leaves]
-            weights = np.empty((len(out), 2))
-            weights[:, 0], weights[:, 1] = cohorts.weights_of(out)
-            counted = rounds - cohorts.since(out)
-            gone = gone.plus(out, totals[leaves, _N_STAKES:], weights, counted)
-            survivors, totals = survivors[~leaves], _left(totals, ~leaves)
-        found = Standing(
-            problem,
-            rounds=rounds,
-            survivors=survivors,
-            totals=totals,
-            cohorts=cohorts,
-            gone=gone,
-            leader=self.leader,
-            model=self.model,
-            kept=self.kept,
-        )
+            found = replace(
+                found,
+                gone=self.gone.plus(*found._of_those(leaves)),
+                survivors=survivors[~leaves],
+                totals=_left(totals, ~leaves),
+            )
         return found._led_anew(past, new)
+
+    def _of_those(self, leaves: npt.NDArray[np.bool_]) -> tuple[npt.NDArray[Any], ...]:
+        """What is remembered of some survivors that leave."""
+        out = self.survivors[leaves]
+        weights = np.empty((len(out), 2))
+        weights[:, 0], weights[:, 1] = self.cohorts.weights_of(out)
+        counted = self.rounds - self.cohorts.since(out)
+        return out, self.totals[leaves, _N_STAKES:], weights, counted
 
     def joined(self, past: Past, size: int, *, unseen: bool) -> "Standing":
         """How they stand once so many policies have joined, behind all rounds of the past.
@@ -304,6 +306,24 @@ class Standing:
             scores = self.estimates - np.where(later, self.errors, 0.0)
         found = replace(self, leader=int(self.survivors[scores.argmax()]))
         return replace(found, model=found._next_model(past, new))
+
+    def without(self, leaves: npt.NDArray[np.bool_]) -> "Standing":
+        """The same without some survivors, for good; one of them at least stays."""
+        if not leaves.any():
+            return self
+        stays = ~leaves
+        survivors, totals = self.survivors[stays], self.totals[stays]
+        votes = self.model.votes[np.isin(self.model.voters, survivors)]
+        votes = votes + np.finfo(np.float64).tiny  # all of them may have gone to those that leave
+        model = self.model._replace(voters=survivors, votes=_frozen(votes / votes.sum()))
+        return replace(
+            self,
+            survivors=survivors,
+            totals=totals,
+            gone=self.gone.plus(*self._of_those(leaves)),
+            leader=int(survivors[totals[:, _N_STAKES].argmax()]),
+            model=model,
+        )
 
     def _next_model(self, past: Past, new: int) -> Model:
         """Votes by how close to the leader a survivor seems; rewards by the share of votes.

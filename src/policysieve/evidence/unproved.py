@@ -19,7 +19,7 @@ from policysieve.evidence.events import (
 from policysieve.evidence.values import limits_from_sums
 from policysieve.log import AnyLog, Log
 from policysieve.log.returning import Met, first_rounds
-from policysieve.policies import Policies
+from policysieve.policies import Policies, Slates
 from policysieve.problem import Problem
 
 __all__ = ["UnprovedEvidence"]
@@ -46,18 +46,27 @@ class UnprovedEvidence:
         self.problem = problem
         self._earned = self._missed = Estimates(policies.n_policies)
         self._met: Met | None = None
+        self._barred: npt.NDArray[np.intp] | None = None
 
     @property
     def rounds(self) -> int:
         """Rounds taken in."""
         return self._earned.rounds
 
-    def add(self, log: AnyLog) -> None:
-        """Take in the next rounds, of a log or of files; all or nothing."""
+    def bar(self, policies: npt.NDArray[np.intp]) -> None:
+        """Let none of these policies lead."""
+        self._barred = policies
+
+    def add(self, log: AnyLog, answers: Slates | None = None) -> None:
+        """Take in the next rounds, of a log or of files; all or nothing.
+
+        Policies are asked at its contexts, unless their answers are given.
+        """
         log = load_unit(log, self.policies, self.problem)
         check_log_fits(log, self.policies)
         log, met = first_rounds(log, self._met, self.rounds)
-        answers = self.policies.answers(log.contexts, log.available)
+        if answers is None:
+            answers = self.policies.answers(log.contexts, log.available)
         lost = Log.trusted(log.contexts, log.actions, log.propensities, 1 - log.rewards)
         self.__dict__.update(
             _earned=self._earned.plus(rewarded_events(log, self.policies, answers)),
@@ -69,11 +78,15 @@ class UnprovedEvidence:
         """Nothing is proved about the leader."""
         names, leader = self.policies.names, self._earned.leader
         unit = self.problem.unit
+        eliminated = np.zeros(self.policies.n_policies, dtype=np.bool_)
+        if self._barred is not None:
+            eliminated[self._barred] = True
+            leader = int(np.where(eliminated, -inf, self._earned.totals).argmax())
         against = self.policies.against(unit)
         return Certificate(
             leader=leader,
             certified=False,
-            eliminated=np.zeros(self.policies.n_policies, dtype=np.bool_),
+            eliminated=eliminated,
             rounds=self.rounds,
             pending=pending,
             log_threshold=inf,
@@ -82,6 +95,7 @@ class UnprovedEvidence:
             name=None if names is None else names[leader],
             against=None if against is None else self.policies.name_of(against),
             find_gain=partial(gain_over, self.policies, unit, leader, copy(self)._least),
+            barred=self._barred,
         ).in_units(self.problem.scale)
 
     def intervals(self) -> ValueIntervals:

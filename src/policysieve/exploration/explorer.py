@@ -21,8 +21,10 @@ from policysieve.exploration.decisions import Decisions, Recommendation
 from policysieve.exploration.designs.base import Exploration
 from policysieve.exploration.designs.today import TodayExploration
 from policysieve.exploration.forecast import Forecast, no_forecast, planned_forecast
+from policysieve.exploration.late_outcomes import LateOutcomes
 from policysieve.exploration.ledger import Part
 from policysieve.exploration.restraint import Restrained
+from policysieve.exploration.telling import OutcomeTelling
 from policysieve.exploration.watching import Watch
 from policysieve.frames import ContextFrame, Contexts, is_tabular, kind_of
 from policysieve.log import NOTHING, AnyLog, Beside, Log, in_unit, load_for
@@ -43,7 +45,7 @@ BATCH = 100  # contexts at once, by default; docs/costly.md has what others cost
 _FEW = 30  # rewards, for a normal approximation
 
 
-class Explorer(Restrained):
+class Explorer(Restrained, OutcomeTelling):
     """A learner: `ask` for what to show, `tell` what it earned, `recommend` a policy.
 
     There is no memory of "the last action": rewards are told for the batch that `ask` returned,
@@ -82,6 +84,8 @@ class Explorer(Restrained):
     """Whether the learner shows more than one item."""
     takes_traffic: ClassVar[bool] = True
     """Whether the learner may explore on a share of the rounds alone."""
+    takes_guardrails: ClassVar[bool] = False
+    """Whether the learner stops to show what is proved to break a guardrail."""
 
     # A learner that takes no implicit class may count on numbered policies.
     policies: Any
@@ -96,6 +100,7 @@ class Explorer(Restrained):
         self._period = 0  # how often candidates came in that earlier explorations do not show
         self._log: Log | None = None
         self._watch = Watch()
+        self._late = LateOutcomes.of(policies, problem)
         self._mass = (0, 0.0, 0.0)  # rounds, sums of importance-weighted rewards, and of squares
         self._begin()
         self._open_ledger()
@@ -201,7 +206,7 @@ class Explorer(Restrained):
             raise
 
     @changing
-    def tell(self, decisions: Decisions, rewards: Any) -> None:
+    def tell(self, decisions: Decisions, rewards: Any, outcomes: Any = None) -> None:
         """Report the rewards of what was shown.
 
         Parameters
@@ -212,6 +217,9 @@ class Explorer(Restrained):
             Rewards of the shown items, in [0, 1] or in the problem's range. An answer that has not
             come by its deadline is 0, or the problem's `no_answer`. One reward for a whole slate
             does not say which item earned it.
+        outcomes : dict, optional
+            Arrays of the same shape, by the names of outcomes that the problem declares; NaN, or
+            left out, if not known yet: see `tell_outcomes`.
 
         Raises
         ------
@@ -223,7 +231,12 @@ class Explorer(Restrained):
             rewards, len(places), problem.slate_size, problem.sparsity, problem.reward_range
         )
         self._check_told(problem.scale.inside(checked))
-        self._settle(places, checked)
+        if outcomes is None:
+            self._settle(places, checked)
+            return
+        late = self._declared()
+        told = late.checked(outcomes, len(places))
+        self._settle(places, checked, _late=late.with_rewards(decisions.numbers, told))
 
     def discard(self, decisions: Decisions) -> None:
         """Give up on rounds whose rewards will never be known.
@@ -299,6 +312,8 @@ class Explorer(Restrained):
             )
         columns = told.contexts, told.actions, told.propensities, told.rewards
         rounds = Log.trusted(*columns, beside=told.beside, reward_range=told.reward_range)
+        if self._late is None:
+            rounds = rounds.with_outcomes({})
         check_log_fits(rounds, self.policies)
         if not shows_today:  # which has none
             check_floor(rounds, exploration.floor)
@@ -366,11 +381,14 @@ class Explorer(Restrained):
     @property
     def log(self) -> Log:
         """The rounds settled so far, in the order of their decisions."""
-        log = self._snapshot()._log
+        now = self._snapshot()
+        log = now._log
         if log is None:
             q = self.problem
             nothing = np.empty(0, np.int64)
             log = Log.empty(contexts=nothing, slate_size=q.slate_size, reward_range=q.reward_range)
+        elif now._late is not None:
+            log = now._late.in_log(log)
         names = names_of_actions(self.policies, self.problem)
         return log[:] if names is None else log.with_action_names(names)
 
@@ -459,6 +477,8 @@ class Explorer(Restrained):
         if policies.names is not None and isinstance(best.policy, int):
             best = replace(best, name=policies.names[best.policy])
         against = policies.against(self.problem)
+        if now._late is not None:
+            best = best.with_outcomes(now.outcomes(), against)
         if against is not None:
             best = replace(best, against=policies.name_of(against))
         if best.gain is not None and best.against is not None and best.rounds:
@@ -548,6 +568,8 @@ class Explorer(Restrained):
         unit = in_unit(rounds, self.problem.scale)
         if isinstance(part.exploration, TodayExploration):
             self._spend(part._replace(rounds=unit), None)
+            if self._late is not None:
+                self._late, rounds = self._late.without_learnt(part)
             self._keep(rounds, len(rounds))
             return
         if answers is None:
@@ -555,9 +577,14 @@ class Explorer(Restrained):
                 rounds.contexts, None, rounds.available
             )
         self._spend(part._replace(rounds=unit), answers)
+        rows = None
         if part.first is not None and not part.first.all():
             rows = np.flatnonzero(part.first)
             unit, answers = chosen_rounds(unit, rows), answers.take(rows)
+        if self._late is not None:
+            self._late, rounds = self._late.with_learnt(
+                part, answers, self._asked_of, rows, at=self._logged
+            )
         if len(unit):
             self._learn(unit, part.exploration, answers)
         n, total, squares = self._mass
@@ -566,6 +593,11 @@ class Explorer(Restrained):
             total, squares = total + float(mass.sum()), squares + float(mass @ mass)
         self._mass = (n + len(unit), total, squares)
         self._keep(rounds, len(unit))
+
+    @property
+    def _logged(self) -> int:
+        """Rounds in the log."""
+        return 0 if self._log is None else len(self._log)
 
     def _keep(self, rounds: Log, counted: int) -> None:
         """Log rounds, so many of which count."""
@@ -647,6 +679,11 @@ class Explorer(Restrained):
                 "ExplorationByOptimization and Uniform take it"
             )
         policies.check_fits(problem)
+        if problem.guardrails is not None and not cls.takes_guardrails:
+            raise InvalidArgumentError(
+                f"{cls.__name__} takes no guardrails: it would go on to show what breaks them; "
+                "Sieve, PolicyElimination and select take them"
+            )
         if problem.slate_size > 1 and not cls.takes_slates:
             raise InvalidArgumentError(
                 f"{cls.__name__} shows one action at a time, got slate_size={problem.slate_size}; "

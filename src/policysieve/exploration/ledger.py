@@ -41,6 +41,9 @@ class Part(NamedTuple):
         Whether a ledger has issued them.
     first : bool array, or None
         Which of them are the first of their units; None if units are not named.
+    numbers, asked : arrays of shape (n,), or None
+        Places of the rounds in the order of decisions, and when they were asked for; None if they
+        were asked elsewhere.
     """
 
     rounds: Log
@@ -48,6 +51,8 @@ class Part(NamedTuple):
     kept: Any
     issued: bool = True
     first: npt.NDArray[np.bool_] | None = None
+    numbers: npt.NDArray[np.int64] | None = None
+    asked: Array | None = None
 
 
 class Frontier(NamedTuple):
@@ -189,13 +194,51 @@ class Ledger:
 
     def check(self, decisions: Any, frontier: Frontier) -> Places:
         """Where these open rounds stand here, or raise."""
+        numbers = self._numbers_of(decisions)
+        if not len(numbers):
+            return np.empty(0, dtype=np.int64)
+        assert self._columns is not None
+        states, places = self._columns.arrays[_STATES], numbers - self._first
+        unfinished = self._settled_in_vain(frontier)
+        if unfinished is not None:
+            states[unfinished] = _PENDING
+        settled = places < 0 if places.min() < 0 else states[places] != _PENDING
+        if np.count_nonzero(settled):
+            raise DecisionsError(
+                f"decisions were told or given up before, for instance round {numbers[settled][0]}"
+            )
+        return places
+
+    def check_told(self, decisions: Any, frontier: Frontier) -> Places:
+        """The numbers of rounds whose rewards were told, or raise; of old ones that is not known.
+
+        Those are the ones that were learnt from, and were told or given up.
+        """
+        numbers = self._numbers_of(decisions)
+        later = np.flatnonzero(numbers >= max(frontier.learnt, self._first))
+        if len(later):
+            assert self._columns is not None
+            places = numbers[later] - self._first
+            wrong = self._columns.arrays[_STATES][places] != _TOLD
+            unfinished = self._settled_in_vain(frontier)
+            if unfinished is not None:
+                wrong |= np.isin(places, unfinished)
+            if wrong.any():
+                raise DecisionsError(
+                    "outcomes are told of rounds whose rewards were told, or together with them, "
+                    f"got round {numbers[later][wrong][0]}, which is open or was given up"
+                )
+        return numbers
+
+    def _numbers_of(self, decisions: Any) -> Places:
+        """The numbers of rounds that were issued here, each once, or raise."""
         if not isinstance(decisions, Decisions):
             raise DecisionsError(
                 f"decisions must be a batch returned by ask, got {type(decisions).__name__}"
             )
         numbers = decisions.numbers
         if not len(numbers):
-            return np.empty(0, dtype=np.int64)
+            return numbers
         if decisions.issuer == self._issuers[-1][0]:
             end = self.issued
         else:
@@ -209,17 +252,7 @@ class Ledger:
             )
         if not in_order and (ordered[1:] == ordered[:-1]).any():
             raise DecisionsError("decisions name a round twice")
-        assert self._columns is not None
-        states, places = self._columns.arrays[_STATES], numbers - self._first
-        unfinished = self._settled_in_vain(frontier)
-        if unfinished is not None:
-            states[unfinished] = _PENDING
-        settled = places < 0 if ordered[0] < self._first else states[places] != _PENDING
-        if np.count_nonzero(settled):
-            raise DecisionsError(
-                f"decisions were told or given up before, for instance round {numbers[settled][0]}"
-            )
-        return places
+        return numbers
 
     def settle(
         self, places: Places, rewards: Array | None, frontier: Frontier
@@ -373,7 +406,7 @@ class Ledger:
     def _part(self, batch: int, low: int, high: int, *, complete: bool) -> Part:
         """The told rounds among some of a batch."""
         assert self._columns is not None
-        contexts, actions, propensities, rewards, states, _ = self._columns.arrays
+        contexts, actions, propensities, rewards, states, asked = self._columns.arrays
         rows = cast(Any, slice(low, high))
         if not complete:
             rows = low + np.flatnonzero(states[rows] == _TOLD)
@@ -389,10 +422,11 @@ class Ledger:
             beside=self._beside[rows],
             reward_range=self.reward_range,
         )
-        if played.units is None or self._met is None:
-            return Part(played, exploration, kept)
-        numbers = self._first + np.arange(len(states))[rows]
-        return Part(played, exploration, kept, first=self._met.are_first(played.units, numbers))
+        numbers = self._first + (np.arange(low, high) if complete else rows)
+        first = None
+        if played.units is not None and self._met is not None:
+            first = self._met.are_first(played.units, numbers)
+        return Part(played, exploration, kept, first=first, numbers=numbers, asked=asked[rows])
 
     def _end_of_settled(self, start: int) -> int:
         assert self._columns is not None
@@ -426,7 +460,9 @@ def _joined(parts: list[Part]) -> Part:
     for part in parts[1:]:
         kept = kept if kept is None else kept.plus(part.kept)
     rounds = Log.concatenate([part.rounds for part in parts])
+    numbers, asked = ([getattr(part, name) for part in parts] for name in ("numbers", "asked"))
+    told = np.concatenate(numbers), np.concatenate(asked)
     first = None
     if parts[0].first is not None:
         first = np.concatenate([part.first for part in parts if part.first is not None])
-    return Part(rounds, parts[0].exploration, kept, first=first)
+    return Part(rounds, parts[0].exploration, kept, first=first, numbers=told[0], asked=told[1])

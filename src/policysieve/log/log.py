@@ -1,6 +1,6 @@
 """What was seen: a growing columnar store of rounds."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from functools import partial
 from sys import getsizeof
@@ -368,6 +368,12 @@ class Log(Exchanged, Carded):
         known, log = usual_range(reward_range), self[:]
         as_rewards(log.rewards, len(log), log.slate_size, None, known)
         log._reward_range = known
+        return log
+
+    def with_outcomes(self, outcomes: Mapping[str, npt.NDArray[np.float64]]) -> Self:
+        """The same rounds with these outcomes in place of what there was; they are not checked."""
+        log = self[:]
+        log._beside = self._beside.with_outcomes(outcomes)
         return log
 
     def extend(self, other: "Log") -> None:

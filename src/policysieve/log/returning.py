@@ -1,6 +1,6 @@
 """Who came before: of each user or session the first round, which alone is evidence."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -9,7 +9,7 @@ import numpy.typing as npt
 from policysieve.errors import InvalidArgumentError
 from policysieve.log.log import Log
 
-__all__ = ["Met", "chosen_rounds", "first_rounds", "mixed_units"]
+__all__ = ["Met", "all_first_rounds", "chosen_rounds", "first_rounds", "first_rows", "mixed_units"]
 
 
 class Met:
@@ -97,17 +97,34 @@ def first_rounds(log: Log, met: Met | None, rounds: int) -> tuple[Log, Met | Non
     InvalidArgumentError
         If units are named in the earlier rounds or in these, but not in both.
     """
+    rows, met = first_rows(log, met, rounds)
+    return (log if rows is None else chosen_rounds(log, rows)), met
+
+
+def first_rows(
+    log: Log, met: Met | None, rounds: int
+) -> tuple[npt.NDArray[np.intp] | None, Met | None]:
+    """Rows of the same rounds, None for all of them, and who was met after the log."""
     units = log.units
     if not len(log):
-        return log, met
+        return None, met
     if rounds and (units is None) != (met is None):
         raise mixed_units()
     if units is None:
-        return log, None
+        return None, None
     before = met or Met()
     after = before.plus(units)
     first = after.are_first(units, np.arange(before.rounds, after.rounds))
-    return (log if first.all() else chosen_rounds(log, np.flatnonzero(first))), after
+    return (None if first.all() else np.flatnonzero(first)), after
+
+
+def all_first_rounds(pieces: Iterable[Log]) -> Iterator[Log]:
+    """The same of all pieces of a log."""
+    met, rounds = None, 0
+    for piece in pieces:
+        counted, met = first_rounds(piece, met, rounds)
+        rounds += len(counted)
+        yield counted
 
 
 def mixed_units() -> InvalidArgumentError:

@@ -18,6 +18,7 @@ from policysieve.report.experiment_report import (
 )
 from policysieve.report.health_report import health_page, mean_weights
 from policysieve.report.notebook import card_of
+from policysieve.report.outcome_report import segment_differences, segments_of, segments_page
 from policysieve.report.page import Page
 from policysieve.report.run_report import (
     estimate_over_rounds,
@@ -53,6 +54,7 @@ _PAGES: dict[str, Callable[[Any, str | None, str | None], Page]] = {
     "ExperimentResult": experiment_page,
     "LogHealth": health_page,
     "RunResult": run_page,
+    "Segments": segments_page,
     "Selection": selection_page,
 }
 
@@ -70,7 +72,8 @@ _FIGURES: dict[str, dict[str, Callable[[Any], Figure]]] = {
         "suboptimality": suboptimality_over_rounds,
         "cost": cost_over_rounds,
     },
-    "Selection": {"leaders": value_intervals},
+    "Segments": {"segments": segment_differences},
+    "Selection": {"leaders": value_intervals, "segments": segments_of},
 }
 
 

@@ -15,7 +15,7 @@ from policysieve.report.table import CellValue, Table, gain_fact, shown_text, va
 from policysieve.scaling import Range, range_in_words
 
 if TYPE_CHECKING:
-    from policysieve.evidence import Certificate, Selection, ValueIntervals
+    from policysieve.evidence import Certificate, Guardrail, Segments, Selection, ValueIntervals
     from policysieve.experiment import ExperimentResult
     from policysieve.exploration import ExploringCost, Forecast, Recommendation, Status
     from policysieve.health import LogHealth
@@ -74,6 +74,7 @@ def _problem(problem: "Problem") -> str:
             **_rewards_in(problem.reward_range, "Costs" if problem.scale.minimize else "Rewards"),
             **({} if problem.traffic == 1 else {"Exploring rounds": problem.traffic}),
             **({} if problem.max_loss is None else {"May cost": problem.max_loss}),
+            **{f"Guardrail on {name}": x for name, x in (problem.guardrails or {}).items()},
         },
     )
 
@@ -121,6 +122,11 @@ def _recommendation(best: "Recommendation") -> str:
             "Estimated value": (best.value, _between(best.lower, best.upper)),
             "Suboptimality bound": best.suboptimality_bound,
             **gain_fact(best.gain, best.against),
+            **{
+                f"Outcome {name}": (one.value, _between(one.lower, one.upper))
+                for name, one in (best.outcomes or {}).items()
+            },
+            **_guardrails(best.guardrails),
             "Rounds": best.rounds,
         },
     )
@@ -145,6 +151,19 @@ def _rounds_between(forecast: "Forecast") -> str:
     if forecast.exact:
         return ""
     return f"{forecast.level:.0%}: {forecast.lower:,} to {forecast.upper:,}"
+
+
+def _guardrails(guardrails: "Sequence[Guardrail] | None") -> Facts:
+    return {f"Guardrail on {one.outcome}": one.verdict for one in guardrails or ()}
+
+
+def _segments(segments: "Segments") -> str:
+    first, second = segments.names[:2]
+    return _card(
+        f"For whom is {first} better than {second}?",
+        text=segments.guarantee,
+        facts={one.label: (one.difference[0], _between(*one.difference[1:])) for one in segments},
+    )
 
 
 def _certificate(proof: "Certificate") -> str:
@@ -178,6 +197,7 @@ def _selection(selection: "Selection") -> str:
                 f"asked for: {value_text(selection.problem.epsilon)}",
             ),
             **gain_fact(proof.gain, proof.against),
+            **_guardrails(selection.guardrails),
             **_eliminated(proof),
             "Rounds": (proof.rounds, f"{proof.pending:,} pending" if proof.pending else ""),
         },
@@ -307,6 +327,7 @@ _CARDS: dict[str, Callable[[Any], str]] = {
     "Problem": _problem,
     "Recommendation": _recommendation,
     "RunResult": _run,
+    "Segments": _segments,
     "Selection": _selection,
     "Status": _status,
 }

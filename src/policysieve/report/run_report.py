@@ -201,6 +201,11 @@ def problem_settings(problem: "Problem") -> dict[str, Any]:
         **({"objective": "minimize"} if problem.objective == "minimize" else {}),
         **({} if problem.traffic == 1 else {"traffic": problem.traffic}),
         **({} if problem.max_loss is None else {"max_loss": problem.max_loss}),
+        **{
+            f"outcome {name}": f"{one.low:g} to {one.high:g}, {one.objective}"
+            for name, one in (problem.outcomes or {}).items()
+        },
+        **{f"guardrail on {name}": amount for name, amount in (problem.guardrails or {}).items()},
     }
 
 

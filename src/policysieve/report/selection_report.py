@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from policysieve.report.outcome_report import add_outcomes, add_segments
 from policysieve.report.page import Page
 from policysieve.report.run_report import best_in_words, problem_settings, value_intervals
 from policysieve.report.table import Table, gain_fact, value_text
@@ -54,6 +55,8 @@ def selection_page(selection: "Selection", title: str | None, command: str | Non
         }
     )
     page.text(selection.guarantee, statement=True)
+    add_outcomes(page, selection)
+    add_segments(page, selection.segments)
     page.section("The leading policies")
     page.figure(
         value_intervals(selection, _LEADERS),

@@ -3,6 +3,7 @@
 from typing import Any
 
 from policysieve.evidence import Evidence, Record, ValueIntervals, anytime_intervals
+from policysieve.evidence.verdicts import AMONG, guardrails_in_words
 from policysieve.exploration.decisions import Recommendation
 from policysieve.policies import PolicyClass
 from policysieve.problem import Problem
@@ -98,6 +99,11 @@ def certificate_recommendation(evidence: Evidence, *, rounds: int) -> Recommenda
     value, lower, upper = evidence.interval(proof.leader)
     bound = proof.suboptimality_bound
     sure = f"with probability at least {1 - evidence.problem.delta:g}"
+    guardrails, best = None, "the best policy"
+    if evidence.problem.guardrails is not None:
+        guardrails, best = evidence.guardrails(), f"{best}{AMONG}"
+    said = [f"Within {bound:.3g} of {best} {sure}, whenever you look."]
+    said += guardrails_in_words(guardrails, proof.barred)
     return Recommendation(
         policy=proof.leader,
         value=value,
@@ -106,10 +112,9 @@ def certificate_recommendation(evidence: Evidence, *, rounds: int) -> Recommenda
         suboptimality_bound=bound,
         certified=proof.certified,
         rounds=rounds,
-        guarantee=f"Within {bound:.3g} of the best policy {sure}, whenever you look."
-        if rounds
-        else "Nothing is known yet: no round was told.",
+        guarantee=" ".join(said) if rounds else "Nothing is known yet: no round was told.",
         gain=proof.gain,
+        guardrails=guardrails,
     )
 
 

@@ -124,7 +124,7 @@ class Sieve(SiftingExplorer):
         """The survivors' eps/(eps + gap): about 1/W/(eps + gap) rounds are needed for each.
 
         The gap to the leader is taken to be a standard error smaller than its estimate. The policy
-        that is to be beaten has the leader's need.
+        that is to be beaten, or that guardrails compare with, has the leader's need.
         """
         standing, epsilon = self.evidence.standing, self.problem.unit.epsilon
         need = standing.gaps
@@ -132,6 +132,7 @@ class Sieve(SiftingExplorer):
         np.maximum(need, 0.0, out=need)
         need += epsilon
         np.divide(epsilon, need, out=need)
-        if self._to_beat is not None:
-            need[standing.survivors.searchsorted(self._to_beat)] = 1.0
+        if self._to_beat is not None or self.problem.guardrails is not None:
+            today = self.policies.against(self.problem)
+            need[standing.survivors.searchsorted(today)] = 1.0
         return need

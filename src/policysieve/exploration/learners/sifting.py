@@ -62,6 +62,7 @@ class SiftingExplorer(Explorer):
         How often candidates may join, by `add`.
     """
 
+    takes_guardrails = True
     exploration: NeedExploration
 
     def __init__(
@@ -191,6 +192,9 @@ class SiftingExplorer(Explorer):
 
     def _begin_anew(self, *, issued: int) -> None:
         self._period += 1
+        if self._late is not None:
+            self._log = None if self._log is None else self._late.in_log(self._log)
+            self._late = self._late.anew(issued)
         self._begin_evidence(issued=issued)
 
     @property
@@ -217,6 +221,10 @@ class SiftingExplorer(Explorer):
         """Whether a certificate proves what is asked for."""
         return certificate.certified
 
+    def _ends(self, certificate: Certificate) -> bool:
+        """Whether nothing is left to do: it also proves that its leader keeps all guardrails."""
+        return self._proves(certificate) and certificate.cleared
+
     def _answer(self, evidence: Evidence) -> Evidence:
         """The evidence, led by the policy to recommend."""
         return evidence
@@ -226,7 +234,7 @@ class SiftingExplorer(Explorer):
         return self.max_rounds is not None and self._counted >= self.max_rounds
 
     @property
-    def _late(self) -> int:
+    def _late_rounds(self) -> int:
         """Rounds that wait for answers and will not count."""
         return max(0, self._issued_before - self._frontier.learnt)
 
@@ -235,7 +243,7 @@ class SiftingExplorer(Explorer):
 
         Looks that a batch passes over cost few rounds, while it is a small part of them.
         """
-        waiting = max(0, waiting - self._late)
+        waiting = max(0, waiting - self._late_rounds)
         most = max(BATCH, self.evidence.rounds // _BATCHES) if most is None else most
         size = self.evidence.up_to_look(most, waiting)
         left = size if self.max_rounds is None else self.max_rounds - self._counted - waiting
@@ -247,7 +255,7 @@ class SiftingExplorer(Explorer):
         wanted = self.evidence.next_look - self.evidence.rounds
         if self.max_rounds is not None:
             wanted = min(wanted, self.max_rounds - self._counted)
-        return wanted + self._late
+        return wanted + self._late_rounds
 
     def _consults(self, exploration: Any) -> npt.NDArray[np.integer] | None:
         """The survivors: whoever is eliminated stays so, and later rounds say nothing of it."""
@@ -309,7 +317,7 @@ class SiftingExplorer(Explorer):
         while waiting and waiting[0].period <= exploration.period:
             before, self._learnt_period = waiting[0].joined(before), waiting[0].period
             waiting = waiting[1:]
-        evidence = copy(before)
+        evidence = self._informed(before)
         evidence.take(rounds, answers, lambda rows: exploration.propensities(answers.take(rows)))
         looked = evidence.next_look > before.next_look or before is not self._learnt
         self._learnt = self.evidence = evidence
@@ -322,9 +330,28 @@ class SiftingExplorer(Explorer):
     def _look(self) -> None:
         """End if the evidence has proved what is asked for, and explore anew."""
         answer = self._answer(self.evidence.at_look)
-        if self._proves(answer.certificate()):
+        if self._ends(answer.certificate()):
             self._ended = answer
         self.exploration = self._explore_next()
+
+    def _informed(self, evidence: Evidence) -> Evidence:
+        """A copy of evidence that has what is known of outcomes."""
+        informed = copy(evidence)
+        informed.outcomes = None if self._late is None else self._late.counted
+        return informed
+
+    def _weigh(self) -> None:
+        """Take back an end that a policy has brought about which late outcomes bar."""
+        self.evidence = self._learnt = self._informed(self.evidence)
+        if self._ended is not None:
+            barred = self.evidence.certificate().barred
+            if barred is not None and self._ended.certificate().leader in barred:
+                self._ended = None
+
+    @property
+    def _asked_of(self) -> npt.NDArray[np.integer] | None:
+        """The survivors."""
+        return None if self.policies.looked_up else self.evidence.survivors
 
     def _explore_next(self) -> NeedExploration:
         """What to play from now on, from everything that the evidence has looked at."""
@@ -384,6 +411,6 @@ class SiftingExplorer(Explorer):
         certificates hold at all times at once.
         """
         answer = self._answer(self.evidence)
-        if self._ended is None or self._proves(answer.certificate()):
+        if self._ended is None or self._ends(answer.certificate()):
             return answer
         return self._ended
