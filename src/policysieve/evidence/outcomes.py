@@ -142,7 +142,7 @@ class Outcomes:
             np.empty((0, m), np.int32), np.empty((0, m)), np.empty(0, np.int64), np.empty(0)
         )  # what was shown with which propensities, its number, and when it was asked for,
         self._answers: Slates | None = None
-        self._values: dict[str, Array] = {name: np.empty((0, m)) for name in self._sums}
+        self._values = {name: Columns(np.empty((0, m))) for name in self._sums}
         self._eras: list[tuple[int, Numbers | None]] = []  # from which round on who is asked
 
     def plus(
@@ -180,8 +180,7 @@ class Outcomes:
         then._waiting = self._waiting.plus(rounds.actions, rounds.propensities, numbers, asked)
         then._answers = answers if self._answers is None else self._answers.plus(answers)
         then._values = {
-            name: np.concatenate([values, told.get(name, unknown)])
-            for name, values in self._values.items()
+            name: values.plus(told.get(name, unknown)) for name, values in self._values.items()
         }
         if not self._eras or not _same(self._eras[-1][1], which):
             then._eras = [*self._eras, (self.rounds, which)]
@@ -193,9 +192,9 @@ class Outcomes:
         then = copy(self)
         then._values = dict(self._values)
         for name, values in outcomes.items():
-            later = self._values[name].copy()
+            later = self._value(name).copy()
             later[places] = np.where(np.isnan(values), later[places], values)
-            then._values[name] = later
+            then._values[name] = Columns(later)
         then._count()
         return then
 
@@ -213,24 +212,24 @@ class Outcomes:
     ) -> npt.NDArray[np.bool_]:
         """For which rounds, by their places from `find`, these values would be told again."""
         known, waits = np.ones(values.shape, np.bool_), places >= 0
-        known[waits] = ~np.isnan(self._values[name][places[waits]])
+        known[waits] = ~np.isnan(self._value(name)[places[waits]])
         return np.asarray((known & ~np.isnan(values)).any(axis=1))
 
     def older_than(self, asked: float) -> dict[str, npt.NDArray[np.int64]]:
         """Places of waiting rounds that were asked for until then and lack an outcome, by name."""
         old = self._waiting.arrays[3] <= asked
         return {
-            name: np.flatnonzero(old & np.isnan(values).any(axis=1))
-            for name, values in self._values.items()
+            name: np.flatnonzero(old & np.isnan(self._value(name)).any(axis=1))
+            for name in self._values
         }
 
     def unknown_as(self, name: str, places: npt.NDArray[np.int64], late: float) -> Array:
         """A value for what is not known of some waiting rounds, and NaN for what is."""
-        return np.where(np.isnan(self._values[name][places]), late, np.nan)
+        return np.where(np.isnan(self._value(name)[places]), late, np.nan)
 
     def missing(self, name: str) -> int:
         """How many rounds lack an outcome."""
-        return int(np.isnan(self._values[name]).any(axis=1).sum())
+        return int(np.isnan(self._value(name)).any(axis=1).sum())
 
     def known(self, name: str) -> Array:
         """The outcome in the rounds that count, in its own units, shape (k, m)."""
@@ -244,9 +243,9 @@ class Outcomes:
     def all_values(self) -> dict[str, Array]:
         """All rounds of all outcomes, NaN where not known yet, shape (rounds, m)."""
         found = {}
-        for name, values in self._values.items():
+        for name in self._values:
             known = self.known(name)
-            found[name] = np.concatenate([known, values[len(known) - self._first :]])
+            found[name] = np.concatenate([known, self._value(name)[len(known) - self._first :]])
         return found
 
     def intervals(self) -> dict[str, ValueIntervals]:
@@ -257,6 +256,10 @@ class Outcomes:
         """
         level = log(2 * self.policies.n_policies * len(self._sums) / self.problem.delta)
         return {name: self._limits(name, level) for name in self._sums}
+
+    def _value(self, name: str) -> Array:
+        """An outcome in the rounds that wait, NaN where not known, shape (n, m)."""
+        return self._values[name].arrays[0]
 
     @property
     def _declared(self) -> Mapping[str, Outcome]:
@@ -283,15 +286,15 @@ class Outcomes:
         done = {}
         for name, sums in self._sums.items():
             begin = len(sums.known) - self._first
-            unknown = np.asarray(np.isnan(self._values[name][begin:]).any(axis=1))
-            end = begin + (int(unknown.argmax()) if unknown.any() else len(unknown))
+            values = self._value(name)
+            end = begin + _first_gap(values[begin:])
             for low, high, which in self._parts(begin, end):
                 rows = slice(low, high)
                 rounds = Log.trusted(
                     np.arange(low, high),
                     actions[rows],
                     propensities[rows],
-                    self._values[name][rows],
+                    values[rows],
                 )
                 answers = self._answers.take(rows)
                 of = self._declared[name]
@@ -303,7 +306,7 @@ class Outcomes:
             first = self._first + gone
             self._waiting = Columns(*(array[gone:].copy() for array in self._waiting.arrays))
             self._answers = self._answers.take(slice(gone, None))
-            self._values = {name: values[gone:] for name, values in self._values.items()}
+            self._values = {name: Columns(self._value(name)[gone:].copy()) for name in done}
             last = max(i for i, (start, _) in enumerate(self._eras) if start <= first)
             self._eras, self._first = self._eras[last:], first
 
@@ -320,6 +323,14 @@ class Outcomes:
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "Outcomes":
         return self  # a value
+
+
+def _first_gap(values: Array) -> int:
+    """The first row in which something is not known."""
+    if len(values) and np.isnan(values[0]).any():
+        return 0  # as it mostly is
+    unknown = np.asarray(np.isnan(values).any(axis=1))
+    return int(unknown.argmax()) if unknown.any() else len(values)
 
 
 def _same(ours: Numbers | None, theirs: Numbers | None) -> bool:
