@@ -247,7 +247,7 @@ def faults(quick: bool, output: _Output) -> None:
 @bench.command()
 @_names_option("--tasks", "policysieve.bench.race.tasks", "TASKS")
 @count_option("--seeds", 5, "Runs of each task.")
-@count_option("--made-up", 100, "Made-up tasks, on which the forecast was chosen.")
+@count_option("--made-up", 100, "Made-up tasks, like those on which the forecast was chosen.")
 @_output_options("forecast.json and the plot; cells that it holds are not run again")
 def forecast(tasks: str | None, seeds: int, made_up: int, output: _Output) -> None:
     """Forecast the rounds to a proof on the way, and compare with what it took.

@@ -1,4 +1,4 @@
-"""Made-up tasks of all sizes, on which the forecast was chosen."""
+"""Made-up tasks of all sizes, like those on which the forecast was chosen."""
 
 from functools import partial
 

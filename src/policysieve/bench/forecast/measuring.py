@@ -21,7 +21,7 @@ SHARES = (0.1, 0.25, 0.5, 0.75)
 """Of the rounds that a proof took in the end, at which its forecast is judged."""
 
 SETS = ("chose", "judged")
-"""Made-up tasks chose the forecast, others judge it."""
+"""Tasks like the made-up ones that chose the forecast, and others that judge it."""
 
 LEARNERS: dict[str, Any] = {"Sieve": Sieve, "PolicyElimination": PolicyElimination}
 

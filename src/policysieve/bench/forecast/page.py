@@ -17,7 +17,7 @@ Row = dict[str, Any]
 
 _TITLES = {
     "judged": "How good forecasts were on tasks that had no part in choosing them",
-    "chose": "The same on the made-up tasks that chose them",
+    "chose": "The same on made-up tasks like those that chose them",
 }
 _APART = 0.06  # of the two learners in the plot, as a share of the place
 
