@@ -177,8 +177,9 @@ class Past:
         """
         new = np.arange(self._n_policies, policies.n_policies)
         wider = copy(self)
-        wider._n_policies, wider._looked_up = policies.n_policies, policies.looked_up
-        if policies.looked_up:
+        wider._n_policies = policies.n_policies
+        wider._looked_up = self._looked_up and policies.looked_up
+        if wider._looked_up:
             if self._answers is not None:
                 wider._answers = policies.answers_at(self._answers.numbers)
         else:

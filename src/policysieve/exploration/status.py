@@ -8,6 +8,7 @@ from typing import Any
 from policysieve.evidence.change import Change
 from policysieve.exploration.costs import ExploringCost
 from policysieve.exploration.decisions import Recommendation
+from policysieve.exploration.forecast import Forecast
 from policysieve.reported import Carded
 
 __all__ = ["Status", "status_of"]
@@ -33,8 +34,12 @@ class Status(Carded):
         Limit on what exploring may cost, and
     left : int or None
         how many more rounds it allows to explore now; None if there is no limit.
+    since : int
+        The first round of the log that counts.
     recommendation : Recommendation
     cost : ExploringCost
+    forecast : Forecast
+        How many rounds it will take.
     """
 
     learner: str
@@ -46,8 +51,10 @@ class Status(Carded):
     traffic: float
     max_loss: float | None
     left: int | None
+    since: int
     recommendation: Recommendation
     cost: ExploringCost
+    forecast: Forecast
     find_alarm: Callable[[], Change | None] = field(repr=False)
 
     @cached_property
@@ -80,8 +87,9 @@ class Status(Carded):
         """
         names = ("learner", "rounds", "pending", "survivors", "finished", "exploring", "traffic")
         found: dict[str, Any] = {name: getattr(self, name) for name in names}
-        found |= {"max_loss": self.max_loss, "left": self.left}
-        found |= {"recommendation": self.recommendation.to_dict(), "cost": self.cost.to_dict()}
+        found |= {"max_loss": self.max_loss, "left": self.left, "since": self.since}
+        for name in ("recommendation", "cost", "forecast"):
+            found[name] = getattr(self, name).to_dict()
         if alarm:
             found["alarm"] = None if self.alarm is None else self.alarm.to_dict()
         return found
@@ -101,7 +109,9 @@ def status_of(look: Any) -> Status:
         traffic=problem.traffic,
         max_loss=problem.max_loss,
         left=look.left,
+        since=learner.since,
         recommendation=learner.recommend(),
         cost=learner.cost(),
+        forecast=learner.forecast(),
         find_alarm=lambda: learner.alarm,
     )
