@@ -232,7 +232,9 @@ class _OwnReader(CsvReader):
             outcomes={
                 outcome: [earned(name, cells[i]) if cells[i] else np.nan for name, i in columns]
                 for outcome, columns in self._outcomes.items()
-            },
+            }
+            if self._outcomes
+            else None,
         )
 
     def _optional(self, cells: list[str], name: str) -> str:

@@ -38,6 +38,7 @@ __all__ = ["FORMAT"]
 
 _NEEDED = ("context", "actions", "propensities", "rewards")
 _OPTIONAL = ("id", "time", "distribution", "available", "unit", "outcomes")
+_KNOWN = frozenset((*_NEEDED, *_OPTIONAL))
 _FEW_KEYS = 1000  # that are remembered for an error
 
 
@@ -146,7 +147,7 @@ class _OwnReader:
         """Understand one line."""
         data = object_in(raw.text)
         missing = [key for key in self._needed if key not in data]
-        unknown = [key for key in data if key not in (*_NEEDED, *_OPTIONAL)]
+        unknown = [key for key in data if key not in _KNOWN]
         if missing or unknown:
             problem = f"no key {missing[0]!r}" if missing else f"unknown key {unknown[0]!r}"
             raise FileFormatError(
@@ -167,7 +168,7 @@ class _OwnReader:
             propensities=[number_in("a propensity", e) for e in _list(data, "propensities")],
             rewards=[reward_in("a reward", entry) for entry in _list(data, "rewards")],
             distribution=_pairs(data.get("distribution")),
-            outcomes=_outcomes(data.get("outcomes", {})),
+            outcomes=_outcomes(data["outcomes"]) if "outcomes" in data else None,
         )
 
 

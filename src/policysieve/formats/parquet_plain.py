@@ -122,7 +122,11 @@ class PlainColumns(RowColumns):
 
         def stacked(names: list[str], kind: str) -> npt.NDArray[Any]:
             columns = [as_kind(batch[name], kind) for name in names]
-            return np.stack(columns, axis=1) if columns else np.empty((batch.num_rows, 0), np.int64)
+            if columns:
+                return np.stack(columns, axis=1)
+            return np.empty(
+                (batch.num_rows, 0), np.int64 if kind == "whole numbers" else np.float64
+            )
 
         items, names = self._table.items, self.layout.action_names
         return Rounds(

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["BesideRows"]
 
+_NOTHING = False, False  # is said of what was available and who came
 _BYTES = 1 << 26  # of the bits of what is available, in a batch
 
 
@@ -66,6 +67,8 @@ class BesideRows:
         """A row whose available actions are numbers, or raise."""
         said = row.available is not None and not self._implied, row.unit is not None
         self._first = self._first or said
+        if said == self._first == _NOTHING and not row.outcomes and row.available is None:
+            return row
         for what, mine, theirs in zip(("available", "unit"), said, self._first, strict=True):
             if mine != theirs:
                 raise FileFormatError(
@@ -91,7 +94,8 @@ class BesideRows:
         """Take rows that keep to the rules into account; returns the numbers of what is there."""
         used: set[int] = set()
         for row in rows:
-            self.outcomes.update(dict.fromkeys(row.outcomes or ()))
+            if row.outcomes:
+                self.outcomes.update(dict.fromkeys(row.outcomes))
             if row.available is None:
                 self._unknown = True
                 continue
