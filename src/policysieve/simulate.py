@@ -17,7 +17,7 @@ from policysieve.exploration.costs import lost_to_today
 from policysieve.exploration.forecast import about
 from policysieve.naming import check_same_actions
 from policysieve.policies import Policies, Usage
-from policysieve.policies.base import names_of_actions
+from policysieve.policies.policy_class import names_of_actions
 from policysieve.problem import Problem
 from policysieve.progress import bar_shows, progress_bar
 from policysieve.reported import Reported

@@ -90,7 +90,7 @@ def decide(
     from policysieve.checks import as_rng
     from policysieve.cli.loading import load_policies
     from policysieve.exploration.designs.saving import ExplorationFile
-    from policysieve.policies.base import names_of_actions
+    from policysieve.policies.policy_class import names_of_actions
 
     file = ExplorationFile.read(design)
     problem = file.problem
@@ -165,7 +165,7 @@ def _decisions(
 
     from policysieve.log import Beside, Rounds
     from policysieve.log.distributions import fitting
-    from policysieve.policies.base import names_of_actions
+    from policysieve.policies.policy_class import names_of_actions
     from policysieve.scaling import usual_range
 
     known = names_of_actions(exploration.policies, exploration.problem)

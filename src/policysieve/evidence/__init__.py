@@ -14,7 +14,8 @@ from policysieve.evidence.kinds import anytime_intervals, estimates_of, evidence
 from policysieve.evidence.outcomes import OutcomeValue
 from policysieve.evidence.record import Record
 from policysieve.evidence.segments import Segment, Segments
-from policysieve.evidence.selecting import Selection, select
+from policysieve.evidence.selecting import select
+from policysieve.evidence.selection import Selection
 from policysieve.evidence.verdicts import Guardrail
 
 __all__ = [

@@ -17,7 +17,7 @@ from policysieve.policies import (
     Slates,
     check_class,
 )
-from policysieve.policies.base import names_of_actions
+from policysieve.policies.policy_class import names_of_actions
 from policysieve.problem import Problem
 
 __all__ = [

@@ -24,7 +24,7 @@ from policysieve.log import NOTHING, Beside, Log
 from policysieve.log.beside import as_units
 from policysieve.log.returning import mixed_units
 from policysieve.policies import Answers, AnyPolicies, check_class
-from policysieve.policies.base import names_of_actions
+from policysieve.policies.policy_class import names_of_actions
 from policysieve.problem import Problem
 from policysieve.scaling import usual_range
 

@@ -21,7 +21,7 @@ from policysieve.frames import ContextFrame, Contexts, is_tabular, kind_of
 from policysieve.log import AnyLog, Log, in_unit, load_for
 from policysieve.log.returning import chosen_rounds
 from policysieve.policies import Answers
-from policysieve.policies.base import names_of_actions
+from policysieve.policies.policy_class import names_of_actions
 
 __all__ = ["Folding"]
 

@@ -11,11 +11,12 @@ import numpy.typing as npt
 
 from policysieve.arrays import shown
 from policysieve.availability import Available
-from policysieve.checks import as_actions, as_contexts, as_propensities, as_rewards, integer
+from policysieve.checks import as_rewards, integer
 from policysieve.columns import Columns
 from policysieve.errors import InvalidArgumentError
 from policysieve.frames import Contexts, concatenated, kind_of, read_only, same
-from policysieve.log.beside import NOTHING, Beside, as_outcomes, as_units
+from policysieve.log.beside import NOTHING, Beside
+from policysieve.log.checked import checked_beside, checked_columns, joined_distributions
 from policysieve.log.distributions import Distributions, fitting
 from policysieve.log.exchanging import Exchanged
 from policysieve.log.named import Names, in_numbers, renumbering, spread, united
@@ -103,8 +104,8 @@ class Log(Exchanged, Carded):
     ) -> None:
         actions, distributions, names = in_numbers(actions, distributions, action_names)
         known = usual_range(reward_range)
-        checked = _checked_columns(contexts, actions, propensities, rewards, known)
-        beside = _checked_beside(checked[1], names, available, units, outcomes)
+        checked = checked_columns(contexts, actions, propensities, rewards, known)
+        beside = checked_beside(checked[1], names, available, units, outcomes)
         if beside:
             self._beside = beside
         if names is not None:
@@ -189,7 +190,7 @@ class Log(Exchanged, Carded):
         if any(log._distributions is not None for log in logs):
             ours, rounds = logs[0]._distributions, len(logs[0])
             for log in logs[1:]:
-                ours = _joined(ours, rounds, log._distributions, len(log))
+                ours = joined_distributions(ours, rounds, log._distributions, len(log))
                 rounds += len(log)
             joined._distributions = ours
         return joined
@@ -297,10 +298,10 @@ class Log(Exchanged, Carded):
         Where the log has names of actions, they may be these names, or numbers that stand for them.
         """
         actions, distributions, names = in_numbers(actions, distributions, self._action_names)
-        checked = _checked_columns(contexts, actions, propensities, rewards, self._reward_range)
+        checked = checked_columns(contexts, actions, propensities, rewards, self._reward_range)
         if distributions is not None:
             distributions = fitting(distributions, checked[1], checked[2])
-        beside = _checked_beside(checked[1], names, available, units, outcomes)
+        beside = checked_beside(checked[1], names, available, units, outcomes)
         names = united(self._action_names, len(self), names, len(checked[0]))
         self._extend(checked, distributions, names, beside)
 
@@ -507,7 +508,7 @@ class Log(Exchanged, Carded):
         then._action_names = names
         then._beside = self._beside.plus(len(self), beside, len(new[0]))
         if self._distributions is not None or distributions is not None:
-            then._distributions = _joined(
+            then._distributions = joined_distributions(
                 self._distributions, len(self), distributions, len(new[0])
             )
         then._hold(self._columns.plus(*new))
@@ -540,52 +541,3 @@ def _check_known(log: Log, names: Sequence[str]) -> None:
     if lists is not None:
         for entry in np.flatnonzero(unknown[lists.actions])[:1]:
             refuse_unknown(f"distributions (row {lists.rows[entry]})", mine[lists.actions[entry]])
-
-
-def _checked_columns(
-    contexts: Any, actions: Any, propensities: Any, rewards: Any, reward_range: Range
-) -> tuple[Any, ...]:
-    x = as_contexts(contexts)
-    a = as_actions(actions, len(x))
-    return (
-        x,
-        a,
-        as_propensities(propensities, a.shape),
-        as_rewards(rewards, len(a), a.shape[1], None, reward_range),
-    )
-
-
-def _checked_beside(
-    actions: npt.NDArray[np.int32], names: Names, available: Any, units: Any, outcomes: Any
-) -> Beside:
-    """What a user says of rounds beside their four columns, or raise."""
-    n, mask = len(actions), None
-    if available is not None:
-        width = None if names is None else len(names)
-        mask = Available.of(available, n, width, names=names, slate_size=actions.shape[1])
-        mask = mask.wide(max(mask.n_actions, int(actions.max(initial=-1)) + 1))
-    return Beside(
-        mask,
-        None if units is None else as_units(units, n),
-        None if outcomes is None else as_outcomes(outcomes, actions.shape),
-    )
-
-
-def _joined(
-    first: Distributions | None, n_first: int, second: Distributions | None, n_second: int
-) -> Distributions | None:
-    """Distributions of the rounds of two logs; one without rounds may have them or not."""
-    if not n_second:
-        return first
-    if not n_first:
-        return second
-    if first is None or second is None:
-        has, n_has, n_has_not = "new", n_second, n_first
-        if second is None:
-            has, n_has, n_has_not = "earlier", n_first, n_second
-        raise InvalidArgumentError(
-            f"distributions must be known in all rounds of a log or in none, the {n_has:,} {has} "
-            f"rounds have them and the {n_has_not:,} others have not; give them to all, or leave "
-            "them out (log.without_distributions())"
-        )
-    return first.plus(second)

@@ -14,7 +14,8 @@ from policysieve.checks import as_rng, context_array
 from policysieve.errors import InvalidArgumentError
 from policysieve.naming import labels_of, looked_up
 from policysieve.policies.answers import ContextAnswers
-from policysieve.policies.base import Policies, PolicyClass
+from policysieve.policies.base import Policies
+from policysieve.policies.policy_class import PolicyClass
 
 if TYPE_CHECKING:
     from policysieve.policies.weights import Weights

@@ -17,7 +17,7 @@ from policysieve.errors import InvalidArgumentError
 from policysieve.exploration.decisions import Decisions
 from policysieve.log import NOTHING, Beside
 from policysieve.policies import Answers, PolicyClass, check_class
-from policysieve.policies.base import names_of_actions
+from policysieve.policies.policy_class import names_of_actions
 from policysieve.problem import Problem
 
 __all__ = ["Array", "Exploration", "frozen_array"]
