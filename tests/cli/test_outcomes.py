@@ -7,7 +7,6 @@ import pytest
 import policysieve as ps
 from policysieve.cli.outcome_options import OutcomeOptions
 from policysieve.errors import InvalidArgumentError
-from policysieve.evidence import selecting
 from tests.cli.test_cli import invoke
 from tests.evidence.test_segments import TABLE, shop
 
@@ -18,7 +17,7 @@ PROBLEM = ps.Problem(n_actions=3, epsilon=0.1, delta=0.2, against=0)
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("outcomes")
     ps.PolicyTable(TABLE, 3).save(folder / "table.npy")
-    shop(0, 3_000).with_outcomes({}).save(folder / "log.parquet")
+    shop(0, 3_000).save(folder / "log.parquet")
     return folder
 
 
@@ -39,9 +38,7 @@ def test_segments_are_printed_and_written(folder, tmp_path):
     assert "segments" not in json.loads(asked(folder, "--json").output)
 
 
-def test_outcomes_and_guardrails_are_printed(folder, monkeypatch):
-    """Of a log that has them; how files hold them is a matter of formats."""
-    monkeypatch.setattr(selecting, "open_for", lambda log, names: shop(0, 3_000))
+def test_outcomes_and_guardrails_are_printed(folder):
     given = ("--outcome", "minutes", 0, 10, "--guardrail", "minutes", 9)
     result = asked(folder, *given)
     for words in ("Other outcomes, per round", "Guardrails: ", "minutes", "holds"):
@@ -54,16 +51,16 @@ def test_outcomes_and_guardrails_are_printed(folder, monkeypatch):
 def test_what_is_typed_is_declared():
     typed = OutcomeOptions(
         outcome=(("sale", 0.0, 1.0), ("cost", 0.0, 9.0)),
-        minimize=("cost",),
+        minimize_outcome=("cost",),
         guardrail=(("cost", 0.5),),
     )
     problem = typed.declared(PROBLEM)
     assert problem.outcomes == {"sale": ps.Outcome(0, 1), "cost": ps.Outcome(0, 9, "minimize")}
     assert problem.guardrails == {"cost": 0.5}
-    nothing = OutcomeOptions(outcome=(), minimize=(), guardrail=())
+    nothing = OutcomeOptions(outcome=(), minimize_outcome=(), guardrail=())
     assert nothing.declared(PROBLEM) == PROBLEM
-    with pytest.raises(InvalidArgumentError, match="--minimize must name an --outcome"):
-        OutcomeOptions(outcome=(), minimize=("cost",), guardrail=()).declared(PROBLEM)
+    with pytest.raises(InvalidArgumentError, match="--minimize-outcome must name an --outcome"):
+        OutcomeOptions(outcome=(), minimize_outcome=("cost",), guardrail=()).declared(PROBLEM)
 
 
 @pytest.mark.parametrize(

@@ -101,10 +101,9 @@ def test_rivals_behind_the_hardest_are_looked_at_once_these_are_beaten(monkeypat
 
 def _times_against(evidence, rival):
     then = evidence.now()
-    wealth = then._retrospect.first(
-        then.problem, then.policies.n_policies, then.standing.leader
-    )._log_wealth_of(np.array([rival]), then._past)
-    return times_as_long(wealth, then._retrospect.log_threshold)
+    judged = then._retrospect.first(then.standing.cohorts, then.standing.leader)
+    wealth = judged._log_wealth_of(np.array([rival]), then._past)
+    return times_as_long(wealth, judged.log_threshold)
 
 
 def test_without_the_past_nothing_is_said():

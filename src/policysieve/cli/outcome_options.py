@@ -18,7 +18,7 @@ class OutcomeOptions:
     """Other outcomes of rounds and guardrails on them, as they were typed."""
 
     outcome: tuple[tuple[str, float, float], ...]
-    minimize: tuple[str, ...]
+    minimize_outcome: tuple[str, ...]
     guardrail: tuple[tuple[str, float], ...]
 
     def declared(self, problem: "Problem") -> "Problem":
@@ -27,14 +27,14 @@ class OutcomeOptions:
         from policysieve.outcome import Outcome
 
         outcomes = {
-            name: Outcome(low, high, "minimize" if name in self.minimize else "maximize")
+            name: Outcome(low, high, "minimize" if name in self.minimize_outcome else "maximize")
             for name, low, high in self.outcome
         }
-        unknown = [name for name in self.minimize if name not in outcomes]
+        unknown = [name for name in self.minimize_outcome if name not in outcomes]
         if unknown:
             raise InvalidArgumentError(
-                f"--minimize must name an --outcome, got {unknown[0]!r}; declare it, such as "
-                f"--outcome {unknown[0]} 0 1"
+                f"--minimize-outcome must name an --outcome, got {unknown[0]!r}; declare it, such "
+                f"as --outcome {unknown[0]} 0 1"
             )
         return replace(problem, outcomes=outcomes or None, guardrails=dict(self.guardrail) or None)
 
@@ -50,7 +50,7 @@ outcome_options = grouped(
         help="Another outcome of the log, and its range; may be given several times.",
     ),
     click.option(
-        "--minimize",
+        "--minimize-outcome",
         multiple=True,
         metavar="NAME",
         help="An outcome of which less is better; may be given several times.",
