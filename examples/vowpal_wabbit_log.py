@@ -56,8 +56,8 @@ for _ in range(5000):
 print("made by", "Vowpal Wabbit" if learner else "a fixed rule", "-", lines[0])
 
 # %% [markdown]
-# Costs lie between 0 and 1, so rewards, which are minus costs, lie between -1 and 0. Features of
-# another tool's own kind stay text, as it wrote them.
+# Costs lie between 0 and 1, so rewards, which are minus costs, lie between -1 and 0, and are kept
+# so. Features of another tool's own kind stay text, as it wrote them.
 
 # %%
 done = convert(folder / "news.vw", folder / "news.parquet", reward_range=(-1, 0))
@@ -82,7 +82,7 @@ def rule(feature, yes, no):
 pairs = [(yes, no) for yes in range(4) for no in range(4)]
 rules = [(feature, *pair) for feature in ("device=phone", "time=morning") for pair in pairs]
 policies = ps.FunctionPolicies([rule(*one) for one in rules], n_actions=4, vectorized=False)
-problem = ps.Problem(n_actions=4, sparsity=1, epsilon=0.1, delta=0.05)
+problem = ps.Problem(n_actions=4, reward_range=(-1, 0), epsilon=0.1, delta=0.05)
 selection = ps.select(folder / "news.parquet", policies, problem, floor=FLOOR)
 feature, yes, no = rules[selection.policy]
 print(f"best rule: {SECTIONS[yes]} if {feature}, else {SECTIONS[no]}")

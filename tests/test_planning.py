@@ -1,3 +1,4 @@
+import dataclasses
 import itertools
 import math
 
@@ -299,3 +300,14 @@ def test_what_is_no_problem_or_no_class_is_refused_by_whoever_needs_one(wrong):
         (ps.InvalidArgumentError, FileNotFoundError), match=r"log must be|no log at"
     ):
         ps.check_log(wrong)
+
+
+def test_a_plan_in_the_units_of_the_rewards():
+    problem = ps.Problem(n_actions=20, epsilon=25, delta=0.05, reward_range=(-100, 400))
+    sizes, twin = ps.plan(problem, 50), ps.plan(problem.unit, 50)
+    assert dataclasses.replace(sizes, problem=problem.unit) == twin
+    assert sizes.problem is problem
+    said = sizes.explain()
+    assert "within 25 of the best" in said
+    assert "rewards that sum to 500" in said
+    assert "not scaled" not in said  # it is what was measured at, inside

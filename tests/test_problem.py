@@ -30,6 +30,12 @@ def test_frozen_keyword_only_hashable_picklable():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
+        ({"traffic": 0.5}, "traffic needs the policy that runs today"),
+        ({"traffic": 0, "against": 0}, "0 < traffic <= 1, got 0"),
+        ({"traffic": 1.5, "against": 0}, "traffic"),
+        ({"max_loss": 3}, "max_loss needs the policy that runs today"),
+        ({"max_loss": 0, "against": 0}, "max_loss"),
+        ({"max_loss": float("inf"), "against": 0}, "max_loss"),
         ({"n_actions": 0}, "n_actions must be a whole number >= 1, got 0"),
         ({"n_actions": 2.5}, "n_actions must be a whole number"),
         ({"n_actions": True}, "n_actions must be a whole number"),
@@ -112,3 +118,86 @@ def test_actions_may_have_names_in_place_of_their_number():
 def test_rules_of_names(named, message):
     with pytest.raises(ps.InvalidArgumentError, match=message):
         ps.Problem(epsilon=0.1, delta=0.05, **named)
+
+
+BASE = {"n_actions": 10, "delta": 0.05}
+
+
+class TestUnits:
+    def test_a_problem_in_0_to_1_is_its_own_unit(self):
+        problem = ps.Problem(**GOOD)
+        assert problem.unit is problem
+        assert problem.scale.is_unit
+        told = ps.Problem(**{**GOOD, "reward_range": (0, 1)})
+        assert told.unit is told
+        assert ps.Problem(**BASE, epsilon=0.1, reward_range=(0, 1)).sparsity is None
+
+    def test_epsilon_and_sparsity_are_in_the_units_of_the_rewards(self):
+        problem = ps.Problem(**BASE, epsilon=5, sparsity=150, reward_range=(0, 100))
+        assert (problem.unit.epsilon, problem.unit.sparsity) == (0.05, 1.5)
+        assert (problem.reward_cap, problem.unit.reward_cap) == (100.0, 1.0)
+        assert problem.unit == ps.Problem(**BASE, epsilon=0.05, sparsity=1.5)
+        assert problem.unit.unit is problem.unit
+
+    def test_without_a_sparsity_it_is_not_known(self):
+        for change in ({"reward_range": (0, 5)}, {"objective": "minimize"}):
+            assert ps.Problem(**BASE, epsilon=0.1, **change).sparsity is None
+
+    def test_a_round_of_a_slate_is_worth_all_its_items(self):
+        problem = ps.Problem(**BASE, epsilon=20, slate_size=3, reward_range=(-2, 8))
+        assert problem.reward_cap == 30.0
+        assert problem.unit.epsilon == 2.0
+
+    def test_it_travels_and_is_made_anew(self):
+        problem = ps.Problem(
+            **BASE, epsilon=5, reward_range=(-3, 8), objective="minimize", no_answer=8
+        )
+        assert pickle.loads(pickle.dumps(problem)) == problem
+        plain = json.loads(json.dumps(dataclasses.asdict(problem)))
+        assert ps.Problem(**plain) == problem
+        assert dataclasses.replace(problem, epsilon=4).unit.epsilon == 4 / 11
+
+    @pytest.mark.parametrize(
+        ("change", "message"),
+        [
+            ({"reward_range": (5, 1)}, "two finite numbers low < high"),
+            ({"reward_range": 5}, "two finite numbers low < high"),
+            ({"objective": "max"}, "objective must be one of maximize, minimize, got 'max'"),
+            ({"reward_range": (0, 5), "epsilon": 5}, "0 < epsilon < 5, got 5; .*units of the rew"),
+            ({"reward_range": (0, 5), "sparsity": 51}, r"<= 50, got 51; .* rewards in \[0, 5\]"),
+            ({"reward_range": (1, 5), "sparsity": 5}, r"range \[1, 5\]: a sum of shifted rewards"),
+            ({"objective": "minimize", "sparsity": 1}, "a small sum of costs does not say"),
+            ({"reward_range": (1, 5), "no_answer": 0}, "1 <= no_answer <= 5, got 0"),
+            ({"no_answer": 2}, "0 <= no_answer <= 1, got 2"),
+            ({"reward_range": (0, 1e300), "epsilon": 0.1}, "epsilon must be at least 1e"),
+        ],
+    )
+    def test_what_breaks_a_rule(self, change, message):
+        with pytest.raises(ps.InvalidArgumentError, match=message):
+            ps.Problem(**{**BASE, "epsilon": 0.1, **change})
+
+    def test_what_no_answer_counts(self):
+        assert ps.Problem(**BASE, epsilon=0.1).unanswered == 0
+        assert ps.Problem(**BASE, epsilon=0.1, no_answer=0.5).unanswered == 0.5
+        assert ps.Problem(**BASE, epsilon=0.1, reward_range=(-2, 3)).unanswered == 0
+        with pytest.raises(ps.InvalidArgumentError, match="no_answer must be declared"):
+            _ = ps.Problem(**BASE, epsilon=0.1, reward_range=(2, 3)).unanswered
+
+    @given(
+        st.floats(-1e6, 1e6),
+        st.floats(1e-3, 1e6),
+        st.floats(0, 1, exclude_min=True, exclude_max=True),
+        st.integers(1, 4),
+    )
+    def test_every_problem_has_a_unit(self, low, span, share, m):
+        high = low + span
+        assume(share * m * (high - low) < m * (high - low))
+        problem = ps.Problem(
+            n_actions=10,
+            slate_size=m,
+            epsilon=max(share, 1e-90) * m * (high - low) * (1 - 1e-12),
+            delta=0.1,
+            reward_range=(low, high),
+        )
+        assert problem.unit.epsilon == pytest.approx(problem.epsilon / (high - low))
+        assert problem.unit.reward_cap == m

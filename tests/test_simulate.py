@@ -187,6 +187,17 @@ def test_a_bar_on_a_terminal(world, monkeypatch):
     assert "Uniform" in terminal.getvalue()
 
 
+def test_the_bar_says_when_the_proof_is_expected(monkeypatch):
+    world = ps.worlds.SparseSynthetic(
+        n_actions=8, n_contexts=100, n_policies=30, profile="close", rng=0
+    )
+    policies = ps.PolicyTable(world.pool, n_actions=8)
+    sieve = ps.Sieve(policies, world.problem(epsilon=0.1, delta=0.05), rng=0)
+    terminal = on_terminal(monkeypatch)
+    ps.run(sieve, world, 400, progress=True)
+    assert "Sieve, proof expected after about" in terminal.getvalue()
+
+
 @pytest.mark.parametrize("name", LEARNERS)
 def test_checkpoints_do_not_cut_batches(name):
     """Whoever plays, in batches as they are by default."""
@@ -313,3 +324,22 @@ def test_the_history_as_a_data_frame(world):
         "certified": result.recommendation.certified,
         "suboptimality": result.suboptimality,
     }
+
+
+def test_batches_say_who_decided_them_also_where_nothing_is_explored():
+    world = ps.worlds.SparseSynthetic(n_actions=6, n_contexts=30, n_policies=5, profile="close")
+    policies = ps.PolicyTable(world.pool, n_actions=6)
+    learner = ps.Sieve(policies, world.problem(epsilon=0.01, delta=0.1, against=2), rng=0)
+    heard = []
+
+    def hear(rounds, exploration):
+        heard.append((type(exploration).__name__, len(rounds)))
+
+    ps.run(learner, world, 40, batch_size=20, progress=False, on_batch=hear)
+    learner.stop_exploring()
+    result = ps.run(learner, world, 40, batch_size=20, progress=False, on_batch=hear)
+    assert heard == [("NeedExploration", 20)] * 2 + [("TodayExploration", 20)] * 2
+    assert (result.cost.rounds, result.cost.explored) == (80, 40)
+    lost = result.history[-1].lost
+    assert result.to_dict()["history"][-1]["lost"] == lost.to_dict()
+    assert result.to_dict()["cost"]["today"] == lost.to_dict()

@@ -13,9 +13,11 @@ import numpy.typing as npt
 from policysieve.arrays import as_float, plain_array, real_numbers, shown
 from policysieve.errors import InvalidArgumentError
 from policysieve.frames import ContextFrame, Contexts, is_tabular
+from policysieve.scaling import Range, range_in_words
 
 __all__ = [
     "MOST_ACTIONS",
+    "OF_SLATES",
     "as_actions",
     "as_array",
     "as_contexts",
@@ -36,6 +38,11 @@ __all__ = [
 ]
 
 MOST_ACTIONS = 2**31 - 1  # they are numbered with 32 bits
+OF_SLATES = (
+    "that does not say which item earned it; give the rewards of the items, or make whole slates "
+    "the actions, with slate_size=1"
+)
+"""Why one reward for a slate is no reward of its items, and what to do."""
 _64_BITS = 2**63 - 1
 _SLACK = 1e-9  # rounding allowed when the rewards of one round are summed
 
@@ -145,11 +152,15 @@ def as_rng(rng: Any, *, name: str = "rng", stream: int | None = None) -> np.rand
 
 
 def as_rewards(
-    rewards: Any, n_rounds: int, slate_size: int, sparsity: float | None
+    rewards: Any,
+    n_rounds: int,
+    slate_size: int,
+    sparsity: float | None,
+    reward_range: Range = None,
 ) -> npt.NDArray[np.float64]:
     """Return rewards as an (n_rounds, slate_size) float array after checking them.
 
-    Rewards lie in [0, 1] and, when `sparsity` is given, those of one round sum to at most it.
+    Rewards lie in their range and, when `sparsity` is given, those of one round sum to at most it.
     """
     shape = (n_rounds, slate_size)
     array = real_numbers(
@@ -160,21 +171,29 @@ def as_rewards(
     )
     if array.shape == (n_rounds,) and slate_size == 1:
         array = array[:, None]
+    elif array.shape == (n_rounds,) and n_rounds:
+        raise InvalidArgumentError(
+            f"rewards must have shape {shape}, one for each shown item, got one for each whole "
+            f"slate, {array.shape}: {OF_SLATES}"
+        )
     if array.shape != shape:
         also = f" or ({n_rounds},)" if slate_size == 1 else ""
         raise InvalidArgumentError(
             f"rewards must have shape {shape}{also}, one for each shown item, got {array.shape}"
         )
-    bad = ~((array >= 0) & (array <= 1))  # NaN compares false, so it is caught here too
+    low, high = reward_range or (0.0, 1.0)
+    bad = ~((array >= low) & (array <= high))  # NaN compares false, so it is caught here too
     refuse_rows(
         bad.any(axis=1),
-        "rewards must lie in [0, 1]",
+        f"rewards must lie in {range_in_words(reward_range)}",
         lambda row: f"{array[row][bad[row]][0]:g}",
-        hint="rescale them, and count an answer that is missing at its deadline as 0",
+        hint="declare a range that has all of them, with reward_range=(low, high), and count an "
+        "answer that is missing at its deadline as "
+        + ("0" if reward_range is None else "what it is worth"),
     )
-    if sparsity is not None and sparsity < slate_size:
+    if sparsity is not None and sparsity < slate_size * high:
         refuse_rows(
-            array.sum(axis=1) > sparsity + _SLACK,
+            array.sum(axis=1) > sparsity + _SLACK * high,
             f"the rewards of one round must sum to at most the problem's sparsity {sparsity:g}",
             lambda row: f"{array[row].sum():g}",
             hint="declare a larger sparsity, or none when it is not known (--sparsity unknown, or "

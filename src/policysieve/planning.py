@@ -52,7 +52,7 @@ class Plan:
         Step eta of Hedge in the first phase.
     variance_bound : float
         V: with probability at least 1 - 2 delta / 3 the design estimates every policy with at most
-        this variance term.
+        this variance term, of rewards in [0, 1].
     uniform_rounds : int
         Rounds for uniform exploration with the same argument.
     by_optimization_rounds : int or None
@@ -120,7 +120,7 @@ class Plan:
             "uniform.",
             f"- Its design estimates every policy with a variance term of at most "
             f"{self.variance_bound:.3g}; uniform exploration has up to "
-            f"{q.n_actions * q.reward_cap / q.slate_size:.3g}.",
+            f"{q.n_actions * q.unit.reward_cap / q.slate_size:.3g}.",
             f"- Uniform exploration needs {self.uniform_rounds:,} rounds for a deterministic "
             f"policy, {_times(self.uniform_rounds / self.total_rounds)} as many.",
         ]
@@ -136,7 +136,7 @@ class Plan:
         if q.sparsity is None:
             lines.append(
                 "- The sparsity is not known: the numbers of low-variance exploration are a first "
-                f"guess, for rewards that sum to {q.slate_size}; the learner sets its estimation "
+                f"guess, for rewards that sum to {q.reward_cap:g}; the learner sets its estimation "
                 "rounds from the variance it observes."
             )
         if self.similar_tasks:
@@ -167,9 +167,14 @@ def plan(
     True
     """
     check_problem(problem)
+    if problem.traffic < 1:
+        raise InvalidArgumentError(
+            f"traffic must be 1 for a plan, got {problem.traffic:g}: its sizes are proved for "
+            "exploring in all rounds; plan without it, or let the Sieve say when it has a proof"
+        )
     flag("sampled", sampled)
-    log_size = _log_size(n_policies, log_n_policies)
-    explore, estimate, mixing, rate, variance = _low_variance(problem, log_size, sampled)
+    log_size, unit = _log_size(n_policies, log_n_policies), problem.unit
+    explore, estimate, mixing, rate, variance = _low_variance(unit, log_size, sampled)
     return Plan(
         problem=problem,
         log_n_policies=log_size,
@@ -179,15 +184,19 @@ def plan(
         mixing=mixing,
         learning_rate=rate,
         variance_bound=variance,
-        uniform_rounds=uniform_rounds(problem, log_size),
-        by_optimization_rounds=by_optimization_rounds(problem, log_size),
-        lower_bound_rounds=_lower_bound(problem, log_size),
+        uniform_rounds=uniform_rounds(unit, log_size),
+        by_optimization_rounds=by_optimization_rounds(unit, log_size),
+        lower_bound_rounds=_lower_bound(unit, log_size),
     )
 
 
 def uniform_rounds(problem: Problem, log_size: float) -> int:
-    """Rounds for uniform exploration: V = K mu / m, range K mu / m, all of delta for Bernstein."""
-    most = problem.n_actions * problem.reward_cap / problem.slate_size
+    """Rounds for uniform exploration: V = K mu / m, range K mu / m, all of delta for Bernstein.
+
+    If only a share of the rounds explores, no propensity is below the share of m/K, so V and the
+    range are larger by one over the share at most.
+    """
+    most = problem.n_actions * problem.reward_cap / (problem.slate_size * problem.traffic)
     second_moment = problem.reward_cap * most
     return _bernstein_rounds(problem, second_moment, most, log_size - log(problem.delta))
 
@@ -382,11 +391,12 @@ def _measured(sizes: Plan) -> str:
         f"{_span([one.n_policies for one in tasks])} with probability "
         f"{_span([1 - p.delta for p in problems])}."
     )
+    units = "" if q.unit is q else " for rewards in [0, 1]"
     other = [
-        f"{name} {mine:g}"
-        for name, mine, theirs in [
-            ("epsilon", q.epsilon, {p.epsilon for p in problems}),
-            ("delta", q.delta, {p.delta for p in problems}),
+        f"{name} {mine:g}{of}"
+        for name, mine, of, theirs in [
+            ("epsilon", q.unit.epsilon, units, {p.epsilon for p in problems}),
+            ("delta", q.delta, "", {p.delta for p in problems}),
         ]
         if any(abs(mine - one) > 1e-9 for one in theirs)
     ]

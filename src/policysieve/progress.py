@@ -7,7 +7,7 @@ from contextlib import ExitStack, contextmanager
 from time import perf_counter
 from typing import TypeVar
 
-__all__ = ["late_bar", "progress_bar", "tracked"]
+__all__ = ["bar_shows", "late_bar", "progress_bar", "tracked"]
 
 Item = TypeVar("Item")
 
@@ -29,11 +29,16 @@ def progress_bar(
         Says how much is done, and if need be of how much and under which title.
     """
     with _nested():
-        if quiet or not sys.stderr.isatty():
+        if not bar_shows(quiet):
             yield lambda done, *, total=None, title=None: None
             return
         with _shown(title, total) as move:
             yield move
+
+
+def bar_shows(quiet: bool = False) -> bool:
+    """Whether a bar would be seen: then it may cost a little to say more in it."""
+    return not quiet and sys.stderr.isatty()
 
 
 @contextmanager

@@ -52,7 +52,7 @@ class Reported(Carded):
         Parameters
         ----------
         name : str, optional
-            By default the first: for a run "leaders", "estimate" or "suboptimality", for an
+            By default the first: for a run "leaders", "estimate", "suboptimality" or "cost", for an
             experiment "bounds", "suboptimality" or "leaders", for a selection "leaders", for the
             health of a log "weights".
 

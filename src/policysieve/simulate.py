@@ -12,13 +12,16 @@ from policysieve.arrays import as_list, shown
 from policysieve.checks import as_rng, integer
 from policysieve.errors import InvalidArgumentError, UnknownValueError
 from policysieve.evidence import ValueIntervals
-from policysieve.exploration import Explorer, Recommendation
+from policysieve.exploration import Explorer, ExploringCost, Loss, Recommendation
+from policysieve.exploration.costs import lost_to_today
+from policysieve.exploration.forecast import about
 from policysieve.naming import check_same_actions
 from policysieve.policies import Policies, Usage
-from policysieve.policies.base import names_of_actions
+from policysieve.policies.policy_class import names_of_actions
 from policysieve.problem import Problem
-from policysieve.progress import progress_bar
+from policysieve.progress import bar_shows, progress_bar
 from policysieve.reported import Reported
+from policysieve.scaling import range_in_words
 from policysieve.tabling import FrameKind, frame_of
 
 if TYPE_CHECKING:
@@ -43,14 +46,21 @@ class Checkpoint:
     recommendation : Recommendation
     suboptimality : float or None
         True distance to the best policy in expected reward; None where it is not known.
+    lost : Loss or None
+        What exploring had cost, compared with the policy that runs today; None if none is named.
     """
 
     recommendation: Recommendation
     suboptimality: float | None
+    lost: Loss | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, one level deep."""
-        return {**self.recommendation.to_dict(), "suboptimality": self.suboptimality}
+        """Plain values."""
+        return {
+            **self.recommendation.to_dict(),
+            "suboptimality": self.suboptimality,
+            "lost": None if self.lost is None else self.lost.to_dict(),
+        }
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -82,6 +92,8 @@ class RunResult(Reported):
         What `run` was called with, in words; the seed is None if a generator was given.
     usage : Usage or None
         What asking the candidates has cost in these rounds; None if nobody was called.
+    cost : ExploringCost or None
+        What all rounds of the learner have earned, and what exploring has cost.
     """
 
     learner: str
@@ -95,6 +107,7 @@ class RunResult(Reported):
     true_values: npt.NDArray[np.float64] | None = field(repr=False, compare=False)
     configuration: Mapping[str, Any] = field(repr=False, compare=False)
     usage: Usage | None = field(default=None, repr=False, compare=False)
+    cost: ExploringCost | None = field(default=None, repr=False, compare=False)
 
     def __repr__(self) -> str:
         known = "" if self.suboptimality is None else f", suboptimality {self.suboptimality:.4g}"
@@ -114,7 +127,7 @@ class RunResult(Reported):
         return self.recommendation.policy_name
 
     def leaders(self, count: int = 10) -> list[dict[str, Any]]:
-        """The policies with the largest estimates, with their limits and, if known, true values."""
+        """The policies with the best estimates, with their limits and, if known, true values."""
         return self.intervals.leaders(count, self.true_values)
 
     def to_frame(self, backend: FrameKind | None = None) -> Any:
@@ -159,6 +172,7 @@ class RunResult(Reported):
             "leaders": self.leaders(),
             "history": [checkpoint.to_dict() for checkpoint in self.history],
             "usage": None if self.usage is None else self.usage.to_dict(),
+            "cost": None if self.cost is None else self.cost.to_dict(),
         }
 
 
@@ -197,7 +211,8 @@ def run(
     on_checkpoint : callable, optional
         Called with each checkpoint when the run gets there, the last one included.
     on_batch : callable, optional
-        Called with the rounds of each batch and the exploration that decided them.
+        Called with the rounds of each batch and the exploration that decided them; twice if some
+        of them explore and the others do not.
     rng : seed or numpy Generator
         For the world. The same seeds give the same bits.
 
@@ -215,16 +230,24 @@ def run(
     stops = _stops(asked, max_rounds)
     world_rng = as_rng(rng)
     _check_fit(learner, world)
+    policies, looked_at = learner.policies, -1
     true_values, best = _truth(learner, world)
     history: list[Checkpoint] = []
 
     def look() -> None:
-        if not history or history[-1].recommendation.rounds < learner.rounds:
+        nonlocal policies, looked_at, true_values, best
+        if looked_at < learner.rounds:
+            looked_at = learner.rounds
+            if policies is not learner.policies:  # some have joined
+                policies = learner.policies
+                true_values, best = _truth(learner, world)
             recommendation = learner.recommend()
             gap = None
             if best is not None:
                 gap = best - _value(recommendation.policy, true_values, world)
-            history.append(Checkpoint(recommendation=recommendation, suboptimality=gap))
+                gap = -gap + 0.0 if learner.problem.scale.minimize else gap
+            lost = lost_to_today(learner)
+            history.append(Checkpoint(recommendation=recommendation, suboptimality=gap, lost=lost))
             if on_checkpoint is not None:
                 on_checkpoint(history[-1])
 
@@ -236,14 +259,21 @@ def run(
             draw = world.draw(size, world_rng)
             if not len(draw):
                 break
-            played, decided_by = learner.rounds, learner.exploration
+            played, explored = learner.rounds, learner._spending.explored
+            decided_by, today = learner.exploration, learner._today
             _play(learner, draw)
             if on_batch is not None:
-                on_batch(learner.log[played:], decided_by)
+                end = played + learner._spending.explored - explored
+                if end > played:
+                    on_batch(learner.log[played:end], decided_by)
+                if learner.rounds > end and today is not None:
+                    on_batch(learner.log[end:], today)
             move(learner.rounds - start)
             if stops and learner.rounds - start >= stops[0]:
                 stops = [stop for stop in stops if stop > learner.rounds - start]
                 look()
+                if bar_shows(not progress):
+                    move(learner.rounds - start, title=_how_far(learner))
     look()
     return RunResult(
         learner=type(learner).__name__,
@@ -263,7 +293,14 @@ def run(
             "seed": rng if isinstance(rng, int | np.integer) else None,
         },
         usage=_spent(learner, spent),
+        cost=learner.cost(),
     )
+
+
+def _how_far(learner: Explorer) -> str:
+    """The name of a learner, and how many rounds its proof is expected to take."""
+    name, expected = type(learner).__name__, learner.forecast().proof_expected
+    return name if expected is None else f"{name}, proof expected after about {about(expected)}"
 
 
 def _spent(learner: Explorer, before: Usage | None = None) -> Usage | None:
@@ -283,11 +320,12 @@ def _truth(
     """
     if learner.policies.called:
         return None, None
+    costs = learner.problem.scale.minimize
     try:
-        if learner.policies.n_policies is None:
-            return None, world.best_value(learner.policies)
+        if learner.policies.n_policies is None:  # whose best is the one that earns the most
+            return None, None if costs else world.best_value(learner.policies)
         values = world.values(learner.policies)
-        return values, float(values.max())
+        return values, float(values.min() if costs else values.max())
     except UnknownValueError:
         return None, None
 
@@ -299,7 +337,11 @@ def _value(policy: Any, values: npt.NDArray[np.float64] | None, world: "World") 
 
 
 def _play(learner: Explorer, draw: Any) -> None:
-    decisions = learner.ask(draw.contexts)
+    available = getattr(draw, "available", None)
+    if available is None:
+        decisions = learner.ask(draw.contexts)
+    else:
+        decisions = learner.ask(draw.contexts, available=available)
     rewards = draw.rewards(decisions.actions)
     known = ~np.isnan(rewards).any(axis=1)  # a replayed log cannot answer every round
     if known.all():
@@ -327,8 +369,18 @@ def _check_fit(learner: Explorer, world: "World") -> None:
             )
     mine = names_of_actions(learner.policies, learner.problem)
     check_same_actions(getattr(world, "actions", None), mine, of="world and learner")
+    given, wanted = getattr(world, "reward_range", None), learner.problem.scale.range
+    if given is not None and given != wanted:
+        raise InvalidArgumentError(
+            f"the learner's problem declares rewards in {range_in_words(wanted)}, but the world's "
+            f"lie in {range_in_words(given)}; use world.problem(epsilon=..., delta=...)"
+        )
     declared = learner.problem.sparsity
-    if declared is not None and world.sparsity > declared * (1 + 1e-9):
+    if (
+        declared is not None
+        and world.sparsity is not None
+        and world.sparsity > declared * (1 + 1e-9)
+    ):
         raise InvalidArgumentError(
             f"the learner's problem declares sparsity {declared:g}, but the world's rewards sum to "
             f"up to {world.sparsity:g}; use world.problem(epsilon=..., delta=...)"

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from policysieve.bench.forecast.measuring import summaries
 from policysieve.bench.race.measuring import RaceSettings
 from policysieve.bench.race.ratios import summary
 
@@ -139,6 +140,27 @@ PICKING = [
 ]
 PROVING = [proved("one", "Uniform", None), proved("one", "Sieve", 4000.0)]
 
+
+def forecast_run(which: str, seed: int, needed: int | None, *totals: int | None) -> dict[str, Any]:
+    """Forecasts at each share, with intervals from half to twice as much."""
+    said = [
+        None
+        if total is None
+        else {"rounds": 9, "total": total, "lower": total // 2} | {"upper": 2 * total}
+        for total in totals
+    ]
+    run = {"task": "one", "learner": "Sieve", "seed": seed, "needed": needed}
+    return {"set": which, **run, "forecasts": said}
+
+
+FORECASTS = [
+    forecast_run("chose", 100, 1000, None, 800, 900, 1000),
+    forecast_run("judged", 0, 1000, None, 400, 1200, 1000),
+    forecast_run("judged", 1, 2000, 4400, 2000, 2000, 2000),
+    forecast_run("judged", 2, None, None, None, None, None),
+]
+
+
 BENCHES: dict[str, dict[str, Any]] = {
     "speed": {
         "low_variance_against_naive": {"rounds_per_second": 1e6, "ratio": 99.0},
@@ -269,6 +291,12 @@ BENCHES: dict[str, dict[str, Any]] = {
             classified("digits", "peer_fast", 0.2, 0.3, 0.6),
             classified("digits", "supervised", 0.8, 0.9, 0.95),
         ],
+    },
+    "forecast": {
+        "settings": {"seeds": 2, "made_up": 1, "most": 9000},
+        "skipped": {"letter": "could not be downloaded"},
+        "rows": FORECASTS,
+        "summary": summaries(FORECASTS),
     },
     "faults": {
         "settings": {"kills": 100, "soak_rounds": 1_000_000},

@@ -16,6 +16,7 @@ FIGURES = {
     "scaling": ["right", "certified", "slopes", "proofs", "variance"],
     "classify": ["accuracy"],
     "faults": ["memory"],
+    "forecast": ["forecast"],
 }
 NOTHING = {
     "samples": {
@@ -25,6 +26,7 @@ NOTHING = {
     },
     "scaling": {"sweeps": [], "growth": [], "variance": []},
     "classify": {"rows": []},
+    "forecast": {"rows": [], "summary": []},
 }
 
 KEPT = Path(__file__).parents[2] / "benchmarks"
@@ -157,3 +159,9 @@ def test_classify():
     assert "\N{EN DASH}" in page.text_of("td")
     alone = {**BENCHES["classify"], "rows": BENCHES["classify"]["rows"][:1]}
     assert "no other bandit was measured" in document("classify", alone).text_of("dd")
+
+
+def test_forecast():
+    page = document("forecast")
+    assert page.text_of("dd")[:4] == ["71%", "of 7", "80%", "of such cases"]
+    assert "letter" in " ".join(page.text_of("th"))

@@ -23,6 +23,7 @@ COMMAND_LINE = Path(__file__).parents[2] / "docs" / "command-line.md"
         ("scaling", SWEEPS),
         ("classify", CLASSIFY_TASKS),
         ("classify", CONTESTANTS),
+        ("forecast", TASKS),
     ],
 )
 def test_help_lists_the_names_of_the_registry(command, registry):

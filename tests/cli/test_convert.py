@@ -23,11 +23,13 @@ def test_says_what_was_converted(log, tmp_path):
         "rounds               3\n",
         "contexts             row numbers\n",
         "actions seen         2\n",
-        "mean reward          0.583333\n",
+        "mean reward          -0.416667\n",
         "smallest propensity  0.25\n",
     ):
         assert words in result.output
-    assert Log.load(tmp_path / "log.parquet").rewards.tolist() == [[1.0], [0.75], [0.0]]
+    converted = Log.load(tmp_path / "log.parquet")
+    assert converted.rewards.tolist() == [[0.0], [-0.25], [-1.0]]
+    assert converted.reward_range == (-1.0, 0.0)
 
 
 def test_says_what_is_not_held(tmp_path):
@@ -43,7 +45,17 @@ def test_json(log, tmp_path):
     data = json.loads(result.output)
     assert (data["target_format"], data["rounds"], data["skipped"]) == ("vw-adf", 3, 0)
     assert out.read_text().count("| a=") == 12
-    again = invoke("convert", out, tmp_path / "b.jsonl", "--from", "vw-adf", "--json")
+    again = invoke(
+        "convert",
+        out,
+        tmp_path / "b.jsonl",
+        "--from",
+        "vw-adf",
+        "--reward-range",
+        -1,
+        0,
+        "--json",
+    )
     assert json.loads(again.output)["mean_reward"] == data["mean_reward"]
 
 

@@ -118,6 +118,24 @@ def test_the_files_reproduce_the_learner(case, tmp_path):
     np.testing.assert_allclose(values, learner.intervals().values, rtol=1e-12)
 
 
+def test_a_design_for_a_share_of_the_traffic(case, tmp_path):
+    folder, learner, _ = case
+    result = make_design(folder, "--traffic", 0.25, "--against", 1)
+    assert "So it is in 0.25 of the rounds; the others show what 1 would" in result.output
+    made = ps.Exploration.load(folder / "design.npz", learner.policies)
+    assert (made.problem.traffic, made.problem.against) == (0.25, 1)
+    np.save(tmp_path / "x.npy", np.full(400, 3))
+    assert decide(folder, tmp_path / "x.npy", tmp_path / "out.parquet", "--seed", 0).exit_code == 0
+    today = np.sort(learner.policies.actions([3])[0, 1])
+    shown = ps.Log.load(LogFile(tmp_path / "out.parquet", missing_reward=0)).actions
+    stays = (np.sort(shown, axis=1) == today).all(axis=1).sum()
+    assert stays > 280  # and those that explore and show the same
+    assert json.loads(make_design(folder, "--json").output)["traffic"] == 1.0
+    refused = make_design(folder, "--traffic", 0.25)
+    assert refused.exit_code != 0
+    assert "traffic needs the policy that runs today" in refused.output
+
+
 def test_design_says_what_it_made(case):
     folder, learner, _ = case
     result = make_design(folder, "--json")

@@ -2,6 +2,7 @@
 
 import io
 import re
+from dataclasses import replace
 
 import pytest
 from rich.console import Console
@@ -41,6 +42,14 @@ class TestChart:
         assert re.search(r"Sieve +4,000 rounds: within 0.040, 0.05 proved after 4,000", text)
         assert re.search(r"Uniform +10,000 rounds: within 0.000, 0.05 proved after 10,000", text)
         assert "10,000 rounds" in text
+
+    def test_says_when_the_proof_is_expected(self):
+        chart = self.chart()
+        chart.add("Exp4", replace(proof(500, 0.2), expected=4321))
+        chart.add("Late", replace(proof(500, 0.01), expected=4321))
+        text = "\n".join(drawn(chart))
+        assert re.search(r"Exp4 +500 rounds: within 0.200, proof expected after about 4,300", text)
+        assert text.count("expected") == 1
 
     def test_lines_run_from_the_upper_left_to_the_lower_right(self):
         lines = drawn(self.chart())
@@ -83,14 +92,14 @@ def test_bounds_elsewhere_are_lines(experiment, capsys):
             ("Sieve", 4, proof(300, 0.5)),
             ("Sieve", 4, proof(400, 0.05)),
             ("Sieve", 4, proof(500, 0.01)),
-            ("Uniform", 4, proof(100, 0.8)),
+            ("Uniform", 4, replace(proof(100, 0.8), expected=12_345)),
         ]:
             tell(*news)
     assert capsys.readouterr().out.splitlines() == [
         "Sieve: 100 rounds, within 1.000 of the best",
         "Sieve: 300 rounds, within 0.500 of the best",
         "Sieve: 400 rounds, within 0.050 of the best, proved",
-        "Uniform: 100 rounds, within 0.800 of the best",
+        "Uniform: 100 rounds, within 0.800 of the best, proof expected after about 12,000",
     ]
 
 

@@ -405,6 +405,20 @@ class ExplorerContract:
                     self.look(learner)
         assert self.snapshot(looked) == self.snapshot(alone)
 
+    def test_a_forecast_of_any_learner(self):
+        """A number of rounds, or why there is none; and only a look."""
+        learner = self.learner()
+        for _ in range(2):
+            before = self.snapshot(learner)
+            found = learner.forecast(per_day=10)
+            assert isinstance(found, ps.Forecast)
+            assert found.rounds == learner.rounds
+            assert (found.total is None) == found.sentence().startswith("No forecast: ")
+            assert found.total is None or found.lower <= found.total <= found.upper
+            assert self.snapshot(learner) == before
+            decisions = learner.ask(self.contexts(150))
+            learner.tell(decisions, self.rewards(decisions))
+
     def test_looking_eliminates_nothing(self):
         """The same where policies are given up one after another, round by round."""
         contexts, right = np.arange(24), np.arange(24) % 6

@@ -57,6 +57,11 @@ class ImplicitContract:
             with pytest.raises(ps.InvalidArgumentError, match="cannot be listed"):
                 learner(self.policies, problem)
 
+    def test_everything_must_be_available(self):
+        everything = np.ones((1, self.policies.n_actions), bool)
+        with pytest.raises(ps.InvalidArgumentError, match=r"left out with .* cannot be listed"):
+            self.policies.answers(self.contexts[:1], everything)
+
     def test_must_fit_the_problem(self):
         problem = ps.Problem(n_actions=self.policies.n_actions + 1, epsilon=0.2, delta=0.1)
         with pytest.raises(ps.InvalidArgumentError, match="agree on n_actions"):

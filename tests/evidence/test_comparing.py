@@ -10,7 +10,7 @@ import pytest
 
 import policysieve as ps
 from policysieve.evidence import FloorEvidence
-from policysieve.evidence.comparing import _log_wealth, capped_difference
+from policysieve.evidence.comparing import capped_difference, log_wealth_of_difference
 from policysieve.evidence.unproved import UnprovedEvidence
 from policysieve.evidence.values import policy_interval
 from tests.evidence.capped import World
@@ -48,7 +48,9 @@ class TestCappedScores:
         world.feed_fold(fold, 0, len(world.log))
         differences = np.array([-1.0, -0.3, -0.01, 0.0, 0.01, 0.2, 0.7, 1.0]) * cap
         for first, second in ((0, 1), (1, 0), (2, 4)):
-            found = _log_wealth(world.problem, evidence._past, first, second, differences)
+            found = log_wealth_of_difference(
+                world.problem, evidence._past, first, second, differences
+            )
             wanted = [fold.log_wealth_of_difference(first, second, g) for g in differences]
             np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-9)
             assert (np.diff(found) <= 1e-12).all()
@@ -74,7 +76,9 @@ class TestCappedScores:
         proof, leader = evidence.proof(), evidence.certificate().leader
         for rival in proof.rivals[:2]:
             epsilons = np.array([0.0, 0.1, 0.5])
-            found = _log_wealth(world.problem, evidence._past, leader, int(rival), -epsilons)
+            found = log_wealth_of_difference(
+                world.problem, evidence._past, leader, int(rival), -epsilons
+            )
             wanted = proof.log_wealth(np.array([rival]), epsilons)[0]
             np.testing.assert_allclose(found, wanted, atol=1e-9)
 
@@ -370,7 +374,7 @@ def ever_wrong(seed, *, honest):
                 if a != b:
                     truth = np.array([VALUES[a] - VALUES[b]])
                     # Wrong if and only if the truth is ruled out, which is quicker to see.
-                    wealth = _log_wealth(problem, evidence._past, a, b, truth)[0]
+                    wealth = log_wealth_of_difference(problem, evidence._past, a, b, truth)[0]
                     wrong[a, b] |= wealth >= log(1 / LEVEL)
     return wrong
 

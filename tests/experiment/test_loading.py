@@ -56,6 +56,11 @@ def test_learners_plan_the_rounds_of_the_run_unless_told():
     ]
 
 
+def test_costs_are_minimised_if_the_problem_says_so():
+    made = make_experiment(small(problem={**small()["problem"], "objective": "minimize"}))
+    assert (made.problem.objective, made.problem.sparsity) == ("minimize", None)
+
+
 def test_learners_of_one_kind_are_told_apart():
     kinds = [{"kind": "Sieve"}, {"kind": "Sieve", "goal": "best", "mixing": 0.2}]
     experiment = make_experiment(small(learner=kinds))
@@ -268,3 +273,14 @@ def test_a_policy_to_be_better_than():
         make_experiment(small(problem__against=12))
     with pytest.raises(ps.InvalidArgumentError, match=r"problem\.against: must be"):
         make_experiment(small(problem__against=[3]))
+
+
+def test_not_everything_need_be_available():
+    experiment = make_experiment(small(world__available=0.6))
+    assert isinstance(experiment.world, ps.worlds.Availability)
+    assert experiment.world.share == 0.6
+    assert experiment.policies.fallback.tolist() == list(range(experiment.problem.n_actions))
+    assert experiment.world.values(experiment.policies).max() > 0
+    for bad, message in ((1.5, r"world\.available: share must be"), ("a", "must be a number")):
+        with pytest.raises(ps.InvalidArgumentError, match=message):
+            make_experiment(small(world__available=bad))

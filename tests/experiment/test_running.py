@@ -182,3 +182,20 @@ class TestSummary:
         learner = self.learner((300, None), (300, None))
         assert learner.median_suboptimality is None
         assert learner.worst_suboptimality is None
+
+
+def test_what_exploring_costs_is_limited_as_the_file_says():
+    settings = {"problem__against": 3, "problem__traffic": 0.5, "problem__max_loss": 20.0}
+    experiment = make_experiment(small(**settings, learner__1__kind="EpsilonGreedy"))
+    assert (experiment.problem.traffic, experiment.problem.max_loss) == (0.5, 20.0)
+    result = experiment.run()
+    for learner in json.loads(json.dumps(result.to_dict()))["learners"]:
+        for seed in learner["seeds"]:
+            assert seed["finished"]
+            assert seed["rounds"] < 400
+            assert seed["cost"]["today"]["policy_name"] == "policy 3"
+            assert seed["cost"]["today"]["upper"] <= 20
+    with pytest.raises(ps.InvalidArgumentError, match=r"problem: traffic needs the policy"):
+        make_experiment(small(problem__traffic=0.5))
+    with pytest.raises(ps.InvalidArgumentError, match=r"problem\.max_loss: must be a number"):
+        make_experiment(small(problem__against=3, problem__max_loss="little"))

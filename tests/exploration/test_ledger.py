@@ -76,6 +76,34 @@ def test_parts_have_one_exploration_and_what_was_kept(kept):
         assert [list(part.kept) for part in parts] == [[0, 1, 2, 3, 4], [5, 6, 7, 8]]
 
 
+@pytest.mark.parametrize("kept", [True, False])
+def test_the_rest_of_a_batch_may_be_decided_by_another(kept):
+    ledger = Ledger()
+    before = issue(ledger, 2, kept=kept)
+    numbers = np.arange(2, 7)
+    batch = ledger.issue(
+        numbers * 10,
+        np.zeros((5, 1), dtype=np.int32),
+        np.ones((5, 1)),
+        exploration="first",
+        kept=Kept(numbers) if kept else None,
+        rest=(3, "today"),
+    )
+    after = issue(ledger, 1, kept=kept)
+    assert (ledger.issued, ledger.exploring) == (8, 6)
+    frontier, found = START, []
+    for one in (before, batch, after):
+        parts, frontier = settle(ledger, one, frontier=frontier)
+        found += [(part.exploration, len(part.rounds), part.kept) for part in parts]
+    expected = [
+        ("first", 2, [0, 1]),
+        ("first", 3, [2, 3, 4]),
+        ("today", 2, None),
+        ("first", 1, [7]),
+    ]
+    assert found == [(by, n, said if kept else None) for by, n, said in expected]
+
+
 def test_discarded_rounds_are_left_out_of_parts():
     ledger = Ledger()
     one, two = issue(ledger, 4), issue(ledger, 2)

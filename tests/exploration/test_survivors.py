@@ -134,8 +134,8 @@ def test_what_stands_for_the_eliminated_is_never_read(monkeypatch):
     learners, whole = [], ps.Policies.answers_at
     for filler in (0, 5, K - 1):
 
-        def filled(self, contexts, which=None, filler=filler):
-            said = whole(self, contexts, which)
+        def filled(self, contexts, which=None, available=None, filler=filler):
+            said = whole(self, contexts, which, available)
             if which is None:
                 return said
             table = said.table.copy()

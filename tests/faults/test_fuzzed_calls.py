@@ -42,6 +42,30 @@ FORMAT_CALLS = {
 }
 
 
+AVAILABLE = {
+    "available as a mask": Call(
+        lambda _, available, fallback: ps.PolicyTable(
+            [[0, 1], [2, 0]], n_actions=3, fallback=fallback
+        ).actions([0, 1], available=available),
+        lambda: {
+            "available": np.array([[True, False, True], [True, True, False]]),
+            "fallback": np.array([2, 0, 1]),
+        },
+    ),
+    "available as names": Call(
+        lambda _, available, fallback: ps.PolicyTable(
+            [["a"]], actions=["a", "b", "c"], fallback=fallback
+        ).actions([0], available=available),
+        lambda: {"available": [["b", "c"]], "fallback": ["c", "b"]},
+    ),
+}
+
+
+def test_what_is_available_is_understood_or_refused(monkeypatch):
+    monkeypatch.setattr("policysieve.bench.faults.calls.CALLS", AVAILABLE)
+    assert fuzz_calls(600, 0) == {"inputs_tried": 600, "foreign": [], "changed": []}
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_hostile_values_are_taken_or_refused_and_nothing_else(seed):
     found = fuzz_calls(250, seed)
@@ -105,10 +129,15 @@ def test_every_public_function_and_class_with_arguments_is_called():
             "Certificate",
             "Comparison",
             "Decisions",
+            "Guardrail",
             "LabelDecisions",
             "LogHealth",
+            "OutcomeValue",
             "Plan",
+            "Segment",
+            "Segments",
         ),
+        *("ExploringCost", "Loss", "Status"),
         *("Recommendation", "RunResult", "Selection", "Usage"),  # results, made by others
     }
     public = {

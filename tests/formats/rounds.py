@@ -81,6 +81,7 @@ def assert_same(got, expected):
         if mine is not None:
             np.testing.assert_array_equal(mine, theirs, err_msg=name, strict=True)
     assert got.distributions == expected.distributions
+    assert got.beside == expected.beside
     if expected.ids is None or not any(expected.ids):
         assert got.ids is None or not any(got.ids)
     else:

@@ -151,8 +151,9 @@ def test_nothing_but_bad_rows_is_an_error(tmp_path, suffix):
 
 def test_a_file_can_be_converted_in_its_place(tmp_path):
     (tmp_path / "a.csv").write_text(GOOD.replace(",1\n", ",4\n"))
-    convert(tmp_path / "a.csv", tmp_path / "a.csv", reward_range=(0, 4), overwrite=True)
-    assert read(tmp_path / "a.csv").rewards.tolist() == [[1.0], [0.0]]
+    done = convert(tmp_path / "a.csv", tmp_path / "a.csv", reward_range=(0, 4), overwrite=True)
+    assert done.not_held[-1].endswith("--reward-range 0 4, or reward_range=(0, 4)")
+    assert read(tmp_path / "a.csv", reward_range=(0, 4)).rewards.tolist() == [[4.0], [0.0]]
 
 
 class TestAFileThatExists:
@@ -198,7 +199,8 @@ class TestALogThatIsOpen:
         assert convert(log, tmp_path / "b.csv", skip_bad=True).skipped == 1
         log = LogFile(tmp_path / "a.csv", reward_range=(0, 4), missing_reward=2)
         convert(log, tmp_path / "c.csv")
-        assert read(tmp_path / "c.csv").rewards.tolist() == [[1.0], [0.0], [0.5]]
+        rewards = read(tmp_path / "c.csv", reward_range=(0, 4)).rewards
+        assert rewards.tolist() == [[4.0], [0.0], [2.0]]
 
     @pytest.mark.parametrize(
         "option", [{"from_format": "csv"}, {"reward_range": (0, 1)}, {"missing_reward": 0}]

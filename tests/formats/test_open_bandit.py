@@ -69,7 +69,8 @@ class TestFeedback:
 
     def test_rewards_of_another_range(self):
         log = from_bandit_feedback(feedback(reward=np.array([-1, 1, 0])), reward_range=(-1, 1))
-        assert log.rewards.tolist() == [[0], [1], [0.5]]
+        assert log.rewards.tolist() == [[-1], [1], [0]]
+        assert log.reward_range == (-1.0, 1.0)
 
     @pytest.mark.parametrize("wrong", [(0, 0), (1, -1), "ab"])
     def test_ranges_that_are_none(self, wrong):

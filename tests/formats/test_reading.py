@@ -343,10 +343,12 @@ class TestAnyFile:
 
 
 class TestRewardRange:
-    def test_is_mapped_to_0_and_1(self, tmp_path):
+    def test_is_kept_with_rewards_as_they_are(self, tmp_path):
         (tmp_path / "a.csv").write_text(f"{HEADER}1,0,1,-3\n1,0,1,5\n1,0,1,-1\n1,0,1,\n")
-        got = read(tmp_path / "a.csv", reward_range=(-3, 5)).rewards
-        np.testing.assert_array_equal(got, [[0], [1], [0.25], [np.nan]])
+        got = read(tmp_path / "a.csv", reward_range=(-3, 5))
+        np.testing.assert_array_equal(got.rewards, [[-3], [5], [-1], [np.nan]])
+        assert got.reward_range == (-3.0, 5.0)
+        np.testing.assert_array_equal(got.in_unit().rewards, [[0], [1], [0.25], [np.nan]])
 
     def test_is_a_promise(self, tmp_path):
         (tmp_path / "a.csv").write_text(f"{HEADER}1,0,1,2\n1,0,1,2.5\n")

@@ -151,10 +151,11 @@ def test_bad_rows(tmp_path, format, text, reason):
         list(LogFile(tmp_path / "a", format).rounds())
 
 
-def test_costs_between_0_and_1_become_rewards(tmp_path):
+def test_costs_are_minus_rewards(tmp_path):
     (tmp_path / "a.vw").write_text("1:0:0.5 | c=1\n1:0.25:0.5 | c=2\n1:1:0.5 | c=3\n")
     got = read(tmp_path / "a.vw", reward_range=(-1, 0))
-    assert got.rewards.tolist() == [[1.0], [0.75], [0.0]]
+    assert got.rewards.tolist() == [[0.0], [-0.25], [-1.0]]
+    assert got.reward_range == (-1.0, 0.0)
 
 
 CONTEXTS = [

@@ -82,7 +82,7 @@ def test_a_log_needs_items():
     [
         (
             "ts,user_id,age,country,item,prob,clicked",
-            "context=age+country,action=item,propensity=prob,reward=clicked,time=ts",
+            "context=age+country,action=item,propensity=prob,reward=clicked,time=ts,unit=user_id",
         ),
         (
             "request_id,f1,action,action_probability,reward",

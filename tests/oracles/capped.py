@@ -190,7 +190,7 @@ class Standing(NamedTuple):
         return list(self.wealth)
 
     def value(self, p):
-        return self.sums[p][0] / self.weights[p][0]
+        return self.sums[p][0] / (self.weights[p][0] or 1.0)
 
 
 class Incumbent(NamedTuple):
@@ -214,7 +214,8 @@ class Fold:
     """Rounds in, proofs out.
 
     forget_at is the look, by its round, at which the past is forgotten; same[p] are the policies
-    that are known to be policy p under another number.
+    that are known to be policy p under another number. Policies may join additions times; rounds
+    may name the slates of those that have not joined yet.
     """
 
     def __init__(
@@ -228,12 +229,15 @@ class Fold:
         *,
         forget_at=None,
         same=None,
+        additions=0,
     ):
         self.n_policies, self.m = n_policies, slate_size
         self.sparsity = Fraction(slate_size if sparsity is None else sparsity)
         self.cap = float(min(self.sparsity, slate_size))
         self.epsilon, self.delta, self.forget_at = epsilon, delta, forget_at
-        self.same = same or [{p} for p in range(n_policies)]
+        self.same = same or [{p} for p in range(100)]
+        self.parts, self.sizes = additions + 1, [n_policies]
+        self.cohort, self.since = [0] * n_policies, [0] * n_policies
         self.stakes = [stake / slate_size for stake in STAKES]
         self.taus = [SLACK / stake for stake in self.stakes]
         everyone = range(n_policies)
@@ -275,6 +279,63 @@ class Fold:
         if self.standing.rounds + len(self.new) == self.next_look:
             self.look()
 
+    def join(self, size, unseen=False):
+        """So many policies more, for which earlier rounds count if they are unseen."""
+        if self.new:
+            self.look()
+        standing, new = self.standing, range(self.n_policies, self.n_policies + size)
+        self.n_policies += size
+        self.sizes.append(size)
+        self.cohort += [len(self.sizes) - 1] * size
+        self.since += [0 if unseen else standing.rounds] * size
+        if unseen:
+            self.kept = [self.with_items_of(i, new) for i in self.kept]
+        mean_cost = math.fsum(i.cost for i in self.kept) / max(len(self.kept), 1) / self.m
+        weight = 1 / math.sqrt(max(mean_cost, 1.0))
+        for p in new:
+            counted = self.kept if unseen else []
+            sums = [0.0] * 7
+            for i in counted:
+                self.add_to(sums, i, p, weight)
+            standing.sums.append(sums)
+            standing.weights.append([len(counted) * weight, len(counted) * weight**2])
+            standing.counted.append(len(counted))
+            standing.wealth[p] = [Wealth()] * N_STAKES
+        if unseen:
+            self.standing = standing._replace(leader=self.lead(standing, standing.survivors))
+        self.guess()
+        if self.incumbent is not None:
+            nothing = [[0.0] * N_STAKES] * len(self.epsilons)
+            self.incumbent.log_wealth.update(dict.fromkeys(new, nothing))
+        self.next_look = int(1.05 * standing.rounds) + 1
+
+    @staticmethod
+    def with_items_of(i, policies):
+        """A round whose lists have the items of some policies: of new ones the worst is assumed."""
+        items = {j for p in policies for j in i.slates[p]} - set(i.w)
+        w, mean = ({**known, **dict.fromkeys(items, Fraction(0))} for known in (i.w, i.mean))
+        return i._replace(w=w, mean=mean, seen={j: r for j, r in i.seen.items() if j not in items})
+
+    def lead(self, standing, survivors):
+        """The largest estimate; less an error for those with fewer rounds, once anybody joined."""
+        if len(self.sizes) == 1:
+            return max(survivors, key=lambda p: (standing.sums[p][0], -p))
+        scores = {
+            p: standing.value(p) - (self.error(p, standing) if self.since[p] else 0.0)
+            for p in survivors
+        }
+        return max(scores, key=lambda p: (scores[p], -p))
+
+    def counting(self, *policies):
+        """Rounds that count for all of these."""
+        return self.kept[max(self.since[p] for p in policies) :]
+
+    def retrospect_threshold(self, leader):
+        """Any pair of a cohort that has the best and of a leader's, and any leader of that."""
+        size, parts = self.sizes[self.cohort[leader]], self.parts
+        leaders = size - 1 if parts == 1 else parts**2 * size
+        return math.log(leaders / (DELTA["retrospect"] * self.delta))
+
     def stakes_now(self):
         """Fixed ones, and shares of the scale that are no larger."""
         shares = [min(share * Fraction(self.scale), FIXED[-1]) for share in SHARES]
@@ -288,14 +349,11 @@ class Fold:
         self.new = []
         rounds, leader = self.standing.rounds, self.standing.leader
         survivors = self.standing.survivors
-        values = {p: self.standing.value(p) for p in survivors}
-        errors = {p: self.error(p) for p in survivors}
-        self.votes = votes_of(values, errors, leader, self.cap)
-        self.rates = rates_of(self.tally)
+        self.guess()
         if rounds == self.forget_at:
-            threshold = math.log((self.n_policies - 1) / (DELTA["retrospect"] * self.delta))
+            threshold = self.retrospect_threshold(leader)
             wealth = {
-                p: [self.log_wealths(self.kept, leader, p, e) for e in self.epsilons]
+                p: [self.log_wealths(self.counting(leader, p), leader, p, e) for e in self.epsilons]
                 for p in survivors
             }
             self.incumbent = Incumbent(leader, 0, threshold, wealth)
@@ -303,11 +361,32 @@ class Fold:
             self.kept = []
         self.next_look = int(1.05 * rounds) + 1
 
-    def error(self, p):
+    def guess(self):
+        """What is expected of items from now on."""
+        survivors, leader = self.standing.survivors, self.standing.leader
+        values = {p: self.standing.value(p) for p in survivors}
+        errors = {p: self.error(p, self.standing) for p in survivors}
+        self.votes = votes_of(values, errors, leader, self.cap)
+        self.rates = rates_of(self.tally)
+
+    def error(self, p, standing):
         """Standard error of a survivor's estimate, with a least variance."""
-        weight, squared = self.standing.weights[p]
-        variance = self.standing.sums[p][1] - squared * self.standing.value(p) ** 2
-        return math.sqrt(max(variance, 0.05 * self.cap**2 * self.standing.sums[p][6])) / weight
+        weight, squared = standing.weights[p]
+        if not weight:
+            return self.cap
+        variance = standing.sums[p][1] - squared * standing.value(p) ** 2
+        return math.sqrt(max(variance, 0.05 * self.cap**2 * standing.sums[p][6])) / weight
+
+    def add_to(self, sums, i, p, weight):
+        """Add a round to the seven sums of a policy."""
+        scores = (
+            weight * robust(i.slates[p], i.w, i.mean, i.seen),
+            *(kind(i.slates[p], i.w, i.seen) for kind in (earned, missed)),
+        )
+        for k, x in enumerate(map(float, scores)):
+            sums[2 * k] += x
+            sums[2 * k + 1] += x * x
+        sums[6] += weight**2 * float(cost(i.slates[p], i.w)) / self.m
 
     @property
     def epsilons(self):
@@ -331,27 +410,20 @@ class Fold:
             weights[p][0] += len(self.new) * weight
             weights[p][1] += len(self.new) * weight**2
             for i in self.new:
-                scores = (
-                    weight * robust(i.slates[p], i.w, i.mean, i.seen),
-                    *(kind(i.slates[p], i.w, i.seen) for kind in (earned, missed)),
-                )
-                for k, x in enumerate(map(float, scores)):
-                    sums[p][2 * k] += x
-                    sums[p][2 * k + 1] += x * x
-                sums[p][6] += weight**2 * float(cost(i.slates[p], i.w)) / self.m
+                self.add_to(sums[p], i, p, weight)
             wealth[p] = list(before.wealth[p])
             for i in self.new:
                 for g, z in enumerate(self.scores_of(i, before.leader, p)):
                     wealth[p][g] = wealth[p][g].times(1 + i.stakes[g] * z)
-        threshold = math.log(1 / (DELTA["elimination"] * self.delta))
+        threshold = math.log(self.parts / (DELTA["elimination"] * self.delta))
         wealth = {
             p: w
             for p, w in wealth.items()
             if p == before.leader or log_mean([x.log for x in w]) < threshold
         }
-        leader = max(wealth, key=lambda p: (sums[p][0], -p))
         rounds = before.rounds + len(self.new)
-        standing = Standing(rounds, wealth, sums, weights, counted, leader)
+        standing = Standing(rounds, wealth, sums, weights, counted, before.leader)
+        standing = standing._replace(leader=self.lead(standing, standing.survivors))
         return standing, self.incumbent and self.incumbent_after(standing)
 
     def incumbent_after(self, standing):
@@ -374,7 +446,8 @@ class Fold:
             p: [[log_mean([x.log for x in standing.wealth[p]])] * N_STAKES] * len(self.epsilons)
             for p in standing.survivors
         }
-        threshold = math.log(number * (number + 1) / (DELTA["incumbents"] * self.delta))
+        shares = self.parts * number * (number + 1)
+        threshold = math.log(shares / (DELTA["incumbents"] * self.delta))
         return Incumbent(standing.leader, number, threshold, wealth)
 
     def scores_of(self, i, leader, rival):
@@ -423,14 +496,16 @@ class Fold:
             certified = self.epsilon in passing
             bound = min(passing, default=self.cap) if rivals else 0.0
             return Proof(leader, standing.survivors, certified, bound, threshold)
-        threshold = math.log((self.n_policies - 1) / (DELTA["retrospect"] * self.delta))
+        threshold = self.retrospect_threshold(leader)
 
         def passes(epsilon):
-            found = (self.log_wealths(self.kept, leader, p, epsilon) for p in rivals)
+            counting = ((self.counting(leader, p), p) for p in rivals)
+            found = (self.log_wealths(rounds, leader, p, epsilon) for rounds, p in counting)
             return all(log_mean(logs) >= threshold for logs in found)
 
         certified = all(
-            log_mean(self.exact_log_wealths(self.kept, leader, p, self.epsilon)) >= threshold
+            log_mean(self.exact_log_wealths(self.counting(leader, p), leader, p, self.epsilon))
+            >= threshold
             for p in rivals
         )
         bound = smallest(passes, 0.0, self.cap)
@@ -439,10 +514,16 @@ class Fold:
     def intervals(self, log_term=None, which=None):
         """(value, lower, upper) of every policy, and those by betting alone of some survivors."""
         standing, incumbent = self.now()
-        log_term = log_term or math.log(4 * self.n_policies / self.delta)
+        terms = [
+            log_term or math.log(4 * self.parts * self.sizes[self.cohort[p]] / self.delta)
+            for p in range(self.n_policies)
+        ]
         found = []
-        for p in range(self.n_policies):
+        for p, log_term in enumerate(terms):
             n, sums = standing.counted[p], standing.sums[p]
+            if not n:
+                found.append((math.nan, 0.0, self.cap))
+                continue
             lower = least_mean(sums[2], sums[3], n, log_term)
             upper = self.m - least_mean(sums[4], sums[5], n, log_term)
             lower, upper = (min(max(x, 0.0), self.cap) for x in (lower, upper))
@@ -451,14 +532,14 @@ class Fold:
             return found, {}
         if which is None:
             order = sorted(standing.survivors, key=lambda p: (-standing.value(p), p))
-            which = order[:BET_ON]
-        return found, {p: self.betting_limits(p, log_term) for p in which}
+            which = [p for p in order[:BET_ON] if standing.counted[p]]
+        return found, {p: self.betting_limits(p, terms[p]) for p in which}
 
     def betting_limits(self, p, log_term):
         """The largest v that is too low, and the smallest that is too high, from all rounds."""
         caps = [tau - Fraction(self.cap) for tau in self.taus]
         below, above = [], []
-        for i in self.kept:
+        for i in self.counting(p):
             own, given = tuple(i.slates[p]), (i.w, i.mean, i.seen, self.sparsity)
             if (i.number, own) not in self.scores:
                 self.scores[i.number, own] = (
@@ -486,7 +567,7 @@ class Fold:
         found = []
         for g in range(N_STAKES):
             wealth = []
-            for i in self.kept:
+            for i in self.counting(first, second):
                 stake, z = i.stakes[g], self.scores_of(i, first, second)[g]
                 if difference > 0:
                     stake = stake / (1 + stake * Fraction(difference) / SLACK)

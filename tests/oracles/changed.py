@@ -1,4 +1,4 @@
-"""Evidence that a mean has changed, round by round."""
+"""Evidence that a mean, or some of many, has changed, round by round."""
 
 import math
 
@@ -79,3 +79,53 @@ def log_evidence(earned, missed, most=None):
         else:
             low = left
     return log_wealth(earned, missed, most, (low + high) / 2)
+
+
+def _predicted(rewards, a, b):
+    """Ln of the product of the chances that were given to rewards of 0 and 1, one by one."""
+    total = 0.0
+    for reward in rewards:
+        total += math.log((a if reward else b) / (a + b))
+        a, b = a + reward, b + 1 - reward
+    return total
+
+
+def _changed_rate(before, after):
+    """Ln of likelihoods with one mean before and another after, over the best single mean."""
+    first = _predicted(before, 0.5, 0.5)
+    logs = []
+    for like in (0.0, 100.0):
+        weight = min(like, len(before))
+        mean = (sum(before) + 0.5) / (len(before) + 1)
+        logs.append(_predicted(after, 0.5 + weight * mean, 0.5 + weight * (1 - mean)))
+    both = [*before, *after]
+    ones, zeros = sum(both), len(both) - sum(both)
+    single = sum(n * math.log(n / len(both)) for n in (ones, zeros) if n)
+    return first + _log_sum(logs) - math.log(2) - single
+
+
+def log_evidence_of_rates(places, rewards, n_rates):
+    """Of rounds that count for one of many rates each, with rewards of 0 and 1."""
+    n = len(rewards)
+    logs = []
+    for j, split in enumerate(one for one in boundaries(n) if one < n):
+        each = []
+        for which in range(n_rates):
+            mine = [t for t in range(n) if places[t] == which]
+            before, after = ([rewards[t] for t in mine if (t < split) == b] for b in (True, False))
+            each.append(_changed_rate(before, after))
+        for share in (0.9, 0.1):
+            bets = sum(math.log(1 - share + share * math.exp(one)) for one in each)
+            logs.append(bets + math.log(100 / ((100 + j) * (101 + j)) / 2))
+    return _log_sum(logs)
+
+
+def pairs_that_count(keys, most=256, first=2048):
+    """The number of each round's pair from its second time on, -1 before and for others."""
+    seen, numbers, found = set(), {}, []
+    for t, key in enumerate(keys):
+        if key in seen and key not in numbers and t < first and len(numbers) < most:
+            numbers[key] = len(numbers)
+        seen.add(key)
+        found.append(numbers.get(key, -1))
+    return found

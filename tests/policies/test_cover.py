@@ -29,6 +29,7 @@ def rows(n, features=1, seed=0):
 
 class TestThresholdCover(PoliciesContract):
     kind = Cover
+    takes_available = False
 
     @pytest.fixture
     def policies(self):
@@ -41,6 +42,7 @@ class TestThresholdCover(PoliciesContract):
 
 class TestListCover(PoliciesContract):
     kind = Cover
+    takes_available = False
 
     @pytest.fixture
     def policies(self):

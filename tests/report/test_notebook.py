@@ -208,3 +208,18 @@ def test_findings_that_are_not_ok_are_told():
     told = [one for one in broken.findings if one.verdict != "ok"]
     assert told
     assert all(one.sentence in seen.text for one in told)
+
+
+def test_cards_speak_of_ranges_and_costs():
+    problem = ps.Problem(
+        n_actions=4, epsilon=3, delta=0.1, reward_range=(-5, 20), objective="minimize"
+    )
+    text = Reader(problem._repr_html_()).text
+    assert "Lower is better." in text
+    assert "Costs" in text
+    assert "in [-5, 20]" in text
+    log = ps.Log(
+        contexts=[0], actions=[1], propensities=[0.5], rewards=[12.5], reward_range=(-5, 20)
+    )
+    assert "in [-5, 20]" in Reader(log._repr_html_()).text
+    assert "Lower" not in Reader(ps.Problem(n_actions=4, epsilon=0.2, delta=0.1)._repr_html_()).text

@@ -9,13 +9,19 @@ from matplotlib.figure import Figure
 
 from policysieve.errors import InvalidArgumentError
 from policysieve.evidence import ValueIntervals
+from policysieve.exploration import ExploringCost, Loss
 from policysieve.policies import CandidateUsage, Usage
 from policysieve.problem import Problem
-from policysieve.report import estimate_over_rounds, suboptimality_over_rounds, value_intervals
+from policysieve.report import (
+    cost_over_rounds,
+    estimate_over_rounds,
+    suboptimality_over_rounds,
+    value_intervals,
+)
 from tests.report.documents import Document
 from tests.report.results import made_up_result, no_rounds
 
-PLOTS = [value_intervals, estimate_over_rounds, suboptimality_over_rounds]
+PLOTS = [value_intervals, estimate_over_rounds, suboptimality_over_rounds, cost_over_rounds]
 
 
 def report(result, path, **options) -> Document:
@@ -68,6 +74,30 @@ def test_a_run_without_rounds_has_a_report(tmp_path, history):
     assert "nan" not in " ".join(text for tag, text in document.texts if tag != "style").lower()
     assert len(document.tags("svg")) == 2 * 3
     assert document.text_of("text").count("No rounds were played.") == 2 * 2
+
+
+def test_costs_are_shown_as_such(tmp_path):
+    problem = Problem(
+        n_actions=9, epsilon=4, delta=0.1, reward_range=(-10, 90), objective="minimize"
+    )
+    made = made_up_result()
+    scale, truth = problem.scale, problem.scale.value(made.true_values)
+    costly = replace(
+        made,
+        problem=problem,
+        intervals=made.intervals.in_units(scale),
+        true_values=truth,
+        recommendation=made.recommendation.in_units(scale),
+        suboptimality=scale.distance(made.suboptimality),
+    )
+    assert [row["policy"] for row in costly.leaders()] == [row["policy"] for row in made.leaders()]
+    document = report(costly, tmp_path / "run.html")
+    assert any("lowest first" in text for text in document.text_of("figcaption"))
+    assert "lowest estimates of expected cost per round" in (tmp_path / "run.html").read_text()
+    assert "expected cost per round" in document.text_of("text")
+    assert {"[-10, 90]", "minimize"} <= set(document.text_of("dd"))
+    line = next(one for one in estimate_over_rounds(costly).axes[0].lines if one.get_ls() == "--")
+    assert line.get_ydata()[0] == pytest.approx(truth[made.recommendation.policy])
 
 
 def test_slates_and_unknown_sparsity(tmp_path):
@@ -245,3 +275,46 @@ def test_what_the_candidates_cost_is_there_if_any_were_called(tmp_path):
     rows = document.text_of("th")
     assert rows[-3:] == ["all", "long", "<short>"]  # the dearest first
     assert document.text_of("td")[-3 * 7 :][:2] == ["21", "40"]
+
+
+def with_cost(result, max_loss=None):
+    """The same, with what exploring has cost."""
+
+    def lost(rounds):
+        return Loss(
+            policy_name="policy 3",
+            estimate=rounds / 50,
+            lower=rounds / 100,
+            upper=rounds / 20,
+            rounds=rounds,
+        )
+
+    history = tuple(replace(one, lost=lost(one.recommendation.rounds)) for one in result.history)
+    cost = ExploringCost(
+        rounds=result.rounds,
+        explored=result.rounds // 2,
+        earned=1234.5,
+        today=history[-1].lost,
+        best=replace(history[-1].lost, policy_name="the best policy"),
+        guarantee="With probability at least 0.95, exploring has cost something.",
+    )
+    problem = replace(result.problem, against=3, traffic=0.5, max_loss=max_loss)
+    return replace(result, history=history, cost=cost, problem=problem)
+
+
+def test_what_exploring_has_cost_is_there(tmp_path):
+    document = report(with_cost(made_up_result(), max_loss=900.0), tmp_path / "run.html")
+    assert "What exploring costs" in document.text_of("h2")
+    assert "With probability at least 0.95, exploring has cost something." in document.text_of("p")
+    assert "Cost of exploring" in document.text_of("dt")
+    assert {"traffic", "max_loss"} <= set(document.text_of("dt"))
+    assert len(document.tags("svg")) == 2 * 4
+    assert "the best policy" in document.text_of("td") + document.text_of("th")
+
+
+def test_the_cost_is_that_of_each_checkpoint():
+    result = with_cost(made_up_result(), max_loss=900.0)
+    (axes,) = result.plot("cost").axes
+    line = next(one for one in axes.lines if one.get_label() == "estimate")
+    assert line.get_ydata().tolist() == [one.lost.estimate for one in result.history]
+    assert "limit 900" in [one.get_label() for one in axes.lines]

@@ -1,6 +1,7 @@
 """What every database must do for a study; a back end inherits these tests and gives `url`."""
 
 import time
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -222,9 +223,8 @@ class StudyContract:
         assert made.log().rewards[:, 0].tolist() == [1.0, 0.0, 0.0, 1.0]
 
     def test_a_deadline_frees_the_prefix_by_itself(self, url, monkeypatch):
-        made = ps.Study.create(
-            url, "late", linear(), PROBLEM, seed=0, deadline=60, default_reward=0.25
-        )
+        problem = replace(PROBLEM, no_answer=0.25)
+        made = ps.Study.create(url, "late", linear(), problem, seed=0, deadline=60)
         shift = _clock(made, monkeypatch)
         made.ask(contexts(3))
         shift(61)
@@ -482,7 +482,6 @@ class StudyContract:
             ({"settings": {"goal": object()}}, "numbers, words"),
             ({"deadline": "soon"}, "90s"),
             ({"seed": -1}, "seed"),
-            ({"default_reward": 2}, "default_reward"),
             ({"keep_contexts": 1}, "keep_contexts"),
             ({"version": 3}, "version"),
         ):

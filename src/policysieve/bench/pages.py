@@ -5,6 +5,7 @@ from typing import Any, Protocol
 from policysieve.bench.certificates import page as certificates
 from policysieve.bench.classify import page as classify
 from policysieve.bench.faults import page as faults
+from policysieve.bench.forecast import page as forecast
 from policysieve.bench.race import page as race
 from policysieve.bench.scaling import page as scaling
 from policysieve.bench.speed import page as speed
@@ -35,6 +36,7 @@ _KINDS: dict[str, _Shows] = {
     "classify": classify,
     "faults": faults,
     "study": study,
+    "forecast": forecast,
 }
 
 
@@ -56,8 +58,8 @@ def bench_page(kind: str, result: Result, *, command: str | None = None) -> Page
     Parameters
     ----------
     kind : str
-        Name of the benchmark: "speed", "certificates", "samples", "scaling", "classify",
-        "faults" or "study".
+        Name of the benchmark: "speed", "certificates", "samples", "scaling", "classify", "faults",
+        "study" or "forecast".
     result : dict
         What it returned, or what was read from its JSON file.
     command : str, optional

@@ -11,14 +11,11 @@ from typing import Any
 import click
 
 from policysieve.cli.options import Command, count_option, grouped, json_option, report_option
-from policysieve.cli.output import command_line, print_json, print_table, print_text, write_json
+from policysieve.cli.output import command_line, print_json, print_result, write_json
 from policysieve.files import sole_writer
 from policysieve.progress import progress_bar
 
 __all__ = ["bench"]
-
-# Signs that one can type: what a terminal shows may be copied.
-_PLAIN = str.maketrans({"\N{EN DASH}": "-", "\N{MINUS SIGN}": "-", "\N{INFINITY}": "inf"})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,11 +48,7 @@ class _Output:
             print_json(result)
             return
         for table in bench_tables(kind, result):
-            texts = [tuple(text.translate(_PLAIN) for text in row) for row in table.texts]
-            words = [number for number, numeric in enumerate(table.numeric) if not numeric]
-            print_table(table.title, table.columns, texts, words=words)
-            if table.note:
-                print_text(table.note)
+            print_result(table)
 
     def say_step(self, step: str) -> None:
         """Say on a terminal what is measured next."""
@@ -99,7 +92,7 @@ def _names(option: str | None) -> tuple[str, ...]:
     return tuple(name.strip() for name in option.split(",")) if option else ()
 
 
-@click.group(short_help="Measure speed, certificates, learners and faults.")
+@click.group(short_help="Measure speed, certificates, learners, forecasts and faults.")
 def bench() -> None:
     """Measure on this machine: speed as ratios within one run, the rest by counting."""
 
@@ -268,3 +261,29 @@ def study(quick: bool, folder: Path | None, output: _Output) -> None:
 
     settings = StudySettings.quick() if quick else StudySettings()
     output.give("study", measure_study(settings, output.say_step, folder))
+
+
+@bench.command()
+@_names_option("--tasks", "policysieve.bench.race.tasks", "TASKS")
+@count_option("--seeds", 5, "Runs of each task.")
+@count_option("--made-up", 100, "Made-up tasks, like those on which the forecast was chosen.")
+@_output_options("forecast.json and the plot; cells that it holds are not run again")
+def forecast(tasks: str | None, seeds: int, made_up: int, output: _Output) -> None:
+    """Forecast the rounds to a proof on the way, and compare with what it took.
+
+    Takes about ten minutes on two cores, most of them to fit the candidates of real data.
+    """
+    from policysieve.bench.cells import check_names
+    from policysieve.bench.forecast.measuring import ForecastSettings, measure_forecasts
+    from policysieve.bench.race.tasks import TASKS
+
+    names = _names(tasks) or tuple(TASKS)
+    check_names("tasks", names, TASKS)
+    with output.cells_bar() as progress:
+        result = measure_forecasts(
+            {name: TASKS[name] for name in names},
+            settings=ForecastSettings(seeds=seeds, made_up=made_up),
+            folder=output.out,
+            progress=progress,
+        )
+    output.give("forecast", result)

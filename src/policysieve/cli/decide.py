@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     import numpy as np
 
     from policysieve.exploration import Exploration
-    from policysieve.log import Rounds
+    from policysieve.log import Beside, Rounds
 
-    Pieces = Iterator[tuple[Any, Any, Any]]  # of contexts, with ids and times or None
+    Pieces = Iterator[tuple[Any, Any, Any, Beside]]  # of contexts, with ids and times or None
 
-__all__ = ["decide", "read_contexts", "write_decisions"]
+__all__ = ["decide", "parts_of", "read_contexts", "write_decisions"]
 
 _FORMATS = ("parquet", "csv")
 _BATCH = 1 << 16  # contexts decided at once
@@ -82,13 +82,15 @@ def decide(
     """Draw actions for contexts as DESIGN says, and write them with their propensities.
 
     The file is a log whose rewards are missing: fill them in, and it is one that select takes.
-    Rows are in the order of the contexts, with their ids and times, if these have any. Contexts are
-    read in pieces, so there may be more than fit into memory. With --distributions the log says
-    what else could have been shown, and how probably, which certificates can make use of.
+    Rows are in the order of the contexts, with their ids, times and units, if these have any.
+    Contexts are read in pieces, so there may be more than fit into memory. Where the contexts have
+    a column ``available``, nothing else is shown. With --distributions the log says what else could
+    have been shown, and how probably, which certificates can make use of.
     """
     from policysieve.checks import as_rng
     from policysieve.cli.loading import load_policies
     from policysieve.exploration.designs.saving import ExplorationFile
+    from policysieve.policies.policy_class import names_of_actions
 
     file = ExplorationFile.read(design)
     problem = file.problem
@@ -98,10 +100,14 @@ def decide(
         problem.slate_size,
         names=file.names,
         actions=file.action_names,
+        fallback=file.fallback if policies.endswith(".npy") else None,
     )
     exploration = file.exploration(candidates)
-    size = max(1, min(_BATCH, _ENTRIES // problem.n_actions)) if distributions else _BATCH
-    pieces = read_contexts(contexts, format, columns, max_bytes, size)
+    size = max(1, min(_BATCH, _ENTRIES // problem.n_actions))
+    whole = read_contexts(
+        contexts, format, columns, max_bytes, names_of_actions(candidates, problem)
+    )
+    pieces = parts_of(whole, size, size if distributions else _BATCH)
     decisions = _decisions(exploration, pieces, as_rng(seed, stream=2), distributions)
     rounds, smallest = write_decisions(decisions, out)
     floor = exploration.floor
@@ -159,22 +165,26 @@ def _decisions(
     """Rounds without rewards, with full distributions or not; the candidates are asked once."""
     import numpy as np
 
-    from policysieve.log import Rounds
+    from policysieve.log import Beside, Rounds
     from policysieve.log.distributions import fitting
-    from policysieve.policies.base import names_of_actions
+    from policysieve.policies.policy_class import names_of_actions
+    from policysieve.scaling import usual_range
 
     known = names_of_actions(exploration.policies, exploration.problem)
     names = None if known is None else tuple(known)
-    for contexts, ids, times in pieces:
+    units = usual_range(exploration.problem.reward_range)
+    for contexts, ids, times, beside in pieces:
         x = exploration.policies.check_contexts(contexts)
-        said = exploration._answers(x) if distributions else x
+        allowed = exploration.policies.check_available(beside.available, len(x))
+        said = exploration._answers_at(x, allowed)
         uniforms = rng.random((len(x), exploration.draws_per_round))
         actions, propensities = exploration.choose(said, uniforms)
         every = None
         if distributions:
             every = fitting(exploration.propensities(said), actions, propensities)
         rewards = np.full(actions.shape, np.nan)
-        yield Rounds(x, actions, propensities, rewards, ids, times, every, names)
+        more = Beside(allowed, beside.units)
+        yield Rounds(x, actions, propensities, rewards, ids, times, every, names, more, units)
 
 
 def read_contexts(
@@ -182,24 +192,33 @@ def read_contexts(
     format: str | None,
     columns: str | None,
     max_bytes: int | None,
-    size: int,
+    names: Sequence[str] | None,
 ) -> "Pieces":
-    """Contexts of .npy arrays or of other files, in pieces, with the ids and times of those."""
+    """Contexts of .npy arrays or of other files, in pieces, with what else those say of them."""
     from policysieve.formats import open_contexts
+    from policysieve.log import NOTHING
 
-    batches: Pieces
     if format is None and columns is None and all(path.endswith(".npy") for path in paths):
-        batches = ((array, None, None) for array in _arrays(paths))
-    else:
-        opened = open_contexts(paths, format, columns=column_map(columns), max_bytes=max_bytes)
-        batches = ((one.contexts, one.ids, one.times) for one in opened)
-    for contexts, ids, times in batches:
-        for start in range(0, len(contexts), size):
-            part = slice(start, start + size)
+        for array in _arrays(paths):
+            yield array, None, None, NOTHING
+        return
+    for one in open_contexts(paths, format, columns=column_map(columns), max_bytes=max_bytes):
+        if one.action_names is not None and names is not None:
+            one = one.with_action_names(tuple(names))
+        yield one.contexts, one.ids, one.times, one.beside
+
+
+def parts_of(pieces: "Pieces", restricted: int, size: int) -> "Pieces":
+    """Pieces of so many contexts at most, or fewer where not everything is available."""
+    for contexts, ids, times, beside in pieces:
+        step = size if beside.available is None else restricted
+        for start in range(0, len(contexts), step):
+            part = slice(start, start + step)
             yield (
                 contexts[part],
                 None if ids is None else ids[part],
                 None if times is None else times[part],
+                beside[part],
             )
 
 

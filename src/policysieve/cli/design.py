@@ -1,5 +1,6 @@
 """``policysieve design``: from a log to the exploration of the next rounds."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -24,6 +25,15 @@ __all__ = ["design"]
     "--mixing", type=float, help="Share of uniform exploration; by default what plan advises."
 )
 @click.option(
+    "--traffic",
+    default=1.0,
+    show_default=True,
+    type=float,
+    metavar="SHARE",
+    help="Share of the rounds that explore; the others show what --against would.",
+)
+@click.option("--against", metavar="POLICY", help="Name or number of the policy that runs today.")
+@click.option(
     "--out",
     required=True,
     type=click.Path(dir_okay=False, path_type=Path),
@@ -34,20 +44,25 @@ def design(
     log: LogArgument,
     candidates: CandidatesOptions,
     mixing: float | None,
+    traffic: float,
+    against: str | None,
     out: Path,
     as_json: bool,
 ) -> None:
     """Design an exploration of low variance from LOG, one or several files of any format.
 
     The design says which policies to follow, and how often, so that every policy of the class is
-    estimated well. The log may be explored uniformly or not.
+    estimated well. The log may be explored uniformly or not. With --traffic it says so for a share
+    of the rounds, and the others show what the policy that runs today would.
     """
-    from policysieve.cli.loading import in_words
+    from policysieve.cli.loading import in_words, policy_given
     from policysieve.exploration.designs.designing import design as make_design
     from policysieve.exploration.designs.designing import rounds_needed
 
     rounds = log.open(candidates.action_names)
-    policies, problem = candidates.load(rounds.slate_size)
+    policies, problem = candidates.load(rounds.slate_size, rounds.reward_range)
+    today = None if against is None else policy_given(against, policies)
+    problem = replace(problem, against=today, traffic=traffic)
     made = make_design(rounds, policies, problem, mixing=mixing)
     made.save(out)
     needed = rounds_needed(made, policies)
@@ -59,6 +74,7 @@ def design(
                 "n_policies": getattr(policies, "n_policies", None),
                 "support": None if followed is None else len(followed),
                 "mixing": made.mixing,
+                "traffic": problem.traffic,
                 "smallest_propensity": made.floor,
                 "variance_bound": made.variance_bound,
                 "rounds_needed": needed,
@@ -71,6 +87,11 @@ def design(
         f"{in_words(policies).rstrip(',')}, and shows {uniform} in "
         f"{made.mixing:.0%} of the rounds; no propensity is below {as_floor(made.floor)}."
     )
+    if problem.traffic < 1:
+        print_text(
+            f"So it is in {problem.traffic:.4g} of the rounds; the others show what {against} "
+            "would, which runs today."
+        )
     print_text(
         f"It estimates every policy with a variance term of at most {made.variance_bound:.3g}: "
         f"{needed:,} rounds of it find a policy within {problem.epsilon:g} of the best, with "

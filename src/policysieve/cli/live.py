@@ -13,6 +13,7 @@ from rich.live import Live
 from rich.text import Text
 
 from policysieve.experiment import Experiment, Progress, Proof
+from policysieve.exploration.forecast import about
 from policysieve.progress import progress_bar, tracked
 
 __all__ = ["BoundChart", "live_bounds", "run_bar", "training_bar"]
@@ -84,6 +85,7 @@ def _lines() -> Progress:
             proved = ", proved" if proof.certified else ""
             click.echo(
                 f"{learner}: {proof.rounds:,} rounds, within {bound:.3f} of the best{proved}"
+                f"{_expected(proof)}"
             )
 
     return tell
@@ -123,7 +125,7 @@ class BoundChart:
             proved = next((proof.rounds for proof in curve if proof.certified), None)
             yield Text.assemble(
                 (f"{'━━':>{_MARGIN}} {learner:<9}", _style(number)),
-                f"{now.rounds:>7,} rounds: within {now.suboptimality_bound:.3f}",
+                f"{now.rounds:>7,} rounds: within {now.suboptimality_bound:.3f}{_expected(now)}",
                 ("" if proved is None else f", {self._epsilon:g} proved after {proved:,}", "bold"),
             )
         yield Text()
@@ -172,6 +174,13 @@ class BoundChart:
         lowest = self._epsilon / _BELOW
         share = log(self._highest / max(bound, lowest)) / log(self._highest / lowest)
         return round(share * (4 * _HEIGHT - 1))
+
+
+def _expected(proof: Proof) -> str:
+    """When it will be proved, if it is not and that can be said."""
+    if proof.certified or proof.expected is None:
+        return ""
+    return f", proof expected after about {about(proof.expected)}"
 
 
 def _style(number: int) -> str:

@@ -36,14 +36,16 @@ def load_policies(
     *,
     names: Names = None,
     actions: Names = None,
+    fallback: Sequence[int | str] | None = None,
 ) -> AnyPolicies:
     """Policies from ``table.npy``, ``weights.npz`` or ``module:attribute``.
 
     A ``.npy`` table needs the number of actions, or their names; a ``.npz`` archive holds linear
     weights under the name ``weights``; an attribute is a class of policies, listed or not, or a
-    function that returns one. Files take names; an attribute has its own.
+    function that returns one. Files take names; an attribute has its own. A table takes a fallback
+    for what is not available; weights rank the actions, and an attribute has its own.
     """
-    policies = _load(source, n_actions, slate_size, names, actions)
+    policies = _load(source, n_actions, slate_size, names, actions, fallback)
     count = n_actions if actions is None else len(actions)
     if count is not None and count != policies.n_actions:
         raise InvalidArgumentError(
@@ -72,15 +74,28 @@ def policy_given(text: str, policies: AnyPolicies) -> int | str:
 
 
 def _load(
-    source: str, n_actions: int | None, slate_size: int, names: Names, actions: Names
+    source: str,
+    n_actions: int | None,
+    slate_size: int,
+    names: Names,
+    actions: Names,
+    fallback: Sequence[int | str] | None,
 ) -> AnyPolicies:
+    if fallback is not None and not source.endswith(".npy"):
+        raise InvalidArgumentError(
+            f"--fallback goes with a .npy table, got {source}; linear weights rank the actions, "
+            "and policies of a module are made with fallback=[...]"
+        )
     if source.endswith(".npy"):
         if n_actions is None and actions is None:
             raise click.UsageError(
                 "--actions is needed with a table: how many actions are there, or what are their "
                 "names?"
             )
-        return PolicyTable.load(source, n_actions, names=names, actions=actions)
+        order = fallback
+        if fallback is not None and actions is None:
+            order = [int(one) if str(one).isdecimal() else one for one in fallback]
+        return PolicyTable.load(source, n_actions, names=names, actions=actions, fallback=order)
     if source.endswith(".npz"):
         if not Path(source).is_file():
             raise FileNotFoundError(f"no weights at {source}")

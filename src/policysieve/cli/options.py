@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from policysieve.policies import AnyPolicies
     from policysieve.problem import Problem
     from policysieve.reported import Reported
+    from policysieve.scaling import Range
 
 __all__ = [
     "CandidatesOptions",
@@ -40,12 +41,14 @@ __all__ = [
     "from_option",
     "grouped",
     "json_option",
-    "known_sparsity",
     "log_argument",
     "map_option",
     "max_bytes_option",
+    "minimize_option",
     "page_options",
     "plot_option",
+    "problem_units",
+    "range_option",
     "report_option",
     "sparsity_option",
 ]
@@ -114,11 +117,18 @@ epsilon_option = click.option(
 delta_option = click.option("--delta", required=True, type=float, help="Probability of failure.")
 sparsity_option = click.option(
     "--sparsity",
-    default=1.0,
-    show_default=True,
+    show_default="1, or unknown with a range of rewards or costs",
     type=_Sparsity(),
     help="Bound on the sum of a context's rewards.",
 )
+minimize_option = click.option(
+    "--minimize", is_flag=True, help="Rewards are costs: the lower, the better."
+)
+
+
+def range_option(help: str) -> Callable[[Command], Command]:
+    """The option ``--reward-range``."""
+    return click.option("--reward-range", nargs=2, type=float, metavar="LOW HIGH", help=help)
 
 
 def count_option(
@@ -135,9 +145,14 @@ def actions_option(what: str) -> Callable[[Command], Command]:
     return click.option("--actions", type=_Actions(), help=f"{what}, {where}.")
 
 
-def known_sparsity(value: Any) -> float | None:
-    """The number, or None for the word unknown."""
-    return None if value == "unknown" else float(value)
+def problem_units(
+    sparsity: Any, reward_range: tuple[float, float] | None, minimize: bool
+) -> dict[str, Any]:
+    """What a problem is told about its rewards; the sparsity only if it was typed."""
+    said: dict[str, Any] = {"reward_range": reward_range}
+    if sparsity is not None:
+        said["sparsity"] = None if sparsity == "unknown" else float(sparsity)
+    return {**said, "objective": "minimize" if minimize else "maximize"}
 
 
 def as_floor(smallest: float) -> str:
@@ -194,7 +209,7 @@ map_option = click.option(
     "columns",
     metavar="COLUMNS",
     help="Which columns of a table hold what, such as context=age+country,action=item,"
-    "propensity=p,reward=clicked; or a .toml file that says so.",
+    "propensity=p,reward=clicked,unit=user; or a .toml file that says so.",
 )
 
 
@@ -246,12 +261,9 @@ def log_argument(metavar: str = "LOG...") -> Callable[[Command], Command]:
         ),
         from_option("the log"),
         map_option,
-        click.option(
-            "--reward-range",
-            nargs=2,
-            type=float,
-            metavar="LOW HIGH",
-            help="Range of the log's rewards if it is not 0 to 1; costs count as minus rewards.",
+        range_option(
+            "Range of the log's rewards if it is not 0 to 1; costs of a format that has costs "
+            "count as minus rewards."
         ),
         click.option(
             "--missing-reward",
@@ -270,7 +282,9 @@ class CandidatesOptions:
     policies: str
     actions: Any
     names: tuple[str, ...] | None
+    fallback: tuple[str, ...] | None
     sparsity: Any
+    minimize: bool
     epsilon: float
     delta: float
 
@@ -279,8 +293,8 @@ class CandidatesOptions:
         """Names of the actions, if these were typed."""
         return self.actions if isinstance(self.actions, tuple) else None
 
-    def load(self, slate_size: int) -> "tuple[AnyPolicies, Problem]":
-        """The policies, and the problem of choosing among them."""
+    def load(self, slate_size: int, reward_range: "Range") -> "tuple[AnyPolicies, Problem]":
+        """The policies, and the problem of choosing among them by rewards of a range."""
         from policysieve.cli.loading import load_policies
         from policysieve.errors import InvalidArgumentError
         from policysieve.problem import Problem
@@ -292,6 +306,7 @@ class CandidatesOptions:
             slate_size,
             names=self.names,
             actions=listed,
+            fallback=self.fallback,
         )
         if self.names is not None and policies.names != self.names:
             raise InvalidArgumentError(
@@ -302,7 +317,7 @@ class CandidatesOptions:
             n_actions=policies.n_actions,
             actions=listed or policies.action_names,
             slate_size=policies.slate_size,
-            sparsity=known_sparsity(self.sparsity),
+            **problem_units(self.sparsity, reward_range, self.minimize),
             epsilon=self.epsilon,
             delta=self.delta,
         )
@@ -322,7 +337,14 @@ candidates_options = grouped(
         help="Names of the policies of a file, with commas between them or one on each line of a "
         "file.",
     ),
+    click.option(
+        "--fallback",
+        type=_Names(),
+        help="For a .npy table: what takes the place of actions that are not available, the first "
+        "choice first, by number or name, with commas between them or one on each line of a file.",
+    ),
     sparsity_option,
+    minimize_option,
 )
 report_option = click.option(
     "--report", type=click.Path(dir_okay=False, path_type=Path), help="Write an HTML report here."

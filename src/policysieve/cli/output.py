@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Collection, Iterable, Sequence, Sized
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from rich.console import Console
@@ -16,10 +16,14 @@ from rich.text import Text
 from policysieve.files import write_whole
 from policysieve.progress import tracked
 
+if TYPE_CHECKING:
+    from policysieve.report import Table as ResultTable
+
 __all__ = [
     "command_line",
     "keep_command_line",
     "print_json",
+    "print_result",
     "print_table",
     "print_text",
     "reading",
@@ -27,6 +31,8 @@ __all__ = [
 ]
 
 _COMMAND = "policysieve.command"
+# Signs that one can type: what a terminal shows may be copied.
+_PLAIN = str.maketrans({"\N{EN DASH}": "-", "\N{MINUS SIGN}": "-", "\N{INFINITY}": "inf"})
 
 
 def keep_command_line(context: click.Context, arguments: Sequence[str]) -> None:
@@ -78,3 +84,12 @@ def print_table(
     for row in rows:
         table.add_row(*map(Text, row))  # brackets are brackets
     Console().print(table)
+
+
+def print_result(table: "ResultTable") -> None:
+    """Print a table as pages have it, and what it says about how to read it."""
+    texts = [tuple(text.translate(_PLAIN) for text in row) for row in table.texts]
+    words = [number for number, numeric in enumerate(table.numeric) if not numeric]
+    print_table(table.title, table.columns, texts, words=words)
+    if table.note:
+        print_text(table.note)

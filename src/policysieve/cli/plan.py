@@ -11,8 +11,10 @@ from policysieve.cli.options import (
     delta_option,
     epsilon_option,
     json_option,
-    known_sparsity,
+    minimize_option,
     plot_option,
+    problem_units,
+    range_option,
     sparsity_option,
 )
 from policysieve.cli.output import print_json, print_table, print_text
@@ -33,6 +35,8 @@ __all__ = ["plan"]
 @epsilon_option
 @delta_option
 @sparsity_option
+@range_option("Least and largest reward of one item, if not 0 and 1; epsilon is in their units.")
+@minimize_option
 @count_option("--slate", 1, "Items shown each round.")
 @json_option("the plan")
 @plot_option("rounds against epsilon")
@@ -42,6 +46,8 @@ def plan(
     epsilon: float,
     delta: float,
     sparsity: Any,
+    reward_range: tuple[float, float] | None,
+    minimize: bool,
     slate: int,
     as_json: bool,
     plot: PlotOutput,
@@ -54,7 +60,7 @@ def plan(
     problem = Problem(
         n_actions=actions,
         slate_size=slate,
-        sparsity=known_sparsity(sparsity),
+        **problem_units(sparsity, reward_range, minimize),
         epsilon=epsilon,
         delta=delta,
     )
@@ -100,7 +106,7 @@ def _figure(sizes: Plan, policies: int) -> "Figure":
     from policysieve.report import rounds_against_epsilon
 
     problem = sizes.problem
-    most = 0.9 * problem.reward_cap if problem.slate_size > 1 else 0.45
+    most = 0.9 * problem.reward_cap if problem.slate_size > 1 else 0.45 * problem.scale.span
     around = np.geomspace(
         problem.epsilon / 30, max(problem.epsilon, min(most, 10 * problem.epsilon)), 40
     )

@@ -56,6 +56,9 @@ def run(config: Path, output: ExperimentOutput) -> None:
         f"{first.name}, seed {result.seeds[0]}: {first.recommendation.policy_name}. "
         f"{first.recommendation.guarantee}"
     )
+    cost = first.seeds[0].result.cost
+    if cost is not None and cost.today is not None:
+        print_text(cost.guarantee)
     output.say_where()
 
 

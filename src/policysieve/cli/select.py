@@ -14,7 +14,8 @@ from policysieve.cli.options import (
     log_argument,
     page_options,
 )
-from policysieve.cli.output import print_json, print_table, print_text, reading
+from policysieve.cli.outcome_options import OutcomeOptions, outcome_options
+from policysieve.cli.output import print_json, print_result, print_table, print_text, reading
 
 if TYPE_CHECKING:
     from policysieve.evidence import Selection
@@ -53,6 +54,12 @@ _METHODS = ("capped", "betting", "empirical_bernstein", "stitched", "fixed", "ch
     metavar="POLICY",
     help="Name or number of the policy that runs today: by how much is the selected one better?",
 )
+@outcome_options
+@click.option(
+    "--segment",
+    metavar="COLUMN",
+    help="Name or number of a column of the contexts: for whom is the selected policy better?",
+)
 @json_option()
 @page_options
 def select(
@@ -63,6 +70,8 @@ def select(
     design: str | None,
     since: int,
     against: str | None,
+    outcomes: OutcomeOptions,
+    segment: str | None,
     as_json: bool,
     page: PageOutput,
 ) -> None:
@@ -77,9 +86,10 @@ def select(
     from policysieve.exploration.designs.saving import ExplorationFile
 
     opened = log.open(candidates.action_names)
-    policies, problem = candidates.load(opened.slate_size)
+    policies, problem = candidates.load(opened.slate_size, opened.reward_range)
     if against is not None:
         problem = replace(problem, against=policy_given(against, policies))
+    problem = outcomes.declared(problem)
     track = reading(opened, quiet=as_json)
     exploration = None if design is None else ExplorationFile.read(design).exploration(policies)
     selection = choose(
@@ -90,6 +100,7 @@ def select(
         floor=floor,
         exploration=exploration,
         since=since,
+        segment=int(segment) if segment is not None and segment.isdecimal() else segment,
         track=track,
     )
     page.write(selection)
@@ -102,7 +113,26 @@ def select(
         [_cells(selection, row) for row in selection.leaders()],
     )
     print_text(selection.guarantee)
+    _print_beside(selection)
     page.say_where()
+
+
+def _print_beside(selection: "Selection") -> None:
+    """Outcomes, guardrails and segments, if they were asked for."""
+    from policysieve.report.outcome_report import guardrail_table, outcome_table, segment_table
+
+    tables = []
+    if selection.outcomes is not None:
+        tables.append(outcome_table(selection))
+    if selection.guardrails is not None:
+        against = selection.certificate.against
+        tables.append(guardrail_table(selection.guardrails, selection.policy_name, against))
+    if selection.segments is not None:
+        tables.append(segment_table(selection.segments))
+    for table in tables:
+        print_result(table)
+    if selection.segments is not None:
+        print_text(selection.segments.guarantee)
 
 
 def _cells(selection: "Selection", leader: dict[str, Any]) -> tuple[str, ...]:

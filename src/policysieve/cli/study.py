@@ -2,13 +2,13 @@
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from policysieve.cli.decide import read_contexts, write_decisions
+from policysieve.cli.decide import parts_of, read_contexts, write_decisions
 from policysieve.cli.options import (
     CandidatesOptions,
     candidates_options,
@@ -17,6 +17,7 @@ from policysieve.cli.options import (
     json_option,
     map_option,
     max_bytes_option,
+    range_option,
 )
 from policysieve.cli.output import command_line, print_json, print_table, print_text
 
@@ -50,6 +51,7 @@ class _Where:
             problem.slate_size,
             names=known["names"],
             actions=known["action_names"],
+            fallback=known["fallback"] if self.policies.endswith(".npy") else None,
         )
         return Study.open(self.url, self.name, policies, version=self.version, learn=learn)
 
@@ -98,12 +100,19 @@ def study() -> None:
 )
 @click.option("--seed", type=click.IntRange(0), help="For the same bits again.")
 @click.option("--deadline", help="How long a reward may take, such as 90s, 15m, 2h or 3d.")
+@range_option("Least and largest reward of an item; 0 and 1 by default.")
 @click.option(
-    "--default-reward",
-    default=0.0,
+    "--no-answer",
+    type=float,
+    help="Reward of an item that has no answer by its deadline; 0 by default.",
+)
+@click.option("--against", metavar="POLICY", help="Name or number of the policy that runs today.")
+@click.option(
+    "--traffic",
+    default=1.0,
     show_default=True,
     type=float,
-    help="Reward of a round that has no answer by its deadline.",
+    help="Share of the rounds that explore; the others show what --against would.",
 )
 @click.option("--hash-contexts", is_flag=True, help="Keep a hash of each context, not the context.")
 @_version_option
@@ -116,7 +125,10 @@ def create(
     settings: tuple[str, ...],
     seed: int | None,
     deadline: str | None,
-    default_reward: float,
+    reward_range: tuple[float, float] | None,
+    no_answer: float | None,
+    against: str | None,
+    traffic: float,
     hash_contexts: bool,
     version: str | None,
     as_json: bool,
@@ -126,9 +138,12 @@ def create(
     For example: policysieve study create sqlite:///shop.db homepage --policies table.npy
     --actions 10 --epsilon 0.05 --delta 0.05 --deadline 2h
     """
+    from policysieve.cli.loading import policy_given
     from policysieve.study import Study
 
-    policies, problem = candidates.load(1)
+    policies, problem = candidates.load(1, reward_range)
+    today = None if against is None else policy_given(against, policies)
+    problem = replace(problem, against=today, traffic=traffic, no_answer=no_answer)
     made = Study.create(
         url,
         name,
@@ -138,7 +153,6 @@ def create(
         settings=dict(map(_setting, settings)),
         seed=seed,
         deadline=deadline,
-        default_reward=default_reward,
         keep_contexts=not hash_contexts,
         version=version,
     )
@@ -209,8 +223,9 @@ def ask(
     if out is None and not as_json:
         raise click.UsageError("--out or --json is needed: where should the decisions go?")
     opened = where.open()
-    pieces = read_contexts(contexts, format, columns, max_bytes, _BATCH)
-    decisions = _asked(opened, pieces)
+    names = opened.policies.action_names
+    pieces = read_contexts(contexts, format, columns, max_bytes, names)
+    decisions = _asked(opened, parts_of(pieces, _BATCH, _BATCH))
     if out is not None:
         rounds, _ = write_decisions(decisions, out)
         if as_json:
@@ -373,10 +388,17 @@ def _asked(opened: "Study", pieces: Any) -> "Iterator[Rounds]":
     """Decisions as rounds without rewards."""
     import numpy as np
 
+    from policysieve.errors import InvalidArgumentError
     from policysieve.log import Rounds
+    from policysieve.scaling import usual_range
 
-    for contexts, ids, _ in pieces:
-        made = opened.ask(contexts, ids=ids)
+    for contexts, ids, _, beside in pieces:
+        if beside.units is not None:
+            raise InvalidArgumentError(
+                "--contexts must not name units: a study does not know who has come before; leave "
+                "that column out, and ask for the first round of each unit"
+            )
+        made = opened.ask(contexts, ids=ids, available=beside.available)
         names = None if made.all_actions is None else tuple(made.all_actions)
         nothing = np.full(made.actions.shape, np.nan)
         yield Rounds(
@@ -387,6 +409,8 @@ def _asked(opened: "Study", pieces: Any) -> "Iterator[Rounds]":
             made.ids,
             made.asked,
             action_names=names,
+            beside=made.beside,
+            reward_range=usual_range(opened.problem.reward_range),
         )
 
 

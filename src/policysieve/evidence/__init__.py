@@ -11,8 +11,12 @@ from policysieve.evidence.evidence import Evidence
 from policysieve.evidence.floored import FloorEvidence
 from policysieve.evidence.implicit import ImplicitEstimates, ImplicitEvidence, LeaderIntervals
 from policysieve.evidence.kinds import anytime_intervals, estimates_of, evidence_of
+from policysieve.evidence.outcomes import OutcomeValue
 from policysieve.evidence.record import Record
-from policysieve.evidence.selecting import Selection, select
+from policysieve.evidence.segments import Segment, Segments
+from policysieve.evidence.selecting import select
+from policysieve.evidence.selection import Selection
+from policysieve.evidence.verdicts import Guardrail
 
 __all__ = [
     "Accuracy",
@@ -23,10 +27,14 @@ __all__ = [
     "Events",
     "Evidence",
     "FloorEvidence",
+    "Guardrail",
     "ImplicitEstimates",
     "ImplicitEvidence",
     "LeaderIntervals",
+    "OutcomeValue",
     "Record",
+    "Segment",
+    "Segments",
     "Selection",
     "ValueIntervals",
     "Watched",

@@ -1,15 +1,17 @@
 """What rounds prove about one policy, and how small a distance they prove."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import log
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
+from policysieve.problem import Problem
 from policysieve.reported import Carded
+from policysieve.scaling import RewardScale
 
 __all__ = ["Certificate", "Proof", "delta_shares", "gain_in_words"]
 
@@ -47,6 +49,11 @@ class Certificate(Carded):
         Name of the leader, if it has one.
     against : str or None
         The policy that runs today in words, if the problem names it.
+    barred : integer array or None
+        Policies that are proved to break a guardrail, which are among the eliminated; None if there
+        are no guardrails.
+    cleared : bool
+        Whether the leader is proved to keep all guardrails.
     """
 
     leader: Any
@@ -60,6 +67,22 @@ class Certificate(Carded):
     name: str | None = None
     against: str | None = None
     find_gain: Callable[[], float | None] = field(default=lambda: None, repr=False)
+    barred: Numbers | None = None
+    cleared: bool = True
+
+    def in_units(self, scale: RewardScale) -> Self:
+        """The same in the user's units, from what is proved inside."""
+        if scale.is_unit:
+            return self
+
+        def find_gain() -> float | None:
+            return None if self.gain is None else scale.distance(self.gain)
+
+        return replace(
+            self,
+            find_bound=lambda: scale.distance(self.suboptimality_bound),
+            find_gain=find_gain,
+        )
 
     @property
     def policy_name(self) -> str:
@@ -106,20 +129,30 @@ class Certificate(Carded):
             "method": self.method,
             "against": self.against,
             "gain": self.gain,
+            **(
+                {}
+                if self.barred is None
+                else {"barred": self.barred.tolist(), "cleared": self.cleared}
+            ),
         }
 
 
-def gain_in_words(leader: str, against: str, gain: float, delta: float) -> str:
+def gain_in_words(leader: str, against: str, gain: float, problem: Problem) -> str:
     """What is proved about a leader and the policy that runs today, in one sentence."""
     if leader == against:
         return f"{against}, which runs today, leads itself."
+    costs = problem.scale.minimize
+    better = "costs less than" if costs else "is better than"
     if gain > 0:
         return (
-            f"With probability at least {1 - delta:g}, {leader} is better than {against} by at "
+            f"With probability at least {1 - problem.delta:g}, {leader} {better} {against} by at "
             f"least {gain:.3g}."
         )
-    worse = f": it may be worse by {-gain:.3g}" if gain < 0 else ", only that it is not worse"
-    return f"It is not proved that {leader} is better than {against}{worse}."
+    worse, not_worse = (
+        ("cost more", "does not cost more") if costs else ("be worse", "is not worse")
+    )
+    doubt = f": it may {worse} by {-gain:.3g}" if gain < 0 else f", only that it {not_worse}"
+    return f"It is not proved that {leader} {better} {against}{doubt}."
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from math import isfinite, isnan, log
+from math import inf, isfinite, isnan, log
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from policysieve.evidence.change_sums import ChangeSums, Series, Watched
 from policysieve.evidence.groups import ACTION_GROUPS
+from policysieve.scaling import Range, RewardScale
 
 __all__ = ["Bets", "Change", "find_change"]
 
@@ -79,6 +80,29 @@ class Change:
             start=self.start + start,
         )
 
+    def in_range(self, reward_range: Range) -> "Change":
+        """The same with mean rewards of items in their range, not in [0, 1]."""
+        if reward_range is None or self.watched.kind in ("share", "column"):
+            return self
+        low, high = reward_range
+        scale = RewardScale(low=low, high=high)
+        return replace(
+            self,
+            before=scale.value(self.before),
+            after=scale.value(self.after),
+            means=scale.value(self.means),
+        )
+
+    def among(self, numbers: npt.NDArray[np.int64]) -> "Change":
+        """The same in a log of which rounds with these numbers were looked at."""
+        ends = np.append(0, numbers + 1)
+        return replace(
+            self,
+            split=int(numbers[min(self.split, len(numbers) - 1)]),
+            alarm=int(ends[self.alarm]),
+            ends=ends[self.ends],
+        )
+
     def what(self) -> str:
         """What has changed, in words; more than 32 actions are looked at in groups."""
         watched = self.watched
@@ -88,12 +112,15 @@ class Change:
             return f"the share of contexts with column {self.column}"
         whose = "all actions"
         if watched.action is not None:
-            group = range(watched.action, self.n_actions, ACTION_GROUPS)[:3]
+            step = ACTION_GROUPS if watched.kind != "pairs" else self.n_actions
+            group = range(watched.action, self.n_actions, step)[:3]
             names = [str(one) if self.names is None else self.names[one] for one in group]
             whose = f"action {names[0]}"
             if len(names) > 1:
                 whose = f"actions {', '.join(names)} and so on"
         where = "" if watched.group is None else f" in group {watched.group} of contexts"
+        if watched.context is not None:
+            where = f" at context {watched.context}"
         return f"the mean reward of {whose}{where}"
 
     def sentence(self) -> str:
@@ -105,6 +132,10 @@ class Change:
             f"proved after {self.alarm:,} rounds{_at(self.alarm_time)} ({p})."
         )
 
+    def warning(self, guarantee: str) -> str:
+        """A guarantee that does not hold across the change, with that said."""
+        return f"{guarantee} But the world has changed at about round {self.split:,} (see alarm)."
+
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON; times that are not known are None."""
         return {
@@ -112,6 +143,7 @@ class Change:
             "action": self.watched.action,
             "group": self.watched.group,
             "column": self.column or None,
+            "context": self.watched.context,
             "split": self.split,
             "alarm": self.alarm,
             "split_time": None if isnan(self.split_time) else self.split_time,
@@ -149,8 +181,7 @@ class Bets:
         other = _centred(rounds, missed, missed_squares, 1.0)
         self._sums = np.stack([rounds, earned, spread, missed, other]).cumsum(axis=2)
         self._most = np.stack([one.most for one in series])
-        place = _EARLY + np.arange(rounds.shape[1])
-        self._log_prior = log(_EARLY / 2) - np.log(place * (place + 1))
+        self._log_prior = _log_prior(rounds.shape[1]) - log(2)  # for either direction
         self._log_shares = np.log(shares)
 
     def at_most(self, last: int) -> Array:
@@ -167,11 +198,12 @@ class Bets:
             top + np.log(np.exp(both - top[:, None]).sum(axis=(0, 2))) + self._log_shares
         )
 
-    def evidence(self, which: int, last: int) -> tuple[float, int]:
+    def evidence(self, which: int, last: int, enough: float = -inf) -> tuple[float, int]:
         """Ln of an e-process after `last` stretches, and the split that has most of it.
 
         The least wealth over all means that may have been the same throughout. The wealth is a sum
-        of exponentials of linear functions of the mean, so it is convex.
+        of exponentials of linear functions of the mean, so it is convex. It is not followed any
+        further once it is below what would be `enough`.
         """
         sums, most = self._sums[:, which, :last], float(self._most[which, last - 1])
         before, after = sums[:, :-1], sums[:, -1:] - sums[:, :-1]
@@ -186,6 +218,8 @@ class Bets:
         left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
         at_left, at_right = _log_sum(wealth(left)), _log_sum(wealth(right))
         for _ in range(_STEPS):
+            if min(at_left, at_right) < enough:
+                break
             if at_left <= at_right:
                 high, right, at_right = right, left, at_left
                 left = high - _GOLDEN * (high - low)
@@ -227,24 +261,46 @@ def _below(sums: Array, mean: float, most: float) -> Array:
 
 
 def find_change(
-    sums: ChangeSums, n_actions: int, delta: float, names: Sequence[str] | None = None
+    sums: ChangeSums,
+    n_actions: int,
+    delta: float,
+    names: Sequence[str] | None = None,
+    *,
+    looked: int = 0,
 ) -> Change | None:
     """The change that the rounds so far prove, or None; of several the first.
 
     A world that does not change is ever said to have changed with probability at most delta,
     however often one looks, for one number of actions. It looks at boundaries that were fixed
-    beforehand and at the end: what only an end between two of them proves may be gone later.
+    beforehand and at the end: what only an end between two of them proves may be gone later. The
+    first `looked` boundaries were looked at before, and nothing had changed.
     """
     watched = sums.watched(n_actions)
     bets = Bets([series for _, series in watched], [what.share for what, _ in watched])
-    enough, last = log(1 / delta), len(sums.boundaries)
-    for look in range(2, last + 1):
+    enough, last, said = log(1 / delta), len(sums.boundaries), (n_actions, names)
+    rates, prior = sums.rates(n_actions), _log_prior(last)
+    looks = {kind: some.looks(last, enough - log(share)) for kind, (share, some) in rates.items()}
+    for look in range(max(2, looked + 1), last + 1):
+        found, best = -np.inf, None
         first = _strongest(bets, look, enough)
         if first is not None:
-            evidence, split, which, _ = first
-            said = (n_actions, names)
-            return _told(sums, *watched[which], split, look, np.exp(-evidence), said)
+            found, best = first[0], (*watched[first[2]], first[1])
+        for kind, (share, some) in rates.items():
+            if look not in looks[kind]:
+                continue
+            one = some.evidence(look, prior)
+            if one.log_evidence + log(share) >= max(found, enough):
+                found = one.log_evidence + log(share)
+                best = (*sums.rate(kind, one.which, some), one.split)
+        if best is not None:
+            return _told(sums, *best, look, np.exp(-found), said)
     return None
+
+
+def _log_prior(boundaries: int) -> Array:
+    """Ln of the capital of each split."""
+    place = _EARLY + np.arange(boundaries)
+    return np.asarray(log(_EARLY) - np.log(place * (place + 1)))
 
 
 def _strongest(bets: Bets, look: int, enough: float) -> tuple[float, int, int, int] | None:
@@ -256,7 +312,7 @@ def _strongest(bets: Bets, look: int, enough: float) -> tuple[float, int, int, i
     for which in np.argsort(-bounds, kind="stable").tolist():
         if bounds[which] < enough:
             break
-        evidence, split = bets.evidence(which, look)
+        evidence, split = bets.evidence(which, look, enough)
         if evidence >= enough:
             enough, best = evidence, (evidence, split, which, look)
     return best

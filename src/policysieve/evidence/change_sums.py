@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from policysieve.evidence.change_rates import Rates, ShownSums
 from policysieve.evidence.groups import ACTION_GROUPS, CONTEXT_GROUPS, Thresholds
 from policysieve.evidence.weights import inverse
 from policysieve.log import Rounds
@@ -15,7 +16,17 @@ Array = npt.NDArray[np.float64]
 
 _FIRST_SPLIT = 16  # rounds
 _GROWTH = 1.1  # from one possible split to the next
-_SHARES = {"all": 0.2, "action": 0.3, "group": 0.1, "cell": 0.1, "share": 0.15, "column": 0.15}
+_SHARES = {
+    "all": 0.1,
+    "action": 0.15,
+    "group": 0.05,
+    "cell": 0.05,
+    "share": 0.15,
+    "column": 0.15,
+    "rate": 0.1,
+    "rates": 0.1,
+    "pairs": 0.15,
+}
 _ROUNDING = 1e-6
 
 
@@ -40,9 +51,13 @@ class Watched:
     kind : str
         The mean reward of "all" actions, of an "action" (or a group of them), of all in a "group"
         of contexts, or of an action in one, a "cell"; or the "share" of a group of contexts, or of
-        contexts whose entry in a "column" is large.
+        contexts whose entry in a "column" is large. Without weights, the "rate" at which what was
+        shown is rewarded, those of all actions at once ("rates"), or of all "pairs" of a context
+        and an action; `action` and `context` are then those that changed most.
     action, group, column : int or None
         Of which.
+    context : str or None
+        The same, in words.
     share : float
         Of the capital: evidence about it counts that much.
     """
@@ -52,11 +67,12 @@ class Watched:
     action: int | None = None
     group: int | None = None
     column: int | None = None
+    context: str | None = None
 
     @property
     def of_rewards(self) -> bool:
         """Whether it is about rewards, and not about contexts."""
-        return self.kind in ("all", "action", "group", "cell")
+        return self.kind not in ("share", "column")
 
 
 @dataclass(frozen=True)
@@ -105,6 +121,7 @@ class ChangeSums:
         self._times = np.zeros(0)
         self._lowest, self._highest = np.zeros((2, 0, ACTION_GROUPS))
         self._missing = np.zeros(0, dtype=bool)
+        self._shown = ShownSums()
 
     @property
     def boundaries(self) -> npt.NDArray[np.int64]:
@@ -137,6 +154,7 @@ class ChangeSums:
         np.minimum.at(self._lowest, shown, rounds.propensities)
         np.maximum.at(self._highest, shown, rounds.propensities)
         self._add_columns(at, self._thresholds.above(rounds.contexts))
+        self._shown.add(rounds, at)
         if rounds.times is not None:
             first, where = np.unique(at, return_index=True)
             unknown = np.isnan(self._times[first])
@@ -200,6 +218,23 @@ class ChangeSums:
         same = (lowest == highest).all(axis=1) & ~np.logical_or.accumulate(self._missing)
         same &= (lowest @ sizes >= 1 - _ROUNDING) & (self._slate_size == 1)
         return same, lowest
+
+    def rates(self, n_actions: int) -> dict[str, tuple[float, Rates]]:
+        """What needs no weights, by kind: its share of the capital, and its sums."""
+        complete = ~np.logical_or.accumulate(self._missing)
+        found = self._shown.rates(n_actions, self.fixed(n_actions)[0], complete)
+        return {kind: (_SHARES[kind], rates) for kind, rates in found.items()}
+
+    def rate(self, kind: str, which: int, rates: Rates) -> tuple[Watched, Series]:
+        """One of them, with its sums."""
+        n, s = rates.rounds[which], rates.rewards[which]
+        action = context = None
+        if kind == "rates":
+            action = which
+        elif kind == "pairs":
+            context, action = self._shown.names[which]
+        watched = Watched(kind, _SHARES[kind], action=action, context=context)
+        return watched, Series(n, s, s, n - s, n - s, np.ones(len(n)))
 
     def watched(self, n_actions: int) -> list[tuple[Watched, Series]]:
         """All quantities that are watched, with their sums."""

@@ -29,6 +29,7 @@ __all__ = [
     "checkpoints",
     "empirical_bernstein",
     "fixed",
+    "limit_of_sum",
     "milestones",
     "stitched",
     "stitched_boundary",
@@ -115,6 +116,16 @@ def _boundary(v: Array, log_term: float, *, scale: float, start: float) -> Array
     k1 = (_ETA**0.25 + _ETA**-0.25) / np.sqrt(2)
     k2 = scale * (np.sqrt(_ETA) + 1) / 2
     return np.asarray(np.sqrt(k1**2 * v * length + (k2 * length) ** 2) + k2 * length)
+
+
+def limit_of_sum(total: float, square: float, largest: float, delta: float) -> float:
+    """Upper limit, at all times, on the sum of the means of X_i, none of which is over `largest`.
+
+    From the sums of X_i and of their squares. -X/largest >= -1, so it is the stitched boundary of
+    scale 1 (docs/maths.md, "Stitched").
+    """
+    time = np.array(square / largest**2)
+    return total + largest * float(stitched_boundary(time, delta, scale=1.0, start=_START))
 
 
 def stitched(record: Record, leader: int, delta_each: float) -> Array:

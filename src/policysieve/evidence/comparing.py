@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from math import log
 from typing import Any
 
@@ -12,8 +13,15 @@ import numpy.typing as npt
 from policysieve.checks import flag
 from policysieve.errors import InvalidArgumentError
 from policysieve.evidence.betting import log_mean_exp
+from policysieve.evidence.pace import times_as_long
 from policysieve.evidence.past import Past
-from policysieve.evidence.standing import FIXED_STAKES, STAKE_SHARES, Standing, sparsity_of
+from policysieve.evidence.standing import (
+    FIXED_STAKES,
+    STAKE_SHARES,
+    Standing,
+    log_factors,
+    sparsity_of,
+)
 from policysieve.evidence.values import policy_interval
 from policysieve.kernels.capped import AGAINST, SLACK, add_value_factors
 from policysieve.policies import Policies
@@ -26,7 +34,10 @@ __all__ = [
     "compared",
     "gain_over",
     "least_difference",
+    "log_wealth_of_difference",
     "pair_of",
+    "shrinkage",
+    "times_to_gain",
 ]
 
 Array = npt.NDArray[np.float64]
@@ -38,7 +49,7 @@ _WAYS = 4  # two policies, and two kinds of limits of each
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison:
-    """How much better one policy is than another, in expected reward per round.
+    """How far apart two policies are, in expected reward per round.
 
     Attributes
     ----------
@@ -78,6 +89,7 @@ def compared(
     rounds: int,
     among: int,
     when: str,
+    pairs: float | None = None,
 ) -> Comparison:
     """Compare two policies, by number or name.
 
@@ -98,25 +110,30 @@ def compared(
         Policies from which the data may have chosen the two; 2 if they were named beforehand.
     when : str
         When and on what condition the interval holds, in words.
+    pairs : float, optional
+        Into how many parts delta is split; by default the number of pairs of these policies.
     """
-    (a, b), cap = pair_of(policies, first, second), problem.reward_cap
+    (a, b), cap = pair_of(policies, first, second), problem.unit.reward_cap
     if policies.same_as(a, np.array([b]))[0]:
         lower = upper = 0.0
     else:
-        log_term = log(2 / problem.delta) + log(among * (among - 1) / 2)
+        pairs = among * (among - 1) / 2 if pairs is None else pairs
+        log_term = log(2 / problem.delta) + log(pairs)
         lower = max(least(a, b, log_term), -cap)
         upper = min(max(-least(b, a, log_term), lower), cap)
+    better = float(estimate_of(a) - estimate_of(b))
+    lower, upper = problem.scale.differences(lower, upper)
     names = policies.name_of(a), policies.name_of(b)
     of = "of this pair, named beforehand" if among == 2 else "of all pairs at once"
     return Comparison(
         first=names[0],
         second=names[1],
-        value=float(estimate_of(a) - estimate_of(b)),
+        value=problem.scale.differences(better, better)[0],
         lower=lower,
         upper=upper,
         rounds=rounds,
         guarantee=f"With probability at least {1 - problem.delta:g}, "
-        f"{_verdict(*names, lower, upper)}; that holds {of}, {when}.",
+        f"{_verdict(*names, lower, upper, problem)}; that holds {of}, {when}.",
     )
 
 
@@ -136,25 +153,49 @@ def chosen_among(policies: Policies, named_beforehand: bool) -> int:
 
 
 def gain_over(
-    policies: Policies, problem: Problem, leader: int, least: Callable[[int, int, float], float]
+    policies: Policies,
+    problem: Problem,
+    leader: int,
+    least: Callable[[int, int, float], float],
+    leaders: int | None = None,
 ) -> float | None:
     """Lower limit on what a leader gains over the policy that runs today; None if none is named.
 
+    It is that of rewards in [0, 1], as the problem is.
     Any of the others could have been chosen to lead by the same data, so half of delta is split
-    over them. `least` is as for `compared`.
+    over them, or into as many parts as `leaders` says. `least` is as for `compared`.
     """
     against = policies.against(problem)
     if against is None:
         return None
     if leader == against or policies.same_as(leader, np.array([against]))[0]:
         return 0.0
-    log_term = log(2 * (policies.n_policies - 1) / problem.delta)
-    return max(least(leader, against, log_term), -problem.reward_cap)
+    leaders = policies.n_policies - 1 if leaders is None else leaders
+    return max(least(leader, against, _log_gain(leaders, problem)), -problem.reward_cap)
 
 
-def _verdict(first: str, second: str, lower: float, upper: float) -> str:
+def _log_gain(leaders: int, problem: Problem) -> float:
+    return log(2 * leaders / problem.delta)
+
+
+def times_to_gain(standing: Standing, past: Past, leader: int, today: int) -> float | None:
+    """How many times the rounds of the past it takes until the leader is proved to be better.
+
+    As `times_as_long` has it, for the bets behind `gain_over`.
+    """
+    problem, cohorts, rival = standing.problem, standing.cohorts, np.array([today])
+    since = int(cohorts.since_both(leader, rival)[0])
+    bets = log_factors(problem, past, leader, rival, np.zeros(1), len(past) - since)
+    return times_as_long(bets[:, 0], _log_gain(cohorts.leaders(leader), problem) - log(_BY_BETS))
+
+
+def _verdict(first: str, second: str, lower: float, upper: float, problem: Problem) -> str:
     if lower == upper == 0:
         return f"{first} and {second} have the same value: they are the same policy"
+    if problem.scale.minimize and lower > 0:
+        return f"{first} costs more than {second} by {lower:.4g} to {upper:.4g}"
+    if problem.scale.minimize and upper < 0:
+        return f"{first} costs less than {second} by {-upper:.4g} to {-lower:.4g}"
     if lower > 0:
         return f"{first} is better than {second} by {lower:.4g} to {upper:.4g}"
     if upper < 0:
@@ -186,15 +227,16 @@ def capped_difference(
 ) -> float:
     """Lower limit on value(first) - value(second) at level exp(-log_term), at any time.
 
-    By bets on capped scores in all rounds. If one of the two is not among the policies whose
-    answers are `kept`, or rounds were forgotten, from limits on their single values.
+    By bets on capped scores in all rounds that count for both. If one of the two is not among the
+    policies whose answers are `kept`, or rounds were forgotten, from limits on their single values.
     """
     problem = standing.problem
     if len(past) == standing.rounds and np.isin([first, second], kept).all():
-        if not len(past):
+        since = int(standing.cohorts.since_both(first, np.array([second]))[0])
+        if len(past) == since:
             return -problem.reward_cap
         return least_difference(
-            lambda differences: _log_wealth(problem, past, first, second, differences),
+            partial(log_wealth_of_difference, problem, past, first, second, since=since),
             problem.reward_cap,
             log_term - log(_BY_BETS),
         )
@@ -203,8 +245,10 @@ def capped_difference(
     return lower - policy_interval(standing, past, second, each)[2]
 
 
-def _log_wealth(problem: Problem, past: Past, first: int, second: int, differences: Array) -> Array:
-    """Of bets that the first is better than the second by more than each difference g.
+def log_wealth_of_difference(
+    problem: Problem, past: Past, first: int, second: int, differences: Array, *, since: int = 0
+) -> Array:
+    """Of bets in the later rounds that the first is better than the second by more than each g.
 
     They are ln mean prod (1 + lam (Z - g)). For g > 0 stakes are lam/(1 + lam g/.99), so that a
     score of -.99/lam does not lose everything, and as 1 + lam Z/.99 >= 0 they still fall in g. The
@@ -215,8 +259,8 @@ def _log_wealth(problem: Problem, past: Past, first: int, second: int, differenc
     distances = np.where(differences > 0, gains / SLACK - gains, -differences)
     wealth = np.zeros((1, len(FIXED_STAKES) + len(STAKE_SHARES), len(differences)))
     add_value_factors(
-        *past.arrays(np.array([second])),
-        past.scales(),
+        *past.arrays(np.array([second]), since),
+        past.scales(since),
         past.column(first),
         sparsity_of(problem),
         problem.reward_cap,
@@ -227,8 +271,13 @@ def _log_wealth(problem: Problem, past: Past, first: int, second: int, differenc
         past.room,
         wealth,
     )
-    scales, counts = np.unique(past.scales(), return_counts=True)
+    return log_mean_exp((wealth[0] - shrinkage(past, m, gains, since)).T)
+
+
+def shrinkage(past: Past, slate_size: int, gains: Array, since: int = 0) -> Array:
+    """Sums over the later rounds of ln(1 + lam g/.99), shape (n_stakes, n_gains)."""
+    scales, counts = np.unique(past.scales(since), return_counts=True)
     shares = np.minimum(np.outer(scales, STAKE_SHARES), FIXED_STAKES[-1])
-    stakes = np.hstack([np.tile(FIXED_STAKES, (len(scales), 1)), shares]) / m
+    stakes = np.hstack([np.tile(FIXED_STAKES, (len(scales), 1)), shares]) / slate_size
     shrunk = np.log1p(stakes[:, :, None] * gains / SLACK)
-    return log_mean_exp((wealth[0] - np.tensordot(counts, shrunk, axes=1)).T)
+    return np.asarray(np.tensordot(counts, shrunk, axes=1))

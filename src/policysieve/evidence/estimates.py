@@ -1,7 +1,7 @@
 """Importance-weighted estimates of every policy's value, and limits around them."""
 
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import log
 from typing import TYPE_CHECKING, Any, Self
 
@@ -11,6 +11,7 @@ import numpy.typing as npt
 from policysieve.errors import InvalidArgumentError
 from policysieve.evidence.events import Events
 from policysieve.kernels.importance import add_cells, add_gains, sum_by_cell
+from policysieve.scaling import RewardScale
 
 if TYPE_CHECKING:
     from policysieve.policies import RandomizedPolicy
@@ -26,13 +27,22 @@ class ValueIntervals:
     """Estimate and limits of every policy's expected reward, arrays of shape (n_policies,).
 
     Before the first round `values` is NaN and the limits are trivial. `names` are those of the
-    policies, if they have any.
+    policies, if they have any. `minimize` says that lower values are better.
     """
 
     values: npt.NDArray[np.float64]
     lower: npt.NDArray[np.float64]
     upper: npt.NDArray[np.float64]
     names: tuple[str, ...] | None = field(default=None, kw_only=True, repr=False)
+    minimize: bool = field(default=False, kw_only=True, repr=False)
+
+    def in_units(self, scale: RewardScale) -> Self:
+        """The same in the user's units, from what they are inside."""
+        if scale.is_unit:
+            return self
+        lower, upper = scale.limits(self.lower, self.upper)
+        values = scale.value(self.values)
+        return replace(self, values=values, lower=lower, upper=upper, minimize=scale.minimize)
 
     def name_of(self, policy: int) -> str:
         """The name of the policy at a place of these arrays, or its number in words."""
@@ -44,14 +54,19 @@ class ValueIntervals:
 
     @property
     def leader(self) -> int:
-        """The policy with the largest estimate, the first one before any round."""
-        return 0 if np.isnan(self.values[0]) else int(self.values.argmax())
+        """The policy with the best estimate, the first one before any round."""
+        return 0 if np.isnan(self.values[0]) else int(self._merits.argmax())
+
+    @property
+    def _merits(self) -> npt.NDArray[np.float64]:
+        """Estimates of which the largest is the best."""
+        return -self.values if self.minimize else self.values
 
     def leaders(
         self, count: int = 10, true_values: npt.NDArray[np.float64] | None = None
     ) -> list[dict[str, Any]]:
-        """The policies with the largest estimates, with their limits and, if known, true values."""
-        best = np.argsort(-np.nan_to_num(self.values), kind="stable")[:count]
+        """The policies with the best estimates, with their limits and, if known, true values."""
+        best = np.argsort(-np.nan_to_num(self._merits), kind="stable")[:count]
         return [
             {
                 "policy": int(policy),

@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from policysieve.checks import first_rows
+from policysieve.checks import as_rewards, first_rows, refuse_rows
 from policysieve.columns import Columns
 from policysieve.errors import InvalidArgumentError
-from policysieve.log import Log
+from policysieve.log import AnyLog, Log, in_unit, load_for
 from policysieve.policies import (
     Answers,
     ContextAnswers,
@@ -17,9 +17,17 @@ from policysieve.policies import (
     Slates,
     check_class,
 )
+from policysieve.policies.policy_class import names_of_actions
 from policysieve.problem import Problem
 
-__all__ = ["Events", "check_comparable", "check_log_fits", "rewarded_events"]
+__all__ = [
+    "Events",
+    "check_comparable",
+    "check_log_fits",
+    "check_rewards",
+    "load_unit",
+    "rewarded_events",
+]
 
 Array = npt.NDArray[np.float64]
 
@@ -135,7 +143,8 @@ def rewarded_events(log: Log, policies: PolicyClass, answers: Answers | None = N
     rounds = log.rewarded()
     if answers is None:
         check_log_fits(log, policies)
-        there = policies.answers(log.contexts[rounds])
+        allowed = log.available
+        there = policies.answers(log.contexts[rounds], None if allowed is None else allowed[rounds])
     else:
         there = answers.take(rounds)
     return Events(
@@ -162,6 +171,25 @@ def check_comparable(policies: Any, problem: Problem) -> None:
     policies.check_fits(problem)
 
 
+def load_unit(log: AnyLog, policies: PolicyClass, problem: Problem) -> Log:
+    """A whole log for policies and a problem, as it counts inside: with rewards in [0, 1].
+
+    Raises
+    ------
+    InvalidArgumentError
+        If the rewards have another range, or those of a round exceed the sparsity.
+    """
+    loaded = load_for(log, names_of_actions(policies, problem), problem.scale.range)
+    check_rewards(loaded, problem)
+    return in_unit(loaded, problem.scale)
+
+
+def check_rewards(log: Log, problem: Problem) -> None:
+    """Raise unless the rewards of a log are such as the problem declares."""
+    q = problem
+    as_rewards(log.rewards, len(log), log.slate_size, q.sparsity, q.reward_range)
+
+
 def check_log_fits(log: Log, policies: PolicyClass) -> None:
     """Raise unless a log has the slates and actions of the policies."""
     if log.slate_size != policies.slate_size:
@@ -178,4 +206,12 @@ def check_log_fits(log: Log, policies: PolicyClass) -> None:
         raise InvalidArgumentError(
             f"actions of the log must lie in [0, {policies.n_actions - 1}], got "
             f"{actions[row].tolist()} in row {row}{first_rows(bad)}{hint}"
+        )
+    available = policies.check_available(log.available, len(log))
+    if available is not None:
+        refuse_rows(
+            ~available.has(actions).all(axis=1),
+            "actions of the log must be among those that were available",
+            lambda row: actions[row].tolist(),
+            hint="run policysieve check on the log to see more",
         )

@@ -9,7 +9,7 @@ from typing import Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from policysieve.checks import as_rewards, integer, one_of
+from policysieve.checks import integer, one_of
 from policysieve.errors import InvalidArgumentError
 from policysieve.evidence import classical
 from policysieve.evidence.betting import Betting
@@ -22,11 +22,11 @@ from policysieve.evidence.comparing import (
     least_difference,
 )
 from policysieve.evidence.estimates import Estimates, ValueIntervals
-from policysieve.evidence.events import check_comparable, rewarded_events
+from policysieve.evidence.events import check_comparable, load_unit, rewarded_events
 from policysieve.evidence.record import Record, check_floor
-from policysieve.log import AnyLog, load_for
-from policysieve.policies import Policies
-from policysieve.policies.base import names_of_actions
+from policysieve.log import AnyLog
+from policysieve.log.returning import Met, first_rounds
+from policysieve.policies import Policies, Slates
 from policysieve.problem import Problem
 
 __all__ = ["FloorEvidence", "FloorMethod"]
@@ -47,7 +47,7 @@ class FloorEvidence:
     as you like: betting, empirical Bernstein and stitched bounds hold at all times at once, with
     probability 1 - delta in all. The two Maurer-Pontil methods, ``"fixed"`` and ``"checkpoints"``,
     need rounds that are independent: exploration that does not learn from the rounds it counts.
-    Only rewarded rounds are kept.
+    Only rewarded rounds are kept. Where a log names its units, the first round of each counts.
 
     Asking changes nothing. What is proved of a policy at one time may no longer be seen later, so
     `eliminate`, called at times that the user fixes, lets go of such policies for good.
@@ -82,11 +82,14 @@ class FloorEvidence:
         if declared_rounds is not None:
             declared_rounds = integer("declared_rounds", declared_rounds, low=1)
         self.method = method
-        self.record = Record(policies, problem)
+        self.problem = problem
+        self.record = Record(policies, problem.unit)
         self.estimates = Estimates(policies.n_policies)
         self._declared = declared_rounds
         self._betting: Betting | None = None
+        self._met: Met | None = None
         self._eliminated = np.zeros(policies.n_policies, dtype=np.bool_)
+        self._barred: npt.NDArray[np.intp] | None = None
 
     @property
     def rounds(self) -> int:
@@ -98,7 +101,13 @@ class FloorEvidence:
         """Numbers of the policies that were not eliminated."""
         return np.flatnonzero(~self._eliminated)
 
-    def add(self, log: AnyLog, *, floor: float) -> None:
+    def bar(self, policies: npt.NDArray[np.intp]) -> None:
+        """Let go of policies that are proved to break a guardrail, for good."""
+        eliminated = self._eliminated.copy()
+        eliminated[policies] = True
+        self.__dict__.update(_eliminated=eliminated, _barred=policies)
+
+    def add(self, log: AnyLog, *, floor: float, answers: Slates | None = None) -> None:
         """Take in the next rounds, in the order of their decisions; all or nothing.
 
         Parameters
@@ -106,19 +115,21 @@ class FloorEvidence:
         log : Log, LogFile, path or paths
         floor : float
             Smallest propensity that any item could have in these rounds, fixed before them.
+        answers : Slates, optional
+            What the policies said at their contexts; by default they are asked now.
 
         Raises
         ------
         InvalidArgumentError
             If a propensity is below the floor, or the rewards of a round exceed the sparsity.
         """
-        policies, problem = self.record.policies, self.record.problem
-        log = load_for(log, names_of_actions(policies, problem))
+        policies = self.record.policies
+        log = load_unit(log, policies, self.problem)
         smallest = check_floor(log, floor)
-        as_rewards(log.rewards, len(log), log.slate_size, problem.sparsity)
-        events = rewarded_events(log, policies)
+        log, met = first_rounds(log, self._met, self.rounds)
+        events = rewarded_events(log, policies, answers)
         record = self.record.plus(events, floor=smallest)
-        self.__dict__.update(record=record, estimates=self.estimates.plus(events))
+        self.__dict__.update(record=record, estimates=self.estimates.plus(events), _met=met)
 
     def certificate(self, *, pending: int = 0) -> Certificate:
         """What is proved now; `pending` rounds were left out because they have no answer yet."""
@@ -174,8 +185,9 @@ class FloorEvidence:
             name=None if policies.names is None else policies.names[leader],
             against=None if against is None else policies.name_of(against),
             find_gain=partial(gain_over, policies, problem, leader, copy(self)._least_difference),
+            barred=self._barred,
         )
-        return certificate, betting
+        return certificate.in_units(self.problem.scale), betting
 
     def intervals(self) -> ValueIntervals:
         """Estimates of all policies, with limits that hold simultaneously and at any time.
@@ -187,7 +199,8 @@ class FloorEvidence:
         cap = self.record.problem.reward_cap
         lower = np.nan_to_num(limits.lower, nan=0.0)
         upper, names = np.nan_to_num(limits.upper, nan=cap), self.record.policies.names
-        return ValueIntervals(self.estimates.values, lower, upper, names=names)
+        found = ValueIntervals(self.estimates.values, lower, upper, names=names)
+        return found.in_units(self.problem.scale)
 
     def compare(
         self, first: int | str, second: int | str, *, named_beforehand: bool = False
@@ -213,7 +226,7 @@ class FloorEvidence:
         when = "at the declared number of rounds" if self.method == "fixed" else "whenever you look"
         return compared(
             record.policies,
-            record.problem,
+            self.problem,
             first,
             second,
             estimate_of=lambda policy: float(values[policy]),

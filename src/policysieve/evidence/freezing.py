@@ -4,12 +4,14 @@ Of the past rounds only the later ones need to be kept again: those before them 
 """
 
 from copy import copy
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from policysieve.columns import Columns
+from policysieve.evidence.cohorts import Cohort
 from policysieve.evidence.evidence import Evidence
 from policysieve.evidence.incumbents import Incumbent
 from policysieve.evidence.past import Model, Past
@@ -29,12 +31,14 @@ def evidence_arrays(evidence: Evidence) -> Arrays:
     arrays = {
         "rounds": np.array([evidence.rounds, evidence.next_look, look.rounds]),
         "past": np.array([len(evidence._past), len(look._past)]),
+        "looked_up": np.array(evidence._past._looked_up),
         "kept_slates": evidence._past._kept,
         "tallies": np.stack([evidence._past.tally, look._past.tally]),
         "standing.rounds": np.array([standing.rounds, standing.leader]),
         "standing.survivors": standing.survivors,
         "standing.totals": standing.totals,
-        "standing.weights": np.array(standing.weights),
+        "standing.cohorts": np.array([one[:3] for one in standing.cohorts.every]),
+        "standing.weights": np.array([one.weights for one in standing.cohorts.every]),
         "standing.votes": standing.model.votes,
         "standing.rates": standing.model.rates,
         "standing.scale": np.array(standing.model.scale),
@@ -42,6 +46,7 @@ def evidence_arrays(evidence: Evidence) -> Arrays:
         "retrospect.rounds": np.array(
             [retrospect.leader, retrospect.rounds, int(retrospect.holds)]
         ),
+        "retrospect.threshold": np.array(retrospect.log_threshold),
         "retrospect.rivals": retrospect.rivals,
         "retrospect.counted": retrospect.counted,
         "retrospect.log_wealth": retrospect.log_wealth,
@@ -82,31 +87,29 @@ def thawed(fresh: Evidence, arrays: Arrays, pasts: list[Arrays]) -> Evidence:
     pasts : list of dict
         From `past_arrays`, each from where the one before ended.
     """
-    evidence, problem = copy(fresh), fresh.problem
+    evidence, first = copy(fresh), fresh.standing
     survivors = arrays["standing.survivors"].astype(np.intp)
     votes = arrays["standing.votes"]
     votes.flags.writeable = False
     rounds, leader = map(int, arrays["standing.rounds"])
-    weights = arrays["standing.weights"]
     evidence.standing = Standing(
-        problem,
-        fresh.policies.n_policies,
+        first.problem,
         rounds=rounds,
         survivors=survivors,
         totals=arrays["standing.totals"],
-        weights=(float(weights[0]), float(weights[1])),
+        cohorts=replace(first.cohorts, every=_cohorts(arrays)),
         gone=Columns(*(arrays[f"gone.{i}"] for i in range(4))),
         leader=leader,
         model=Model(
             survivors, votes, BIN_EDGES, arrays["standing.rates"], float(arrays["standing.scale"])
         ),
         kept=arrays["standing.kept"].astype(np.intp),
+        comparator=first.comparator,
     )
     leader, looked, holds = map(int, arrays["retrospect.rounds"])
-    first = Retrospect.first(problem, fresh.policies.n_policies)
     evidence._retrospect = Retrospect(
-        problem,
-        first.log_threshold,
+        evidence.standing.cohorts,
+        float(arrays["retrospect.threshold"]),
         leader,
         arrays["retrospect.rivals"].astype(np.intp),
         arrays["retrospect.counted"],
@@ -132,8 +135,17 @@ def thawed(fresh: Evidence, arrays: Arrays, pasts: list[Arrays]) -> Evidence:
     return evidence
 
 
+def _cohorts(arrays: Arrays) -> tuple[Cohort, ...]:
+    pairs = zip(arrays["standing.cohorts"], arrays["standing.weights"], strict=True)
+    return tuple(
+        Cohort(int(first), int(size), int(since), (float(total), float(square)))
+        for (first, size, since), (total, square) in pairs
+    )
+
+
 def _past(fresh: Evidence, arrays: Arrays, pasts: list[Arrays]) -> Past:
     past = copy(fresh._past)
+    past._looked_up = bool(arrays["looked_up"])
     past.tally, past._kept = arrays["tallies"][0], arrays["kept_slates"].astype(np.intp)
     if not pasts:
         return past

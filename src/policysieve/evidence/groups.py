@@ -8,7 +8,14 @@ import numpy.typing as npt
 
 from policysieve.frames import ContextFrame, Contexts
 
-__all__ = ["ACTION_GROUPS", "CONTEXT_GROUPS", "Thresholds", "context_groups"]
+__all__ = [
+    "ACTION_GROUPS",
+    "CONTEXT_GROUPS",
+    "Thresholds",
+    "context_codes",
+    "context_groups",
+    "groups_of",
+]
 
 CONTEXT_GROUPS = 8
 ACTION_GROUPS = 32  # an action's group is its number modulo this: its own, if there are fewer
@@ -20,6 +27,16 @@ Array = npt.NDArray[np.float64]
 
 def context_groups(contexts: Contexts) -> npt.NDArray[np.intp]:
     """A group for each context, by a hash: equal contexts have the same, others any."""
+    return groups_of(context_codes(contexts))
+
+
+def groups_of(codes: npt.NDArray[np.uint64]) -> npt.NDArray[np.intp]:
+    """The same of codes."""
+    return np.asarray(codes >> np.uint64(61), dtype=np.intp)
+
+
+def context_codes(contexts: Contexts) -> npt.NDArray[np.uint64]:
+    """A number of 64 bits for each context, by a hash: the same for equal ones."""
     if isinstance(contexts, ContextFrame):
         contexts = np.array([repr(row) for row in contexts.tolist()], dtype=object)
     rows = contexts.reshape(len(contexts), int(np.prod(contexts.shape[1:])))
@@ -32,7 +49,7 @@ def context_groups(contexts: Contexts) -> npt.NDArray[np.intp]:
         keys = rows.astype(np.int64).view(np.uint64)
     factors = np.random.default_rng(0).integers(1 << 62, size=rows.shape[1], dtype=np.uint64)
     mixed = ((keys ^ (keys >> np.uint64(32))) * (2 * factors + 1)).sum(axis=1, dtype=np.uint64)
-    return np.asarray(mixed >> np.uint64(61), dtype=np.intp)
+    return np.asarray(mixed, dtype=np.uint64)
 
 
 class Thresholds:

@@ -1,25 +1,25 @@
 """Evidence about a class that cannot be listed: the hardest rival is found, not looked up."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from math import log, sqrt
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from policysieve.checks import as_rewards
 from policysieve.evidence.betting import log_prior, stakes_for
 from policysieve.evidence.certificate import TOLERANCE, Certificate
 from policysieve.evidence.classical import value_limits
 from policysieve.evidence.estimates import ValueIntervals
-from policysieve.evidence.events import Events, rewarded_events
+from policysieve.evidence.events import Events, load_unit, rewarded_events
 from policysieve.evidence.record import Block, Record, check_floor
-from policysieve.log import AnyLog, load_for
+from policysieve.log import AnyLog
+from policysieve.log.returning import Met, first_rounds
 from policysieve.policies import Answers, ImplicitPolicies, MarginalPolicy, Policy
-from policysieve.policies.base import names_of_actions
 from policysieve.problem import Problem
+from policysieve.scaling import RewardScale
 
 __all__ = [
     "ImplicitEstimates",
@@ -41,11 +41,16 @@ class LeaderIntervals(ValueIntervals):
     leading : Policy or MarginalPolicy
         The policy they are about; its limits hold although it was chosen by the data.
     best_upper : float
-        Upper limit on the value of every policy of the class.
+        Upper limit on the value of every policy of the class; of costs the lower one.
     """
 
     leading: Policy | MarginalPolicy
     best_upper: float
+
+    def in_units(self, scale: RewardScale) -> Self:
+        """The same in the user's units, from what they are inside."""
+        best = scale.value(self.best_upper)
+        return replace(super().in_units(scale), best_upper=best) if not scale.is_unit else self
 
     def about(self, policy: Any) -> tuple[Any, float, float, float, float]:
         """The policy they are about, its estimate, limits, and bound on its suboptimality."""
@@ -173,7 +178,7 @@ class ImplicitEvidence:
     the hardest rival is the best policy of the class for those losses as weights, and the leader is
     certified when for some stake with a share p of the capital even that rival reaches
     ln|Pi| + ln(1/(p delta)) (docs/maths.md, "Certificates through the best rival"). Only rewarded
-    rounds are kept.
+    rounds are kept. Where a log names its units, the first round of each counts.
 
     Parameters
     ----------
@@ -184,11 +189,12 @@ class ImplicitEvidence:
 
     def __init__(self, policies: ImplicitPolicies, problem: Problem) -> None:
         policies.check_fits(problem)
-        self.record = Record(policies, problem)
+        self.record = Record(policies, problem.unit)
         self.policies = policies
         self.problem = problem
         self.estimates = ImplicitEstimates(policies)
-        self._stakes = stakes_for(problem)
+        self._stakes = stakes_for(problem.unit)
+        self._met: Met | None = None
 
     @property
     def rounds(self) -> int:
@@ -207,16 +213,17 @@ class ImplicitEvidence:
         answers : Answers, optional
             The contexts, checked.
         """
-        log = load_for(log, names_of_actions(self.policies, self.problem))
+        log = load_unit(log, self.policies, self.problem)
         smallest = 0.0 if floor is None else check_floor(log, floor)
-        as_rewards(log.rewards, len(log), log.slate_size, self.problem.sparsity)
-        events = rewarded_events(log, self.policies, answers)
+        counted, met = first_rounds(log, self._met, self.rounds)
+        said = answers if counted is log else None
+        events = rewarded_events(counted, self.policies, said)
         record = self.record.plus(events, floor=smallest)
-        self.__dict__.update(record=record, estimates=self.estimates.plus(events))
+        self.__dict__.update(record=record, estimates=self.estimates.plus(events), _met=met)
 
     def certificate(self, *, pending: int = 0) -> Certificate:
         """What is proved now; `pending` rounds were left out because they have no answer yet."""
-        problem, log_size = self.problem, self.policies.log_size
+        problem, log_size = self.problem.unit, self.policies.log_size
         leader = self.estimates.leader
         method, threshold, certified = "none", np.inf, False
         find_bound = partial(float, problem.reward_cap)
@@ -242,11 +249,11 @@ class ImplicitEvidence:
             log_threshold=float(threshold),
             method=method,
             find_bound=find_bound,
-        )
+        ).in_units(self.problem.scale)
 
     def intervals(self) -> LeaderIntervals:
         """Limits of the leader that hold at any time."""
-        return leader_intervals(self.record)
+        return leader_intervals(self.record).in_units(self.problem.scale)
 
 
 def leader_intervals(

@@ -1,12 +1,12 @@
 """Bets on leaders since they lead, for evidence that has forgotten the past."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from policysieve.evidence.betting import log_mean_exp
-from policysieve.evidence.certificate import Proof, delta_shares
+from policysieve.evidence.certificate import Proof
 from policysieve.evidence.past import Past
 from policysieve.evidence.standing import Standing, log_factors
 from policysieve.policies import Policies
@@ -47,10 +47,24 @@ class Incumbent:
         epsilons, cap = [problem.epsilon], problem.reward_cap
         while 2 * epsilons[-1] < cap:
             epsilons.append(2 * epsilons[-1])
-        grid = np.array(epsilons)
-        wealth = log_factors(problem, past, standing.leader, standing.survivors, grid, len(past))
-        threshold = delta_shares.log_retrospect(problem.delta_of_best, standing.n_policies)
-        return cls(standing, threshold, 0, grid, wealth)
+        grid, leader, survivors = np.array(epsilons), standing.leader, standing.survivors
+        since = standing.cohorts.since_both(leader, survivors)
+        parts = [
+            log_factors(
+                problem, past, leader, survivors[since == before], grid, len(past) - int(before)
+            )
+            for before in np.unique(since)
+        ]
+        wealth = np.empty((len(survivors), *parts[0].shape[1:]))
+        for before, part in zip(np.unique(since), parts, strict=True):
+            wealth[since == before] = part
+        return cls(standing, standing.cohorts.log_retrospect(leader), 0, grid, wealth)
+
+    def joined(self, standing: Standing) -> "Incumbent":
+        """After policies have joined: bets against them begin now."""
+        more = len(standing.survivors) - len(self.log_wealth)
+        wealth = np.pad(self.log_wealth, ((0, more), (0, 0), (0, 0)))
+        return replace(self, standing=standing, log_wealth=wealth)
 
     def after(self, past: Past, new: int, standing: Standing) -> "Incumbent":
         """After the last `new` rounds of the past, which `standing` has seen as well."""
@@ -59,7 +73,7 @@ class Incumbent:
             number = self.number + 1
             wealth = np.empty((len(standing.survivors), *self.log_wealth.shape[1:]))
             wealth[:] = log_mean_exp(standing.log_wealth)[:, None, None]
-            threshold = delta_shares.log_incumbent(problem.delta_of_best, number)
+            threshold = standing.cohorts.log_incumbent(number)
             return Incumbent(standing, threshold, number, self.epsilons, wealth)
         wealth = self.log_wealth + log_factors(
             problem, past, before.leader, before.survivors, self.epsilons, new

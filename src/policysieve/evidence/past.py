@@ -59,6 +59,11 @@ class PastArrays(NamedTuple):
     n_actions: int
 
 
+def _columns(answers: Slates, policies: Numbers) -> Slates:
+    """Answers of some policies alone, with memory of their own."""
+    return Slates(answers.table[answers.rows[:, None], policies[None, :]])
+
+
 class Past:
     """Rounds with the survivors' slates, and for each item of these its propensity and mean.
 
@@ -79,7 +84,7 @@ class Past:
     def __init__(self, policies: Policies, n_bins: int) -> None:
         m = policies.slate_size
         self._looked_up, self._n_actions = policies.looked_up, policies.n_actions
-        self._slate_size = m
+        self._slate_size, self._n_policies = m, policies.n_policies
         everyone = np.empty(0, np.intp) if self._looked_up else np.arange(policies.n_policies)
         self._kept = everyone  # policies whose slates are kept
         self._answers: Slates | None = None
@@ -138,12 +143,14 @@ class Past:
             tally,
         )
         end = offsets[-1]
-        kept = answers
-        if not self._looked_up:
-            kept = Slates(answers.table[answers.rows[:, None], self._kept[None, :]])
         longer = copy(self)
+        if self._looked_up and answers.available is not None:  # these are not in the class's table
+            longer._looked_up, longer._kept = False, model.voters
+            if self._answers is not None:
+                longer._answers = _columns(self._answers, longer._kept)
+        kept = answers if longer._looked_up else _columns(answers, longer._kept)
         longer.tally = tally
-        longer._answers = kept if self._answers is None else self._answers.plus(kept)
+        longer._answers = kept if longer._answers is None else longer._answers.plus(kept)
         scales = np.full(n, model.scale)
         longer._rounds = self._rounds.plus(rounds.actions, rounds.rewards, scales, costs)
         longer._lists = self._lists.plus(items[:end], w[:end], mean[:end])
@@ -161,6 +168,55 @@ class Past:
         shorter._kept = survivors
         return shorter
 
+    def joined(self, policies: Policies, survivors: Numbers, answers: Slates | None) -> Self:
+        """The same for a larger class, to whose survivors the last numbers of it are added.
+
+        Without `answers`, their slates in these rounds, the rounds do not count for them, and what
+        stands in the place of these must not be read. What only they would show was not listed: it
+        is taken to be what could not be shown, of which the worst is assumed.
+        """
+        new = np.arange(self._n_policies, policies.n_policies)
+        wider = copy(self)
+        wider._n_policies = policies.n_policies
+        wider._looked_up = self._looked_up and policies.looked_up
+        if wider._looked_up:
+            if self._answers is not None:
+                wider._answers = policies.answers_at(self._answers.numbers)
+        else:
+            wider._kept = np.concatenate([survivors if self._looked_up else self._kept, new])
+            wider._answers = self._with_columns(wider._kept[: -len(new)], len(new), answers)
+        if answers is not None and len(self):
+            wider._offsets, wider._lists = self._listing(answers)
+        return wider
+
+    def _with_columns(self, kept: Numbers, more: int, answers: Slates | None) -> Slates | None:
+        """The slates of some policies, and behind them those of others, or nothing to be read."""
+        if self._answers is None:
+            return None
+        table, rows = self._answers.table, self._answers.rows
+        if self._looked_up:
+            table = table[rows[:, None], kept[None, :]]
+        new = np.zeros((len(rows), more, self._slate_size), table.dtype)
+        if answers is not None:
+            new[:] = answers.table[answers.rows]
+        return Slates(np.concatenate([table, new], axis=1))
+
+    def _listing(self, answers: Slates) -> tuple[Columns, Columns]:
+        """Where the lists of rounds begin, and the lists, with all items of the answers."""
+        (offsets,), n, k = self._offsets.arrays, len(self), self._n_actions
+        items, w, means = self._lists.arrays
+        rounds = np.repeat(np.arange(n), np.diff(offsets))
+        keys = np.arange(n)[:, None, None] * k + answers.table[answers.rows].astype(np.int64)
+        fresh = np.setdiff1d(keys, rounds * k + items)
+        order = np.argsort(np.concatenate([rounds, fresh // k]), kind="stable")
+        zeros = np.zeros(len(fresh))
+        lists = (
+            np.concatenate([old, added.astype(old.dtype)])[order]
+            for old, added in ((items, fresh % k), (w, zeros), (means, zeros))
+        )
+        sizes = np.diff(offsets) + np.bincount(fresh // k, minlength=n)
+        return Columns(np.concatenate([[0], np.cumsum(sizes)])), Columns(*lists)
+
     def forgotten(self) -> Self:
         """The tally alone."""
         empty = copy(self)
@@ -171,6 +227,20 @@ class Past:
         )
         empty._offsets = Columns(np.zeros(1, np.int64))
         return empty
+
+    def with_rewards(self, start: int, end: int, rewards: Array, means: Array) -> Self:
+        """Some of these rounds with other rewards, and one expected reward for each of them."""
+        assert self._answers is not None
+        rows = slice(start, end)
+        part = copy(self)
+        part._answers = self._answers.take(rows)
+        actions, _, scales, costs = (array[rows] for array in self._rounds.arrays)
+        part._rounds = Columns(actions, rewards, scales, costs)
+        offsets = self._offsets.arrays[0][start : end + 1]
+        items, w, _ = (array[offsets[0] : offsets[-1]] for array in self._lists.arrays)
+        part._offsets = Columns(offsets - offsets[0])
+        part._lists = Columns(items, w, np.repeat(means.astype(np.float32), np.diff(offsets)))
+        return part
 
     @property
     def room(self) -> npt.NDArray[np.int64] | None:

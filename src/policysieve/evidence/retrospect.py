@@ -8,7 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from policysieve.evidence.betting import log_mean_exp
-from policysieve.evidence.certificate import Proof, delta_shares
+from policysieve.evidence.certificate import Proof
+from policysieve.evidence.cohorts import Cohorts
+from policysieve.evidence.pace import times_as_long
 from policysieve.evidence.past import Past
 from policysieve.evidence.standing import (
     FIXED_STAKES,
@@ -27,6 +29,7 @@ Array = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.intp]
 
 _FEW = 64  # rivals whose bets are made for many epsilons at once
+_HARD_PARTS = 2  # parts of the rivals that a forecast looks at, at least
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,13 +41,13 @@ class Retrospect:
 
     Attributes
     ----------
-    problem : Problem
+    cohorts : Cohorts
     log_threshold : float
     leader : int
     rivals : integer array of shape (n,)
         Those that were ever looked at, in increasing order.
     counted : integer array of shape (n,)
-        Rounds behind their wealth.
+        Rounds up to which their wealth was followed.
     log_wealth : float array of shape (n, n_stakes)
     rounds : int
         After which it was last asked whether all rivals reach the threshold,
@@ -52,7 +55,7 @@ class Retrospect:
         and whether they did.
     """
 
-    problem: Problem
+    cohorts: Cohorts
     log_threshold: float
     leader: int
     rivals: Numbers
@@ -62,38 +65,59 @@ class Retrospect:
     holds: bool = False
 
     @classmethod
-    def first(cls, problem: Problem, n_policies: int, leader: int = 0) -> Self:
+    def first(cls, cohorts: Cohorts, leader: int = 0) -> Self:
         """Nobody was looked at yet."""
         n_stakes = len(FIXED_STAKES) + len(STAKE_SHARES)
         nobody, none = np.empty(0, np.intp), np.empty(0, np.int64)
-        threshold = delta_shares.log_retrospect(problem.delta_of_best, n_policies)
-        return cls(problem, threshold, leader, nobody, none, np.empty((0, n_stakes)))
+        threshold = cohorts.log_retrospect(leader)
+        return cls(cohorts, threshold, leader, nobody, none, np.empty((0, n_stakes)))
 
     @property
     def nbytes(self) -> int:
         """Memory that it takes."""
         return self.rivals.nbytes + self.counted.nbytes + self.log_wealth.nbytes
 
+    def joined(self, cohorts: Cohorts) -> "Retrospect":
+        """After policies have joined: new rivals were not looked at yet."""
+        return replace(self, cohorts=cohorts, rounds=-1, holds=False)
+
     def after(self, past: Past, standing: Standing, policies: Policies) -> "Retrospect":
         """After all rounds of the past, for the leader and the survivors of a standing."""
         if (self.leader, self.rounds) == (standing.leader, standing.rounds):
             return self
-        held = self
-        if standing.leader != self.leader:
-            held = self.first(self.problem, standing.n_policies, standing.leader)
+        held = self._of_leader(standing)
         numbers, wealth, holds = [], [], True
         for rivals in standing.rivals(policies):
             numbers.append(rivals)
             wealth.append(held._log_wealth_of(rivals, past))
-            if not (log_mean_exp(wealth[-1]) >= self.log_threshold).all():
+            if not (log_mean_exp(wealth[-1]) >= held.log_threshold).all():
                 holds = False
                 break
         held = held._with(numbers, wealth, len(past), standing.survivors)
         return replace(held, rounds=standing.rounds, holds=holds)
 
+    def times_to_proof(self, past: Past, standing: Standing, policies: Policies) -> float | None:
+        """How many times the rounds of the past it takes until all rivals reach the threshold.
+
+        As `times_as_long` has it, for the hardest rivals, and for others once these reach it.
+        """
+        held, wealth = self._of_leader(standing), [np.empty((0, self.log_wealth.shape[1]))]
+        for count, rivals in enumerate(standing.rivals(policies), start=1):
+            wealth.append(held._log_wealth_of(rivals, past))
+            failing = (log_mean_exp(wealth[-1]) < held.log_threshold).any()
+            if failing and count >= _HARD_PARTS:
+                break
+        return times_as_long(np.concatenate(wealth), held.log_threshold)
+
+    def _of_leader(self, standing: Standing) -> "Retrospect":
+        """The same, or none yet if another one leads."""
+        if standing.leader == self.leader:
+            return self
+        return self.first(standing.cohorts, standing.leader)
+
     def _log_wealth_of(self, rivals: Numbers, past: Past) -> Array:
-        """Of bets against some rivals in all rounds, shape (n_rivals, n_stakes)."""
-        counted = np.zeros(len(rivals), np.int64)
+        """Of bets against some rivals in all rounds that count, shape (n_rivals, n_stakes)."""
+        counted, problem = self.cohorts.since_both(self.leader, rivals), self.cohorts.problem
         log_wealth = np.zeros((len(rivals), self.log_wealth.shape[1]))
         if len(self.rivals):
             places = np.minimum(self.rivals.searchsorted(rivals), len(self.rivals) - 1)
@@ -103,11 +127,11 @@ class Retrospect:
         for before in np.unique(counted):
             some = counted == before
             log_wealth[some] += log_factors(
-                self.problem,
+                problem,
                 past,
                 self.leader,
                 rivals[some],
-                np.array([self.problem.epsilon]),
+                np.array([problem.epsilon]),
                 len(past) - int(before),
             )[:, 0]
         return log_wealth
@@ -128,25 +152,37 @@ class Retrospect:
 
 
 def proof_in_retrospect(past: Past, standing: Standing, policies: Policies) -> Proof:
-    """The bets on the leader of a standing in all rounds of the past, for any epsilon."""
+    """The bets on the leader of a standing in all rounds that count, for any epsilon."""
     return Proof(
         standing.all_rivals(policies),
-        delta_shares.log_retrospect(standing.problem.delta_of_best, standing.n_policies),
-        partial(_log_wealth, standing.problem, past, standing.leader),
+        standing.cohorts.log_retrospect(standing.leader),
+        partial(_log_wealth, standing.cohorts, past, standing.leader),
     )
 
 
 def _log_wealth(
-    problem: Problem, past: Past, leader: int, rivals: Numbers, epsilons: Array
+    cohorts: Cohorts, past: Past, leader: int, rivals: Numbers, epsilons: Array
 ) -> Array:
-    """Of bets against some rivals in all rounds, shape (n_rivals, n_epsilons)."""
-    if len(rivals) > _FEW or not len(past):
-        return log_mean_exp(log_factors(problem, past, leader, rivals, epsilons, len(past)))
-    m = problem.slate_size
+    """Of bets against some rivals in all rounds that count, shape (n_rivals, n_epsilons)."""
+    since, found = cohorts.since_both(leader, rivals), np.empty((len(rivals), len(epsilons)))
+    for before in np.unique(since):
+        some = since == before
+        given = cohorts.problem, past, leader, rivals[some], epsilons, int(before)
+        found[some] = _log_wealth_since(*given)
+    return found
+
+
+def _log_wealth_since(
+    problem: Problem, past: Past, leader: int, rivals: Numbers, epsilons: Array, since: int
+) -> Array:
+    """The same if so many rounds do not count."""
+    new, m = len(past) - since, problem.slate_size
+    if len(rivals) > _FEW or not new:
+        return log_mean_exp(log_factors(problem, past, leader, rivals, epsilons, new))
     wealth = np.zeros((len(rivals), len(FIXED_STAKES) + len(STAKE_SHARES), len(epsilons)))
     add_value_factors(
-        *past.arrays(rivals),
-        past.scales(),
+        *past.arrays(rivals, since),
+        past.scales(since),
         past.column(leader),
         sparsity_of(problem),
         problem.reward_cap,

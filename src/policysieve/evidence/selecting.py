@@ -1,21 +1,14 @@
 """From any log with propensities to the best policy, with a certificate."""
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from functools import partial
-from math import log as ln
-from math import log1p
 from typing import Any
-
-import numpy as np
-import numpy.typing as npt
 
 from policysieve.checks import number, one_of
 from policysieve.errors import InvalidArgumentError
-from policysieve.evidence.certificate import Certificate, gain_in_words
 from policysieve.evidence.comparing import Comparison, chosen_among, pair_of
-from policysieve.evidence.estimates import ValueIntervals
-from policysieve.evidence.events import check_log_fits
+from policysieve.evidence.covering import check_propensities
 from policysieve.evidence.evidence import MEMORY_LIMIT, Decider, Evidence, check_decider
 from policysieve.evidence.implicit import ImplicitEvidence
 from policysieve.evidence.kinds import (
@@ -25,217 +18,17 @@ from policysieve.evidence.kinds import (
     default_method,
     evidence_of,
 )
-from policysieve.evidence.record import check_floor
-from policysieve.evidence.weights import Mass
+from policysieve.evidence.segments import segments_finder
+from policysieve.evidence.selection import Selection
+from policysieve.evidence.watching import Watch
 from policysieve.log import AnyLog, Log, LogFile, open_for
-from policysieve.policies import AnyPolicies, Policy, check_class
-from policysieve.policies.base import names_of_actions
+from policysieve.log.returning import Met
+from policysieve.policies import AnyPolicies, check_class
 from policysieve.policies.pair import PolicyPair
+from policysieve.policies.policy_class import names_of_actions
 from policysieve.problem import Problem
-from policysieve.reported import Reported
-from policysieve.tabling import FrameKind, frame_of
 
-__all__ = ["Selection", "select"]
-
-_SURE = 1e-4  # probability of refusing a log whose propensities are right, by their mean weight
-_ROUNDING = 1.01  # propensities may be rounded, so their sum may be that much above what it is
-_ADVICE = "run policysieve check on the log to see more"
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Selection(Reported):
-    """The best policy according to a log, and what the log proves about it.
-
-    Attributes
-    ----------
-    policy : int or Policy
-        The leader of the certificate: its number, or itself if the class cannot be listed.
-    value : float
-        Estimate of its expected reward per round.
-    intervals : ValueIntervals
-        Estimate of every policy, and limits that hold for all of them at once and at any time; of
-        the selected one only if the class cannot be listed.
-    certificate : Certificate
-    problem : Problem
-    floor : float or None
-        Smallest propensity that the certificate counts on; None if it needs none, or there is none.
-    """
-
-    policy: int | Policy
-    value: float
-    intervals: ValueIntervals = field(repr=False)
-    certificate: Certificate
-    problem: Problem
-    floor: float | None
-    find_comparison: Callable[..., Comparison] | None = field(default=None, repr=False)
-
-    @property
-    def values(self) -> npt.NDArray[np.float64]:
-        """Estimates, shape (n_policies,)."""
-        return self.intervals.values
-
-    @property
-    def lower(self) -> npt.NDArray[np.float64]:
-        """Lower limits, shape (n_policies,)."""
-        return self.intervals.lower
-
-    @property
-    def upper(self) -> npt.NDArray[np.float64]:
-        """Upper limits, shape (n_policies,)."""
-        return self.intervals.upper
-
-    @property
-    def chosen(self) -> int:
-        """Where the selected policy stands in these arrays."""
-        return self.intervals.place_of(self.policy)
-
-    @property
-    def policy_name(self) -> str:
-        """The policy in words: its name, its number, or what it is."""
-        return self.certificate.policy_name
-
-    @property
-    def true_values(self) -> None:
-        """A log does not know them."""
-        return None
-
-    @property
-    def guarantee(self) -> str:
-        """What is proved, in one sentence, and one more if the problem names who runs today."""
-        proof = self.certificate
-        if proof.against is None or proof.gain is None:
-            return self._about_the_best
-        gain = gain_in_words(self.policy_name, proof.against, proof.gain, self.problem.delta)
-        if proof.gain > 0:
-            gain = f"{gain.removesuffix('.')}{self._premise}."
-        return f"{self._about_the_best} {gain}"
-
-    @property
-    def gain(self) -> float | None:
-        """By how much the policy is at least better than the one that runs today, if named."""
-        return self.certificate.gain
-
-    @property
-    def _about_the_best(self) -> str:
-        proof, problem = self.certificate, self.problem
-        sure = f"With probability at least {1 - problem.delta:g}"
-        if proof.method == "none":
-            what = "" if proof.gain is None else " about the best policy"
-            return f"Nothing is proved{what}: {self._why_not}"
-        if proof.suboptimality_bound >= problem.reward_cap and not proof.certified:
-            return (
-                f"{proof.rounds:,} rounds prove nothing yet: {self.policy_name} has the largest "
-                "estimate, but more rounds, or larger propensities, are needed."
-            )
-        verdict = "within" if proof.certified else "more than the asked-for"
-        eliminated = (
-            f"; {int(proof.eliminated.sum()):,} of {len(self.values):,} policies are eliminated"
-            if len(proof.eliminated)
-            else ""
-        )
-        return (
-            f"{sure}, no policy is better than {self.policy_name} by more than "
-            f"{proof.suboptimality_bound:.4g} ({verdict} epsilon {problem.epsilon:g})"
-            f"{self._premise}{eliminated}."
-        )
-
-    @property
-    def _premise(self) -> str:
-        if self.floor is None:
-            return ""
-        return f", provided that no action's propensity could be below {self.floor:.4g}"
-
-    @property
-    def _why_not(self) -> str:
-        """Why nothing is proved, and what to do about it."""
-        leading = f"{self.policy_name} has the largest estimate"
-        if isinstance(self.policy, Policy) and self.floor is not None:
-            return (
-                f"{leading} that was found, but the best of this class can only be searched for, "
-                "or its size is not known."
-            )
-        full = ", the exploration that decided (--design), or log the propensities of all actions"
-        return (
-            f"{leading}, but only the propensities of shown actions are known, and smaller ones "
-            "may not have been met. Give the smallest that any action could have had as floor"
-            f"{'' if isinstance(self.policy, Policy) else full}."
-        )
-
-    def compare(
-        self, first: int | str, second: int | str, *, named_beforehand: bool = False
-    ) -> Comparison:
-        """How much better one policy is than another, both by number or name, eliminated or not.
-
-        Where all propensities are known, the log is read again, and the two policies are asked
-        about its contexts again.
-
-        Parameters
-        ----------
-        first, second : int or str
-        named_beforehand : bool
-            Whether this pair was chosen before the log was seen, and is the only one: then the
-            interval is narrower. By default all pairs hold at once, so the data may have chosen.
-
-        Raises
-        ------
-        InvalidArgumentError
-            If there is no such policy, both are the same, the class cannot be listed, or the
-            selection comes from another process, to which its rounds did not travel.
-        """
-        if self.find_comparison is None:
-            raise InvalidArgumentError(
-                "compare needs the rounds, which do not travel with a pickled selection: call it "
-                "where select was called"
-            )
-        return self.find_comparison(first, second, named_beforehand)
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Without the rounds, which may be many."""
-        return {**self.__dict__, "find_comparison": None}
-
-    def leaders(self, count: int = 10) -> list[dict[str, Any]]:
-        """The policies with the largest estimates, with their limits."""
-        return self.intervals.leaders(count)
-
-    def to_frame(self, backend: FrameKind | None = None) -> Any:
-        """A data frame with one row for each policy, in the order of their numbers.
-
-        Its columns are policy, name, value, lower, upper and eliminated. Of a class that cannot be
-        listed it has the selected policy, without a number.
-
-        Parameters
-        ----------
-        backend : "pandas", "polars" or "pyarrow", optional
-            By default pandas if it is installed, else polars.
-        """
-        listed = isinstance(self.policy, int)
-        return frame_of(
-            {
-                "policy": range(len(self.values)) if listed else [None],
-                "name": [self.intervals.name_of(one) for one in range(len(self.values))]
-                if listed
-                else [self.policy_name],
-                "value": self.values,
-                "lower": self.lower,
-                "upper": self.upper,
-                "eliminated": self.certificate.eliminated if listed else [False],
-            },
-            backend,
-        )
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        return {
-            "policy": self.policy if isinstance(self.policy, int) else repr(self.policy),
-            "policy_name": self.policy_name,
-            "value": self.value,
-            "lower": float(self.lower[self.chosen]),
-            "upper": float(self.upper[self.chosen]),
-            "floor": self.floor,
-            "guarantee": self.guarantee,
-            "certificate": self.certificate.to_dict(),
-            "leaders": self.leaders(),
-        }
+__all__ = ["select"]
 
 
 def select(
@@ -247,6 +40,7 @@ def select(
     floor: float | None = None,
     exploration: Decider | None = None,
     since: int = 0,
+    segment: Any = None,
     memory_limit: int = MEMORY_LIMIT,
     track: Callable[[Iterable[Log]], Iterable[Log]] = iter,
 ) -> Selection:
@@ -256,6 +50,9 @@ def select(
     distributions or from the exploration that decided (the sharpest, by capped scores); at least of
     shown ones, with a declared floor under all; or neither, and then policies are estimated, and
     nothing is certified.
+
+    Where the log names its units, the users or sessions, only the first round of each counts,
+    because rounds of one user are not independent (docs/maths.md, "One round of each unit").
 
     Parameters
     ----------
@@ -267,8 +64,8 @@ def select(
     method : str, optional
         By default ``"capped"`` where all propensities are known, else ``"betting"`` with a floor;
         or one of ``"empirical_bernstein"``, ``"stitched"``, ``"fixed"`` and ``"checkpoints"``, as
-        for `FloorEvidence`. ``"fixed"`` takes the length of the log as the declared number of
-        rounds. A class that cannot be listed has ``"betting"`` only.
+        for `FloorEvidence`. ``"fixed"`` takes the number of rounds that count as the declared
+        one. A class that cannot be listed has ``"betting"`` only.
     floor : float, optional
         Smallest propensity that any item could have had in any round.
     exploration : Exploration, optional
@@ -277,6 +74,8 @@ def select(
         Rounds before this number do not count. It must have been fixed beforehand, or be the
         `alarm` of a change that was found in the rounds before it: a start chosen by a look at the
         rounds that count makes what is said of them wrong.
+    segment : str, int, callable or sequence, optional
+        Also say for whom the selected policy is better, as `Selection.by_segment` does.
     memory_limit : int
         Bytes of rounds to keep for ``"capped"``, as `Evidence` has it.
     track : callable
@@ -293,7 +92,7 @@ def select(
     check_class(policies)
     policies.check_fits(problem)
     names = names_of_actions(policies, problem)
-    log = open_for(log, names)
+    log = open_for(log, names, problem.scale.range)
     if not len(log):
         raise InvalidArgumentError("log must have at least one round, got none")
     log = log.since(since)
@@ -309,23 +108,45 @@ def select(
         method=method,
         floor=floor,
         exploration=exploration,
-        declared_rounds=len(log),
+        declared_rounds=_counted(log) if method == "fixed" else len(log),
         memory_limit=memory_limit,
     )
-    _check_propensities(log, policies, names, floor, problem.delta, covers=method != "capped")
+    check_propensities(log, policies, names, floor, problem.delta, covers=method != "capped")
+    rounds = 0
+    watch = Watch(evidence, add, policies, problem)
     for piece in track(log.pieces()):
-        add(piece)
+        watch.add(piece)
+        rounds += len(piece)
+    watch.bar()
     certificate, intervals = evidence.certificate(), evidence.intervals()
     leader = certificate.leader
-    return Selection(
+    selection = Selection(
         policy=leader,
         value=float(intervals.values[intervals.place_of(leader)]),
         intervals=intervals,
         certificate=certificate,
         problem=problem,
         floor=None if method == "capped" else floor,
+        returning=rounds - evidence.rounds if log.has_units else None,
+        outcomes=watch.outcomes(log),
+        guardrails=watch.guardrails(leader, log),
         find_comparison=partial(_compared, evidence, log, exploration),
+        find_segments=segments_finder(log, policies, problem, intervals, leader, exploration),
     )
+    if segment is None:
+        return selection
+    return replace(selection, segments=selection.by_segment(segment))
+
+
+def _counted(log: Log | LogFile) -> int:
+    """How many rounds count: all, or the first of each unit."""
+    if not log.has_units:
+        return len(log)
+    met = Met()
+    for piece in log.pieces():
+        assert piece.units is not None
+        met = met.plus(piece.units)
+    return len(met)
 
 
 def _compared(
@@ -346,84 +167,8 @@ def _compared(
         return evidence.compare(first, second, named_beforehand=named_beforehand)
     among = chosen_among(evidence.policies, named_beforehand)
     pair = PolicyPair(evidence.policies, pair_of(evidence.policies, first, second))
-    problem = replace(evidence.problem, against=None)
+    problem = evidence.problem.of_rewards
     of_two = Evidence(pair, problem, memory_limit=evidence.memory_limit, keep=(0, 1))
     for piece in log.pieces():
         of_two.add(piece, exploration)
     return of_two.compare_among(0, 1, among)
-
-
-def _check_propensities(
-    log: Log | LogFile,
-    policies: AnyPolicies,
-    names: Sequence[str] | None,
-    floor: float | None,
-    delta: float,
-    *,
-    covers: bool,
-) -> None:
-    """Raise unless propensities can be right and, if it has to, the log covers all actions.
-
-    The cheap part of `check_log`, and what a floor adds to it: K actions of at least the floor have
-    propensities that sum to m, and one of them stays unseen for n rounds with probability at most
-    K (1 - floor)^n (docs/maths.md, "Health of a log"). Without one, the smallest propensity that
-    was met takes its place.
-    """
-    n_actions, slate_size = policies.n_actions, policies.slate_size
-    mass, shown = Mass(slate_size), np.zeros(n_actions, dtype=np.int64)
-    for piece in log.pieces():
-        check_log_fits(piece, policies)
-        if floor is not None:
-            check_floor(piece, floor)
-        mass.add(piece.propensities)
-        shown += np.bincount(piece.actions.reshape(-1), minlength=n_actions)
-    if mass.smallest == 1.0 and slate_size < n_actions:
-        raise InvalidArgumentError(
-            "propensities are all 1: the log did not explore, so nothing can be concluded about "
-            "policies that disagree with it; log some rounds with randomised actions"
-        )
-    used = mass.smallest if floor is None else min(floor, mass.smallest)
-    if covers:
-        _check_covered(mass, shown, used, delta, names)
-    weight = mass.mean(n_actions, _SURE, floor=used)
-    found = f"{mass.total / mass.rounds:.3g}"
-    if weight.lower[0] > 1:
-        raise InvalidArgumentError(
-            "propensities are too small to be probabilities of being shown: over the log, the sum "
-            f"of 1/propensity over the shown items should be at most {n_actions} on average, got "
-            f"{found}; for slates, give the probability that each item is in the slate, not that "
-            f"of the whole slate; {_ADVICE}"
-        )
-    if covers and weight.upper[0] < 1:
-        raise InvalidArgumentError(
-            "the log does not cover all actions: over the log, the sum of 1/propensity over the "
-            f"shown items should be {n_actions} on average, got {found}; policies that show what "
-            f"the log never or hardly ever shows cannot be compared with others; {_ADVICE}"
-        )
-
-
-def _check_covered(
-    mass: Mass,
-    shown: npt.NDArray[np.int64],
-    smallest: float,
-    delta: float,
-    names: Sequence[str] | None,
-) -> None:
-    """Raise if actions were shown too seldom for a smallest propensity."""
-    n_actions, slate_size = len(shown), mass.slate_size
-    never = np.flatnonzero(shown == 0)
-    if len(never) and log1p(-smallest) * mass.rounds <= ln(delta / n_actions):
-        first = never[0] if names is None else repr(names[never[0]])
-        raise InvalidArgumentError(
-            f"the log does not cover all actions: action {first} was never shown in "
-            f"{mass.rounds:,} rounds, which cannot be if its propensity is at least {smallest:.3g};"
-            " leave out policies that show it and number the others' actions without it, or give "
-            f"the smallest propensity that it could have had as floor; {_ADVICE}"
-        )
-    if n_actions * smallest > _ROUNDING * slate_size:
-        raise InvalidArgumentError(
-            f"the log does not cover all actions: {n_actions} actions with propensities of at "
-            f"least {mass.smallest:.3g}, the smallest in the log, would sum to more than "
-            f"{slate_size}; if the log is too short to have met the smallest propensity possible, "
-            f"give that as floor; {_ADVICE}"
-        )

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from policysieve.columns import Columns
 from policysieve.evidence.betting import log_mean_exp
-from policysieve.evidence.certificate import delta_shares
+from policysieve.evidence.cohorts import Cohorts
 from policysieve.evidence.past import Model, Past
 from policysieve.kernels.capped import add_terms
 from policysieve.policies import Policies
@@ -55,7 +55,6 @@ class Standing:
     Attributes
     ----------
     problem : Problem
-    n_policies : int
     rounds : int
         Rounds behind it.
     survivors : integer array of shape (n_survivors,)
@@ -65,31 +64,34 @@ class Standing:
         scores and of their squares: the doubly robust ones, weighted by how much their period told,
         what it earned, and what it missed; and of 1/W, the mean over its items, weighted as squares
         are.
-    weights : pair of floats
-        Sums of the weights of the survivors' doubly robust scores, and of their squares.
+    cohorts : Cohorts
+        All policies by when they joined, with the weights of the survivors' doubly robust scores.
     gone : Columns
-        Of each eliminated policy its number, its seven sums, the two weights, and the rounds until
-        then.
+        Of each eliminated policy its number, its seven sums, the two weights, and the rounds that
+        counted until then.
     leader : int
-        The survivor with the largest estimate, of equals the one with the lowest number.
+        The survivor with the largest estimate, of equals the one with the lowest number. Of those
+        who joined later, and have fewer rounds, a standard error is taken off.
     model : Model
     kept : integer array
         Policies that are never eliminated.
+    comparator : int or None
+        Whom others are eliminated by, if not by the leader: it must not be better than the best.
     """
 
     problem: Problem
-    n_policies: int
     rounds: int
     survivors: Numbers
     totals: Array
-    weights: tuple[float, float]
+    cohorts: Cohorts
     gone: Columns
     leader: int
     model: Model
     kept: Numbers
+    comparator: int | None = None
 
     @classmethod
-    def first(cls, problem: Problem, n_policies: int, kept: Numbers) -> Self:
+    def first(cls, problem: Problem, n_policies: int, kept: Numbers, additions: int = 0) -> Self:
         """Before any round: all alike, and what many would show is expected to be right."""
         everyone = np.arange(n_policies)
         unseen = Model(
@@ -102,16 +104,20 @@ class Standing:
         nobody = (np.empty(0, np.intp), np.empty((0, _N_SUMS)), np.empty((0, 2)))
         return cls(
             problem,
-            n_policies,
             rounds=0,
             survivors=everyone,
             totals=np.zeros((n_policies, _N_STAKES + _N_SUMS)),
-            weights=(0.0, 0.0),
+            cohorts=Cohorts.first(problem, n_policies, additions),
             gone=Columns(*nobody, np.empty(0, np.int64)),
             leader=0,
             model=unseen,
             kept=kept,
         )
+
+    @property
+    def n_policies(self) -> int:
+        """All policies, eliminated or not."""
+        return self.cohorts.n_policies
 
     @property
     def nbytes(self) -> int:
@@ -127,8 +133,10 @@ class Standing:
 
     @property
     def estimates(self) -> Array:
-        """Doubly robust estimates of the survivors; 0 before the first round."""
-        return np.asarray(self.totals[:, _N_STAKES] / (self.weights[0] or 1.0))
+        """Doubly robust estimates of the survivors; 0 before their first round."""
+        weights = [one.weights[0] or 1.0 for one in self.cohorts.every]
+        weight = self.cohorts.spread(self.survivors, weights)
+        return np.asarray(self.totals[:, _N_STAKES] / weight)
 
     @property
     def gaps(self) -> Array:
@@ -143,28 +151,40 @@ class Standing:
         cap = self.problem.reward_cap
         if not self.rounds:
             return np.full(len(self.survivors), cap)
-        (weight, squared_weight), sums = self.weights, self.totals[:, _N_STAKES:]
+        (weight, squared_weight), sums = self._weights, self.totals[:, _N_STAKES:]
         variance = self.estimates  # in place: of a large class there are no spare copies
         variance **= 2
         variance *= -squared_weight
         variance += sums[:, 1]
         np.maximum(variance, _LEAST_VARIANCE * cap**2 * sums[:, 6], out=variance)
         np.sqrt(variance, out=variance)
+        if np.ndim(weight):
+            variance[weight == 0] = cap
+            weight[weight == 0] = 1.0
         variance /= weight
         return variance
 
     @property
+    def _weights(self) -> tuple[Any, Any]:
+        """Sums of the survivors' weights and of their squares: numbers if all have the same."""
+        return self.cohorts.weights_of(self.survivors)
+
+    @property
     def values(self) -> Array:
-        """Doubly robust estimates, shape (n_policies,); NaN before the first round."""
+        """Doubly robust estimates, shape (n_policies,); NaN before their first round."""
         if not self.rounds:
             return np.full(self.n_policies, np.nan)
         _, sums, weights, _ = self.gone.arrays
-        return self._of_all(self.estimates, sums[:, 0] / weights[:, 0])
+        estimates, weight = self.estimates, self._weights[0]
+        if np.ndim(weight):
+            estimates[weight == 0] = np.nan
+        return self._of_all(estimates, sums[:, 0] / weights[:, 0])
 
     @property
     def counted(self) -> npt.NDArray[np.int64]:
-        """Rounds behind each policy's sums: all, or those until it was eliminated."""
-        return self._of_all(np.full(len(self.survivors), self.rounds), self.gone.arrays[3])
+        """Rounds behind each policy's sums: all that count, or those until it was eliminated."""
+        counted = self.rounds - self.cohorts.since(self.survivors)
+        return self._of_all(counted, self.gone.arrays[3])
 
     @property
     def sums(self) -> Array:
@@ -180,7 +200,9 @@ class Standing:
         """The estimate of a policy, its seven sums, and the rounds behind them."""
         place = int(self.survivors.searchsorted(policy))
         if place < len(self.survivors) and self.survivors[place] == policy:
-            sums, weight, counted = self.totals[place, _N_STAKES:], self.weights[0], self.rounds
+            cohort = self.cohorts.of(policy)
+            sums, weight = self.totals[place, _N_STAKES:], cohort.weights[0]
+            counted = self.rounds - cohort.since
         else:
             out = int(np.flatnonzero(self.gone.arrays[0] == policy)[0])
             _, all_sums, weights, rounds = self.gone.arrays
@@ -225,32 +247,83 @@ class Standing:
         """
         if not new:
             return self
-        problem, survivors, gone = self.problem, self.survivors, self.gone
+        problem, survivors = self.problem, self.survivors
         weight = past.cost(len(past) - new) ** -0.5
-        weights = (self.weights[0] + new * weight, self.weights[1] + new * weight**2)
+        cohorts = self.cohorts.after(new, weight)
         rounds, totals = self.rounds + new, self.totals if own else self.totals.copy()
-        add_rounds(totals, problem, past, self.leader, survivors, np.zeros(1), new, weight)
-        leaves = _reaches(totals, delta_shares.log_elimination(problem.delta_of_best))
-        leaves &= survivors != self.leader
+        best = self.leader if self.comparator is None else self.comparator
+        add_rounds(totals, problem, past, best, survivors, np.zeros(1), new, weight)
+        leaves = _reaches(totals, cohorts.log_elimination)
+        leaves &= survivors != best
         leaves[survivors.searchsorted(self.kept)] = False
+        found = replace(self, rounds=rounds, totals=totals, cohorts=cohorts)
         if leaves.any():
-            out = survivors[leaves]
-            same = np.tile(weights, (len(out), 1)), np.full(len(out), rounds)
-            gone = gone.plus(out, totals[leaves, _N_STAKES:], *same)
-            survivors, totals = survivors[~leaves], _left(totals, ~leaves)
-        found = Standing(
-            problem,
-            self.n_policies,
-            rounds=rounds,
+            found = replace(
+                found,
+                gone=self.gone.plus(*found._of_those(leaves)),
+                survivors=survivors[~leaves],
+                totals=_left(totals, ~leaves),
+            )
+        return found._led_anew(past, new)
+
+    def _of_those(self, leaves: npt.NDArray[np.bool_]) -> tuple[npt.NDArray[Any], ...]:
+        """What is remembered of some survivors that leave."""
+        out = self.survivors[leaves]
+        weights = np.empty((len(out), 2))
+        weights[:, 0], weights[:, 1] = self.cohorts.weights_of(out)
+        counted = self.rounds - self.cohorts.since(out)
+        return out, self.totals[leaves, _N_STAKES:], weights, counted
+
+    def joined(self, past: Past, size: int, *, unseen: bool) -> "Standing":
+        """How they stand once so many policies have joined, behind all rounds of the past.
+
+        Bets against them begin now. Only if they are `unseen`, not fitted on earlier rounds nor
+        chosen by them, do these count for their estimates, all with one weight.
+        """
+        new = np.arange(self.n_policies, self.n_policies + size)
+        since, weights = self.rounds, (0.0, 0.0)
+        sums = np.zeros((size, _N_STAKES + _N_SUMS))
+        if unseen and len(past):
+            weight, n = past.cost(0) ** -0.5, len(past)
+            since, weights = 0, (n * weight, n * weight**2)
+            add_rounds(sums, self.problem, past, int(new[0]), new, np.zeros(1), n, weight)
+            sums[:, :_N_STAKES] = 0.0
+        found = replace(
+            self,
+            survivors=np.concatenate([self.survivors, new]),
+            totals=np.concatenate([self.totals, sums]),
+            cohorts=self.cohorts.joined(size, since, weights),
+        )
+        if unseen:
+            return found._led_anew(past, 0)
+        return replace(found, model=found._next_model(past, 0))
+
+    def _led_anew(self, past: Past, new: int) -> "Standing":
+        """The same with the leader and the model that follow from its sums."""
+        scores = self.totals[:, _N_STAKES]
+        if len(self.cohorts.every) > 1:
+            later = self.cohorts.since(self.survivors) > 0
+            scores = self.estimates - np.where(later, self.errors, 0.0)
+        found = replace(self, leader=int(self.survivors[scores.argmax()]))
+        return replace(found, model=found._next_model(past, new))
+
+    def without(self, leaves: npt.NDArray[np.bool_]) -> "Standing":
+        """The same without some survivors, for good; one of them at least stays."""
+        if not leaves.any():
+            return self
+        stays = ~leaves
+        survivors, totals = self.survivors[stays], self.totals[stays]
+        votes = self.model.votes[np.isin(self.model.voters, survivors)]
+        votes = votes + np.finfo(np.float64).tiny  # all of them may have gone to those that leave
+        model = self.model._replace(voters=survivors, votes=_frozen(votes / votes.sum()))
+        return replace(
+            self,
             survivors=survivors,
             totals=totals,
-            weights=weights,
-            gone=gone,
+            gone=self.gone.plus(*self._of_those(leaves)),
             leader=int(survivors[totals[:, _N_STAKES].argmax()]),
-            model=self.model,
-            kept=self.kept,
+            model=model,
         )
-        return replace(found, model=found._next_model(past, new))
 
     def _next_model(self, past: Past, new: int) -> Model:
         """Votes by how close to the leader a survivor seems; rewards by the share of votes.

@@ -7,15 +7,19 @@ from math import inf, log
 import numpy as np
 import numpy.typing as npt
 
-from policysieve.checks import as_rewards
 from policysieve.evidence.certificate import Certificate
 from policysieve.evidence.comparing import Comparison, chosen_among, compared, gain_over
 from policysieve.evidence.estimates import Estimates, ValueIntervals
-from policysieve.evidence.events import check_comparable, check_log_fits, rewarded_events
+from policysieve.evidence.events import (
+    check_comparable,
+    check_log_fits,
+    load_unit,
+    rewarded_events,
+)
 from policysieve.evidence.values import limits_from_sums
-from policysieve.log import AnyLog, Log, load_for
-from policysieve.policies import Policies
-from policysieve.policies.base import names_of_actions
+from policysieve.log import AnyLog, Log
+from policysieve.log.returning import Met, first_rounds
+from policysieve.policies import Policies, Slates
 from policysieve.problem import Problem
 
 __all__ = ["UnprovedEvidence"]
@@ -41,46 +45,64 @@ class UnprovedEvidence:
         self.policies = policies
         self.problem = problem
         self._earned = self._missed = Estimates(policies.n_policies)
+        self._met: Met | None = None
+        self._barred: npt.NDArray[np.intp] | None = None
 
     @property
     def rounds(self) -> int:
         """Rounds taken in."""
         return self._earned.rounds
 
-    def add(self, log: AnyLog) -> None:
-        """Take in the next rounds, of a log or of files; all or nothing."""
-        log = load_for(log, names_of_actions(self.policies, self.problem))
+    def bar(self, policies: npt.NDArray[np.intp]) -> None:
+        """Let none of these policies lead."""
+        self._barred = policies
+
+    def add(self, log: AnyLog, answers: Slates | None = None) -> None:
+        """Take in the next rounds, of a log or of files; all or nothing.
+
+        Policies are asked at its contexts, unless their answers are given.
+        """
+        log = load_unit(log, self.policies, self.problem)
         check_log_fits(log, self.policies)
-        as_rewards(log.rewards, len(log), log.slate_size, self.problem.sparsity)
-        answers = self.policies.answers(log.contexts)
+        log, met = first_rounds(log, self._met, self.rounds)
+        if answers is None:
+            answers = self.policies.answers(log.contexts, log.available)
         lost = Log.trusted(log.contexts, log.actions, log.propensities, 1 - log.rewards)
         self.__dict__.update(
             _earned=self._earned.plus(rewarded_events(log, self.policies, answers)),
             _missed=self._missed.plus(rewarded_events(lost, self.policies, answers)),
+            _met=met,
         )
 
     def certificate(self, *, pending: int = 0) -> Certificate:
         """Nothing is proved about the leader."""
         names, leader = self.policies.names, self._earned.leader
-        against = self.policies.against(self.problem)
+        unit = self.problem.unit
+        eliminated = np.zeros(self.policies.n_policies, dtype=np.bool_)
+        if self._barred is not None:
+            eliminated[self._barred] = True
+            leader = int(np.where(eliminated, -inf, self._earned.totals).argmax())
+        against = self.policies.against(unit)
         return Certificate(
             leader=leader,
             certified=False,
-            eliminated=np.zeros(self.policies.n_policies, dtype=np.bool_),
+            eliminated=eliminated,
             rounds=self.rounds,
             pending=pending,
             log_threshold=inf,
             method="none",
-            find_bound=partial(float, self.problem.reward_cap),
+            find_bound=partial(float, unit.reward_cap),
             name=None if names is None else names[leader],
             against=None if against is None else self.policies.name_of(against),
-            find_gain=partial(gain_over, self.policies, self.problem, leader, copy(self)._least),
-        )
+            find_gain=partial(gain_over, self.policies, unit, leader, copy(self)._least),
+            barred=self._barred,
+        ).in_units(self.problem.scale)
 
     def intervals(self) -> ValueIntervals:
         """Estimates of all policies, with limits that hold simultaneously and at any time."""
         limits = self._limits(log(2 * self.policies.n_policies / self.problem.delta))
-        return ValueIntervals(self._earned.values, *limits, names=self.policies.names)
+        found = ValueIntervals(self._earned.values, *limits, names=self.policies.names)
+        return found.in_units(self.problem.scale)
 
     def compare(
         self, first: int | str, second: int | str, *, named_beforehand: bool = False
@@ -114,7 +136,7 @@ class UnprovedEvidence:
 
     def _limits(self, log_term: float) -> tuple[Array, Array]:
         """Limits of all policies, each at level exp(-log_term)."""
-        problem, n_policies = self.problem, self.policies.n_policies
+        problem, n_policies = self.problem.unit, self.policies.n_policies
         if not self.rounds:
             return np.zeros(n_policies), np.full(n_policies, problem.reward_cap)
         weight = np.full(n_policies, float(self.rounds))

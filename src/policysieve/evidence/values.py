@@ -7,6 +7,7 @@ import numpy.typing as npt
 
 from policysieve.evidence.betting import log_mean_exp
 from policysieve.evidence.classical import value_limits
+from policysieve.evidence.cohorts import Cohort
 from policysieve.evidence.estimates import ValueIntervals
 from policysieve.evidence.past import Past
 from policysieve.evidence.standing import Standing, sparsity_of
@@ -41,10 +42,15 @@ def policy_intervals(standing: Standing, past: Past) -> ValueIntervals:
     """
     order = np.argsort(-standing.estimates, kind="stable")
     bet_on = standing.survivors[order[:_BET_ON]]
-    limits = _limits(
-        standing, past, standing.sums, standing.counted, bet_on, bet_on, _log_term(standing)
-    )
-    return ValueIntervals(standing.values, *limits)
+    sums, counted, found = standing.sums, standing.counted, []
+    for one in standing.cohorts.every:
+        mine = slice(one.first, one.first + one.size)
+        here = bet_on[(bet_on >= mine.start) & (bet_on < mine.stop)]
+        places, log_term = here - one.first, _log_term(standing, one)
+        given = sums[:, mine], counted[mine], here, places, one.since, log_term
+        found.append(_limits(standing, past, *given))
+    lower, upper = (np.concatenate(part) for part in zip(*found, strict=True))
+    return ValueIntervals(standing.values, lower, upper)
 
 
 def policy_interval(
@@ -54,18 +60,20 @@ def policy_interval(
 
     Each limit of either kind is at level exp(-log_term), by default as for all policies at once.
     """
-    log_term = _log_term(standing) if log_term is None else log_term
+    cohort = standing.cohorts.of(policy)
+    log_term = _log_term(standing, cohort) if log_term is None else log_term
     value, sums, counted = standing.of_one(policy)
     bet_on = standing.survivors[standing.survivors == policy]
     here = np.zeros(len(bet_on), np.intp)
     counts = np.array([counted])
-    lower, upper = _limits(standing, past, sums[:, None], counts, bet_on, here, log_term)
+    given = sums[:, None], counts, bet_on, here, cohort.since, log_term
+    lower, upper = _limits(standing, past, *given)
     return value, float(lower[0]), float(upper[0])
 
 
-def _log_term(standing: Standing) -> float:
-    """Of the levels at which all limits of all policies hold at once."""
-    return log(_WAYS * standing.n_policies / standing.problem.delta)
+def _log_term(standing: Standing, cohort: Cohort) -> float:
+    """Of the levels at which all limits of all policies hold at once, for those of a cohort."""
+    return log(_WAYS * standing.cohorts.parts(cohort) / standing.problem.delta)
 
 
 def _limits(
@@ -75,18 +83,22 @@ def _limits(
     counted: npt.NDArray[np.int64],
     bet_on: Numbers,
     places: Numbers,
+    since: int,
     log_term: float,
 ) -> tuple[Array, Array]:
-    """Limits from sums of shape (7, n), and sharper ones at the places of policies to bet on."""
+    """Limits from sums of shape (7, n), and sharper ones at the places of policies to bet on.
+
+    The first `since` rounds do not count.
+    """
     problem = standing.problem
-    if not standing.rounds:
+    if standing.rounds == since:
         return np.zeros(len(counted)), np.full(len(counted), problem.reward_cap)
     weight = counted.astype(np.float64)
     lower, upper = limits_from_sums(
         problem, (sums[2], sums[3]), (sums[4], sums[5]), weight, log_term
     )
     if len(past) == standing.rounds and len(bet_on):
-        below, above = betting_limits(problem, past, bet_on, log_term)
+        below, above = betting_limits(problem, past, bet_on, log_term, since)
         lower[places] = np.maximum(lower[places], below)
         upper[places] = np.minimum(upper[places], above)
     return lower, np.maximum(lower, upper)
@@ -119,9 +131,9 @@ def limits_from_sums(
 
 
 def betting_limits(
-    problem: Problem, past: Past, which: Numbers, log_term: float
+    problem: Problem, past: Past, which: Numbers, log_term: float, since: int = 0
 ) -> tuple[Array, Array]:
-    """Limits of some policies' values, each at level exp(-log_term), from all rounds of the past.
+    """Limits of some policies' values, each at level exp(-log_term), from the later rounds.
 
     For a value v above the true one, mean over stakes of prod (1 + lam (h_i - v)) is a
     supermartingale from one, so v is a lower limit once that reaches exp(log_term); likewise from
@@ -136,8 +148,8 @@ def betting_limits(
             grid = low[:, None] + (high - low)[:, None] * steps
             wealth = np.zeros((len(which), len(stakes), _POINTS))
             add_value_factors(
-                *past.arrays(which),
-                past.scales(),
+                *past.arrays(which, since),
+                past.scales(since),
                 0,
                 sparsity_of(problem),
                 cap,

@@ -2,9 +2,12 @@
 
 from dataclasses import dataclass
 from math import log
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from policysieve.availability import Available
 
 __all__ = ["Mass", "MeanWeights", "inverse", "mean_weights"]
 
@@ -79,7 +82,8 @@ class Mass:
     """Sums over rounds of M, the sum of 1/W over the shown items: what a single pass needs.
 
     Over rounds M/K has a mean of one, because each of the K items that can be shown adds 1/K in
-    expectation.
+    expectation. Items that are not available count as if they had added that: `excess` is then the
+    sum of M - |A| over rounds, A what was available.
     """
 
     slate_size: int
@@ -87,15 +91,34 @@ class Mass:
     total: float = 0.0
     square: float = 0.0
     smallest: float = 1.0
+    limited: bool = False
+    excess: float = 0.0
+    excess_square: float = 0.0
 
-    def add(self, propensities: Array) -> Array:
-        """Take in rounds by the propensities (n, m) of what they showed; returns their M."""
+    def add(self, propensities: Array, available: Available | None = None) -> Array:
+        """Take in rounds by the propensities (n, m) of what they showed.
+
+        Returns their M, or M - |A| if it is said what was available: in all rounds, or in none.
+        """
         mass: Array = inverse(propensities).sum(axis=1)
         self.rounds += len(mass)
         self.total += float(mass.sum())
         self.square += float((mass**2).sum())
         self.smallest = min(self.smallest, float(propensities.min(initial=1.0)))
+        if available is not None:
+            self.limited, mass = True, mass - available.counts
+            self.excess += float(mass.sum())
+            self.excess_square += float((mass**2).sum())
         return mass
+
+    def of_all(
+        self, rounds: npt.ArrayLike, total: Any, square: Any, n_actions: int
+    ) -> tuple[Array, Array]:
+        """Sums of M and M^2 over rounds, of those of what `add` has returned."""
+        if not self.limited:
+            return np.asarray(total), np.asarray(square)
+        everything = np.asarray(rounds) * n_actions
+        return total + everything, square + 2 * n_actions * total + everything * n_actions
 
     @property
     def largest_weight(self) -> float:
@@ -110,10 +133,16 @@ class Mass:
     def mean(self, n_actions: int, delta: float, *, floor: float | None = None) -> MeanWeights:
         """The mean of M/K over all rounds, with limits, if no propensity is below `floor`."""
         largest = self.largest_weight if floor is None else float(inverse(floor))
+        most = largest * self.slate_size / n_actions
+        total, square = self.total, self.square
+        if self.limited:
+            sums = self.excess, self.excess_square
+            total, square = map(float, self.of_all(self.rounds, *sums, n_actions))
+            most += 1
         return mean_weights(
             [self.rounds],
-            np.array([self.total / n_actions]),
-            np.array([self.square / n_actions**2]),
-            largest=largest * self.slate_size / n_actions,
+            np.array([total / n_actions]),
+            np.array([square / n_actions**2]),
+            largest=most,
             delta=delta,
         )

@@ -18,6 +18,7 @@ from policysieve.experiment.settings import SettingsTable, can_be_set, read_toml
 from policysieve.exploration import LEARNERS
 from policysieve.policies import EstimatorPolicies, Policies, PolicyTable
 from policysieve.worlds import (
+    Availability,
     Classification,
     Dataset,
     FiniteWorld,
@@ -33,6 +34,7 @@ __all__ = ["Track", "load_experiment", "make_experiment", "world_kinds"]
 Track = Callable[[Iterable[int]], Iterable[int]]
 
 _GIVEN = ("policies", "problem", "rng")  # to every learner
+_AVAILABLE = "available"  # a key of the table [world]
 _POLICIES = {kind: kind for kind in ("world", "pool", "table")}
 
 
@@ -108,6 +110,7 @@ def make_experiment(
     learners = _learners(file.tables("learner"), plan.rounds)
     asked = file.table("problem")
     found = _candidates(file.table("world"), file.table("policies"), Path(folder), track)
+    found = _limited(file.table("world"), found)
     aims = asked.arguments(found.world.problem)
     with within(asked.name):
         problem = found.world.problem(**aims)
@@ -192,7 +195,7 @@ def _candidates(
             f"{world.key('dataset')}, or choose 'world' or 'table'"
         )
     make = world.choice("kind", world_kinds())
-    arguments = world.arguments(make, beside=["kind"])
+    arguments = world.arguments(make, beside=["kind", _AVAILABLE])
     with within(world.name):
         made = make(**arguments)
     if kind == "table":
@@ -203,6 +206,27 @@ def _candidates(
             f"{policies.key('kind')}: {make.__name__} has no policies of its own; choose 'table'"
         )
     return _Candidates(made, PolicyTable(made.pool, n_actions=made.n_actions))
+
+
+def _limited(world: SettingsTable, found: _Candidates) -> _Candidates:
+    """The same where each action is available with a probability that the table may have.
+
+    What a policy would show and cannot gives way to the available action of the lowest number.
+    """
+    if _AVAILABLE not in world:
+        return found
+    kept = SettingsTable(world.name, {_AVAILABLE: world.values[_AVAILABLE]})
+
+    def limited(available: float) -> Availability:
+        return Availability(found.world, available)
+
+    arguments, table = kept.arguments(limited), found.policies
+    assert isinstance(table, PolicyTable)
+    with within(world.key(_AVAILABLE)):
+        made = limited(**arguments)
+    order = range(table.n_actions)
+    policies = PolicyTable(table.table, table.n_actions, names=table.names, fallback=order)
+    return _Candidates(made, policies, found.descriptions)
 
 
 def _trained_pool(
@@ -254,7 +278,8 @@ def _in_dataset(
                 f"{world.key(name)}: only for data with several labels per row, and "
                 f"{dataset.name} has one; remove it"
             )
-    shape = world.arguments(make, "X", "y", "Y", "n_actions", "contexts", beside=["dataset"])
+    beside = ["dataset", _AVAILABLE]
+    shape = world.arguments(make, "X", "y", "Y", "n_actions", "contexts", beside=beside)
 
     def world_of(labels: npt.NDArray[Any]) -> FiniteWorld:
         with within(world.name):

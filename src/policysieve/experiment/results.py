@@ -28,12 +28,15 @@ class Proof:
         Whether that proves the problem's epsilon.
     survivors : int
         Policies that can still be the best.
+    expected : int or None
+        Rounds in all at which the proof is expected; None if that cannot be said.
     """
 
     rounds: int
     suboptimality_bound: float
     certified: bool
     survivors: int
+    expected: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,6 +69,7 @@ class SeedResult:
             "certified_rounds": self.certified_rounds,
             "suboptimality": self.result.suboptimality,
             "recommendation": self.result.recommendation.to_dict(),
+            "cost": None if self.result.cost is None else self.result.cost.to_dict(),
             "history": [
                 {**asdict(proof), "suboptimality": checkpoint.suboptimality}
                 for proof, checkpoint in zip(self.proofs, self.result.history, strict=True)

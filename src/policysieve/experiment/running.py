@@ -8,6 +8,7 @@ from policysieve.evidence import Evidence
 from policysieve.experiment.results import ExperimentResult, LearnerResult, Proof, SeedResult
 from policysieve.experiment.settings import within
 from policysieve.exploration import Exploration, Explorer
+from policysieve.exploration.designs import TodayExploration
 from policysieve.log import Log
 from policysieve.policies import Policies
 from policysieve.problem import Problem
@@ -147,7 +148,7 @@ class _Witness:
         self._own = Evidence(policies, learner.problem)
 
     def see(self, rounds: Log, exploration: Exploration) -> None:
-        if not self._keeps:
+        if not self._keeps and not isinstance(exploration, TodayExploration):
             self._own.add(rounds, exploration)
 
     def proof(self) -> Proof:
@@ -158,4 +159,5 @@ class _Witness:
             suboptimality_bound=certificate.suboptimality_bound,
             certified=certificate.certified,
             survivors=int((~certificate.eliminated).sum()),
+            expected=learner.forecast().proof_expected if self._keeps else None,
         )

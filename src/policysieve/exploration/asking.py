@@ -5,7 +5,6 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from copy import deepcopy
-from datetime import timedelta
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 from weakref import WeakSet
@@ -13,9 +12,8 @@ from weakref import WeakSet
 import numpy as np
 import numpy.typing as npt
 
-from policysieve.checks import number
 from policysieve.errors import BusyError
-from policysieve.exploration.decisions import Decisions
+from policysieve.exploration.decisions import Decisions, as_age
 from policysieve.exploration.ledger import Frontier, Ledger, Part
 
 __all__ = ["Asking", "alone", "busy", "changing", "living"]
@@ -103,20 +101,32 @@ class Asking(ABC):
                 self._rng.bit_generator.state = before
             self._drawn = None
 
-    def _settle(self, places: npt.NDArray[np.int64], rewards: Array | None) -> None:
-        """Enter rewards, or None if they will never be known, and learn what is ready."""
+    def _settle(self, places: npt.NDArray[np.int64], rewards: Array | None, **changes: Any) -> None:
+        """Enter rewards, or None if they will never be known, and learn what is ready.
+
+        Other attributes change with it.
+        """
         if len(places):
             parts, frontier = self._ledger.settle(places, rewards, self._frontier)
-            self._take(parts, frontier)
+            self._take(parts, frontier, **changes)
             self._ledger.forget(frontier.learnt)
 
-    def _take(self, parts: list[Part], frontier: Frontier) -> None:
+    def _take(self, parts: list[Part], frontier: Frontier, **changes: Any) -> None:
         """Fold parts on a copy, and take what it has changed in the one step that counts."""
+
+        def learn(then: Self) -> None:
+            then.__dict__.update(changes)
+            for part in parts:
+                then._fold(part)
+            then._frontier = frontier
+
+        self._change(learn)
+
+    def _change(self, step: Callable[[Self], None]) -> None:
+        """Change a copy, and take what it has changed in the one step that counts."""
         then = self._twin()
         before = dict(then.__dict__)  # held on to: nothing is let go of within that step
-        for part in parts:
-            then._fold(part)
-        then._frontier = frontier
+        step(then)
         changed = {k: v for k, v in then.__dict__.items() if before.get(k, before) is not v}
         self.__dict__.update(changed)
 
@@ -141,17 +151,14 @@ class Asking(ABC):
 
     def _waiting_for(self, older_than: Any) -> Decisions:
         """Open rounds that have waited for so many seconds."""
-        if isinstance(older_than, timedelta):
-            older_than = older_than.total_seconds()
-        age = number("older_than", older_than, above=0, below=float("inf"), closed_below=True)
-        waiting = self._open()
+        age, waiting = as_age(older_than), self._open()
         return waiting[waiting.ages >= age]
 
     @changing
-    def _expire(self, older_than: Any) -> Decisions:
-        """Settle with reward 0 what has waited for so long."""
+    def _expire(self, older_than: Any, reward: float = 0.0) -> Decisions:
+        """Settle with a reward what has waited for so long."""
         late = self._waiting_for(older_than)
-        self._settle(self._ledger.check(late, self._frontier), np.zeros(late.actions.shape))
+        self._settle(self._ledger.check(late, self._frontier), np.full(late.actions.shape, reward))
         return late
 
     @changing

@@ -3,21 +3,31 @@
 import math
 import sys
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from datetime import timedelta
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from policysieve.arrays import shown
+from policysieve.availability import Available
+from policysieve.checks import number
 from policysieve.errors import InvalidArgumentError
+from policysieve.evidence.estimates import ValueIntervals
+from policysieve.evidence.outcomes import OutcomeValue, values_of
+from policysieve.evidence.verdicts import Guardrail, outcomes_to_dict
 from policysieve.frames import Contexts, read_only
+from policysieve.log import NOTHING, Beside
 from policysieve.naming import named
 from policysieve.policies import MarginalPolicy, Policy, RandomizedPolicy
 from policysieve.reported import Carded
+from policysieve.scaling import RewardScale
 
-__all__ = ["Decisions", "Recommendation"]
+__all__ = ["Decisions", "Recommendation", "as_age", "asked_before"]
+
+_BESIDE = ("outcomes", "outcomes_against", "guardrails")  # only some recommendations have these
 
 
 def _ticks() -> float:
@@ -33,6 +43,19 @@ _STARTED = time.time() - _ticks()  # read once: later the clock of the day may b
 def _now() -> float:
     """Seconds since 1970 by a clock that nobody sets while the process runs."""
     return _STARTED + _ticks()
+
+
+def as_age(older_than: Any) -> float:
+    """Seconds that something has waited, or raise."""
+    if isinstance(older_than, timedelta):
+        older_than = older_than.total_seconds()
+    return number("older_than", older_than, above=0, below=math.inf, closed_below=True)
+
+
+def asked_before(older_than: Any) -> float:
+    """Until when decisions were asked for that have waited for so long."""
+    age = as_age(older_than)
+    return _now() - age if age else math.inf
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -62,6 +85,8 @@ class Decisions:
         Mark of the learner that issued them; empty if none did.
     all_actions : tuple of str or None
         Names of all actions, in the order of their numbers, if they have any.
+    beside : Beside
+        What else was said of the rounds: what was available, who came.
     ids : array of str of shape (n,), or None
         What a study knows the rounds by, wherever they are told.
     """
@@ -73,6 +98,7 @@ class Decisions:
     asked: npt.NDArray[np.float64]
     issuer: str
     all_actions: Sequence[str] | None = None
+    beside: Beside = field(default_factory=lambda: NOTHING)
     ids: npt.NDArray[np.object_] | None = None
 
     def __post_init__(self) -> None:
@@ -89,15 +115,21 @@ class Decisions:
         first: int = 0,
         issuer: str = "",
         all_actions: Sequence[str] | None = None,
+        beside: Beside = NOTHING,
     ) -> Self:
         """A whole batch, its rounds numbered from `first`, asked for now."""
         times = np.empty(len(actions))
         times.fill(_now())
         numbers = np.arange(first, first + len(actions))
-        return cls(contexts, actions, propensities, numbers, times, issuer, all_actions)
+        return cls(contexts, actions, propensities, numbers, times, issuer, all_actions, beside)
 
     def __len__(self) -> int:
         return len(self.actions)
+
+    @property
+    def available(self) -> Available | None:
+        """The actions that could be shown; None if that was not said."""
+        return self.beside.available
 
     @property
     def action_names(self) -> npt.NDArray[np.object_] | None:
@@ -136,6 +168,7 @@ class Decisions:
             asked=self.asked[index],
             issuer=self.issuer,
             all_actions=self.all_actions,
+            beside=self.beside[index],
             ids=None if self.ids is None else self.ids[index],
         )
 
@@ -167,6 +200,12 @@ class Recommendation(Carded):
         The policy that runs today in words, if the problem names it.
     gain : float or None
         By how much the recommended one is at least better; None if nothing can be said.
+    outcomes : dict of OutcomeValue, or None
+        What it has of each outcome that the problem declares, by name: estimate, lower and upper.
+    outcomes_against : dict of OutcomeValue, or None
+        The same of the policy that runs today.
+    guardrails : tuple of Guardrail, or None
+        What is proved of it and each guardrail of the problem.
     """
 
     policy: int | Policy | RandomizedPolicy | MarginalPolicy
@@ -180,6 +219,23 @@ class Recommendation(Carded):
     name: str | None = None
     against: str | None = None
     gain: float | None = None
+    outcomes: dict[str, OutcomeValue] | None = None
+    outcomes_against: dict[str, OutcomeValue] | None = None
+    guardrails: tuple[Guardrail, ...] | None = None
+
+    def in_units(self, scale: RewardScale) -> Self:
+        """The same in the user's units, from what is known inside; its sentence is in them."""
+        if scale.is_unit:
+            return self
+        lower, upper = scale.limits(self.lower, self.upper)
+        return replace(
+            self,
+            value=scale.value(self.value),
+            lower=lower,
+            upper=upper,
+            suboptimality_bound=scale.distance(self.suboptimality_bound),
+            gain=None if self.gain is None else scale.distance(self.gain),
+        )
 
     @property
     def policy_name(self) -> str:
@@ -190,14 +246,23 @@ class Recommendation(Carded):
             return repr(self.policy)
         return f"policy {self.policy}" if isinstance(self.policy, int) else "a randomised policy"
 
+    def with_outcomes(
+        self, outcomes: Mapping[str, ValueIntervals], against: int | None
+    ) -> "Recommendation":
+        """The same with what it, and the policy that runs today, have of outcomes."""
+        mine = values_of(outcomes, self.policy) if isinstance(self.policy, int) else None
+        theirs = None if against is None else values_of(outcomes, against)
+        return replace(self, outcomes=mine, outcomes_against=theirs)
+
     def to_dict(self) -> dict[str, Any]:
         """The fields as plain values that JSON can hold: NaN becomes None, an object its name."""
-        plain = {"policy": self.policy, "policy_name": self.policy_name}
+        plain: dict[str, Any] = {"policy": self.policy, "policy_name": self.policy_name}
         plain |= {
             field.name: getattr(self, field.name)
             for field in fields(self)
-            if field.name not in ("policy", "name")
+            if field.name not in ("policy", "name", *_BESIDE)
         }
+        plain |= outcomes_to_dict(self.outcomes, self.outcomes_against, self.guardrails)
         if not isinstance(self.policy, int):
             plain["policy"] = repr(self.policy)
         return {

@@ -5,39 +5,36 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
-from policysieve.arrays import shown
-from policysieve.checks import as_rewards, as_rng
+from policysieve.availability import Available
+from policysieve.checks import as_rewards, as_rng, number
 from policysieve.errors import InvalidArgumentError
-from policysieve.evidence import Events, ValueIntervals, rewarded_events
+from policysieve.evidence import ValueIntervals
 from policysieve.evidence.certificate import gain_in_words
-from policysieve.evidence.change import Change, find_change
-from policysieve.evidence.change_sums import ChangeSums
-from policysieve.evidence.events import check_log_fits
-from policysieve.evidence.groups import context_groups
-from policysieve.evidence.record import check_floor
-from policysieve.exploration.asking import Asking, alone, changing, living
+from policysieve.evidence.change import Change
+from policysieve.exploration.asking import alone, changing, living
 from policysieve.exploration.decisions import Decisions, Recommendation
 from policysieve.exploration.designs.base import Exploration
-from policysieve.exploration.ledger import Part
-from policysieve.frames import ContextFrame, Contexts, is_tabular, kind_of
-from policysieve.log import AnyLog, Log, load_for
+from policysieve.exploration.folding import Folding
+from policysieve.exploration.forecast import Forecast, no_forecast, planned_forecast
+from policysieve.exploration.late_outcomes import LateOutcomes
+from policysieve.exploration.watching import Watch
+from policysieve.frames import Contexts
+from policysieve.log import NOTHING, Beside, Log
+from policysieve.log.beside import as_units
+from policysieve.log.returning import mixed_units
 from policysieve.policies import Answers, AnyPolicies, check_class
-from policysieve.policies.base import names_of_actions
+from policysieve.policies.policy_class import names_of_actions
 from policysieve.problem import Problem
+from policysieve.scaling import usual_range
 
 __all__ = ["BATCH", "Explorer"]
 
 _STREAM = 1  # of random numbers: learners draw others than the world they are in
-_CLOSE = 1e-6  # relative: rounding allowed between propensities and those of their exploration
-_ENTRIES = 1 << 22  # propensities worked out at once
-_SURE = 6.0  # standard errors by which data must contradict a declaration
 BATCH = 100  # contexts at once, by default; docs/costly.md has what others cost
-_FEW = 30  # rewards, for a normal approximation
 
 
-class Explorer(Asking):
+class Explorer(Folding):
     """A learner: `ask` for what to show, `tell` what it earned, `recommend` a policy.
 
     There is no memory of "the last action": rewards are told for the batch that `ask` returned,
@@ -67,18 +64,20 @@ class Explorer(Asking):
     Attributes
     ----------
     exploration : Exploration
-        What is played now; a value, so others may decide with it, too.
+        How it explores now; a value, so others may decide with it, too.
     """
 
     takes_implicit: ClassVar[bool] = False
     """Whether the learner takes a class that cannot be listed."""
     takes_slates: ClassVar[bool] = True
     """Whether the learner shows more than one item."""
+    takes_traffic: ClassVar[bool] = True
+    """Whether the learner may explore on a share of the rounds alone."""
+    takes_guardrails: ClassVar[bool] = False
+    """Whether the learner stops to show what is proved to break a guardrail."""
 
     splits_freely: ClassVar[bool] = False
     """Whether the same rounds leave the same bits however they are cut into parts."""
-
-    _keeps_log = True  # a study keeps it elsewhere
 
     # A learner that takes no implicit class may count on numbered policies.
     policies: Any
@@ -90,21 +89,45 @@ class Explorer(Asking):
         self.problem = problem
         self._rng = as_rng(rng, stream=_STREAM)
         self._rounds = 0
+        self._period = 0  # how often candidates came in that earlier explorations do not show
         self._log: Log | None = None
-        self._mass = (0.0, 0.0)  # sums over rounds of the importance-weighted rewards, and squares
+        self._watch = Watch()
+        self._late = LateOutcomes.of(policies, problem)
+        self._mass = (0, 0.0, 0.0)  # rounds, sums of importance-weighted rewards, and of squares
+        self._begin()
         self._open_ledger()
         self._ledger.all_actions = names_of_actions(policies, problem)
+        self._ledger.reward_range = usual_range(problem.reward_range)
         living.add(self)
 
-    def ask(self, contexts: Any) -> Decisions:
+    def ask(self, contexts: Any, *, available: Any = None, units: Any = None) -> Decisions:
         """Decide what to show at one context or many, and with which propensities.
+
+        Parameters
+        ----------
+        contexts
+            Of the kind that the policies take.
+        available : bool array of shape (n, n_actions), or sequence of sequences, optional
+            What can be shown at each context, as a mask or as lists of numbers or names; at least
+            slate_size actions. Nothing else is shown, and a policy is worth what it earns with the
+            available items that it shows.
+
+        Parameters
+        ----------
+        contexts : array, data frame, list of dicts or sparse matrix
+        units : sequence of str or int, optional
+            The user or session of each context, if some come back: then only the first round of
+            each counts as evidence, and towards what is planned. All rounds of a learner have them,
+            or none (docs/maths.md, "One round of each unit").
 
         Raises
         ------
         InvalidArgumentError
-            If the contexts are not of the kind the policies take; nothing is changed.
+            If the contexts are not of the kind the policies take, or too little is available;
+            nothing is changed.
         PolicyFailureError
-            If a policy cannot answer; nothing is changed.
+            If a policy cannot answer, or shows what is not available and has no fallback; nothing
+            is changed.
         BusyError
             Within another call of the same thread, as in a signal handler; nothing is changed.
         """
@@ -114,35 +137,68 @@ class Explorer(Asking):
                 f"there is nothing left to ask for: {self.pending:,} decisions wait to be told, or "
                 "to be settled with expire or discard"
             )
-        known = self._check_kind(x)
-        answers = self.policies.answers_at(x, self._consults(self.exploration))
-        return self._decide(x, answers, known)  # candidates may be slow: they had no lock
+        known, decisions = self._check_kind(x), None
+        names = names_of_actions(self.policies, self.problem)
+        allowed = self.policies.check_available(available, len(x), names)
+        beside = self._beside(len(x), allowed, units)
+        while decisions is None:
+            now, explores = self._snapshot(), self._may_explore(max(1, len(x))) > 0
+            asked = now._asked_for(now.exploration if explores else now._today)
+            answers = now.policies.answers_at(x, asked, allowed)
+            # Candidates may be slow: they had no lock.
+            decisions = self._decide(x, answers, known, explores, beside, now._period)
+        return decisions
+
+    def _beside(self, n: int, available: Available | None, units: Any) -> Beside:
+        """What a user says of contexts, or raise if it is unlike what was said of earlier ones."""
+        if n and self._log is not None and self._log.has_units == (units is None):
+            raise mixed_units()
+        if available is None and units is None:
+            return NOTHING
+        return Beside(available, None if units is None else as_units(units, n))
 
     @changing
-    def _decide(self, x: Contexts, answers: Answers, known: bool) -> Decisions:
-        """Draw and write down what to show; `known` if the kind of contexts was compared."""
+    def _decide(
+        self,
+        x: Contexts,
+        answers: Answers,
+        known: bool,
+        explores: bool,
+        beside: Beside,
+        period: int,
+    ) -> Decisions | None:
+        """Draw and write down what to show; `known` if the kind of contexts was compared.
+
+        None if others have to be asked, because some came in meanwhile.
+        """
+        if period != self._period:
+            return None
         if not known:
             self._check_kind(x)  # another thread may have been quicker
         exploration, rng = self.exploration, self._generator()
+        n = self._may_explore(len(x)) if explores else 0
         try:
-            uniforms = rng.random((len(x), exploration.draws_per_round))
-            said = answers
+            said = answers if n == len(x) else answers.take(slice(n))
+            uniforms = rng.random((n, exploration.draws_per_round))
             if exploration.policies is not self.policies:  # but some that were fitted for it
-                said = exploration._answers(answers)
-            actions, propensities = exploration._choose(said, uniforms)
+                said = exploration._answers(said)
+            actions, propensities = exploration._decide(said, uniforms)
+            actions, propensities = self._with_today(actions, propensities, answers)
             return self._ledger.issue(
                 x,
                 actions,
                 propensities,
                 exploration=exploration,
                 kept=None if self.policies.looked_up else answers,
+                beside=beside,
+                rest=(n, self._today),
             )
         except BaseException:
             self._rewind()  # the next ask does if this is interrupted, too
             raise
 
     @changing
-    def tell(self, decisions: Decisions, rewards: Any) -> None:
+    def tell(self, decisions: Decisions, rewards: Any, outcomes: Any = None) -> None:
         """Report the rewards of what was shown.
 
         Parameters
@@ -150,7 +206,12 @@ class Explorer(Asking):
         decisions : Decisions
             A batch that `ask` returned, or a part of one. Each round is told once.
         rewards : array of shape (n, m), or (n,) when m = 1
-            Rewards in [0, 1] of the shown items. An answer that has not come by its deadline is 0.
+            Rewards of the shown items, in [0, 1] or in the problem's range. An answer that has not
+            come by its deadline is 0, or the problem's `no_answer`. One reward for a whole slate
+            does not say which item earned it.
+        outcomes : dict, optional
+            Arrays of the same shape, by the names of outcomes that the problem declares; NaN, or
+            left out, if not known yet: see `tell_outcomes`.
 
         Raises
         ------
@@ -158,9 +219,16 @@ class Explorer(Asking):
             The learner is then as it was before.
         """
         places, problem = self._ledger.check(decisions, self._frontier), self.problem
-        checked = as_rewards(rewards, len(places), problem.slate_size, problem.sparsity)
-        self._check_told(checked)
-        self._settle(places, checked)
+        checked = as_rewards(
+            rewards, len(places), problem.slate_size, problem.sparsity, problem.reward_range
+        )
+        self._check_told(problem.scale.inside(checked))
+        if outcomes is None:
+            self._settle(places, checked)
+            return
+        late = self._declared()
+        told = late.checked(outcomes, len(places))
+        self._settle(places, checked, _late=late.with_rewards(decisions.numbers, told))
 
     def discard(self, decisions: Decisions) -> None:
         """Give up on rounds whose rewards will never be known.
@@ -183,73 +251,63 @@ class Explorer(Asking):
     def expire(self, *, older_than: Any) -> Decisions:
         """Settle decisions that have waited too long with reward 0, and return them.
 
-        That is what an answer counts that has not come by its deadline. Unlike `discard`, it keeps
-        estimates of "a reward in time" unbiased.
+        That, or the problem's `no_answer`, is what an answer counts that has not come by its
+        deadline. Unlike `discard`, it keeps estimates of "a reward in time" unbiased.
 
         Parameters
         ----------
         older_than : seconds or timedelta
             How long a decision may wait; 0 settles all.
-        """
-        return self._expire(older_than)
-
-    def learn(
-        self, rounds: AnyLog, exploration: Exploration, answers: Answers | None = None
-    ) -> None:
-        """Take in settled rounds that were decided elsewhere, all or nothing.
-
-        `ask` and `tell` do that by themselves with what they issue.
-
-        Parameters
-        ----------
-        rounds : Log, LogFile, path or paths
-            In the order of their decisions. Full distributions are not kept.
-        exploration : Exploration
-            What they were decided by: one that this learner has published.
-        answers : Answers, optional
-            What the candidates said at their contexts; by default they are asked now.
 
         Raises
         ------
-        InvalidArgumentError, PolicyFailureError
-            The learner is then as it was before.
+        InvalidArgumentError
+            If 0 is outside of the rewards' range, and the problem does not say what else counts.
         """
-        if not self._takes(exploration):
-            raise InvalidArgumentError(
-                f"exploration must be one that {type(self).__name__} has published, such as "
-                f"{self.exploration!r}, got {shown(exploration)}"
-            )
-        told = load_for(rounds, names_of_actions(self.policies, self.problem))
-        rounds = Log.trusted(told.contexts, told.actions, told.propensities, told.rewards)
-        check_log_fits(rounds, self.policies)
-        check_floor(rounds, exploration.floor)
-        q = self.problem
-        self._check_told(as_rewards(rounds.rewards, len(rounds), q.slate_size, q.sparsity))
-        x = self.policies.check_contexts(self._arranged(rounds.contexts))
-        self._check_kind(x)
-        if answers is None:
-            answers = self.policies.answers_at(x, self._consults(exploration))
-        elif not isinstance(answers, Answers) or len(answers) != len(x):
-            what = f"{len(answers)}" if isinstance(answers, Answers) else type(answers).__name__
-            raise InvalidArgumentError(
-                f"answers must be what the candidates said at each of the {len(x)} rounds, as "
-                f"policies.answers(contexts) gives them, got {what}"
-            )
-        _check_decided_by(exploration, rounds, answers)
-        self._learn_alone(Part(rounds, exploration, answers))
+        return self._expire(older_than, self.problem.unanswered)
 
-    @changing
-    def _learn_alone(self, part: Part) -> None:
-        self._check_kind(part.rounds.contexts)
-        if len(part.rounds):
-            self._take([part], self._frontier)
+    def add(self, policies: Any, *, unseen: bool = False) -> None:
+        """Let more candidates in while it runs; `Sieve` and `PolicyElimination` do.
+
+        Raises
+        ------
+        InvalidArgumentError
+            Always: the rounds of other learners are planned for the class that they begin with.
+        """
+        raise InvalidArgumentError(
+            f"{type(self).__name__} takes no candidates on the way: its rounds were planned for "
+            "the class that it began with; start a new learner, or use Sieve or PolicyElimination"
+        )
+
+    def restart(self) -> None:
+        """Begin anew from the rounds that are decided from now on; `Sieve` and others that sift do.
+
+        Raises
+        ------
+        InvalidArgumentError
+            Always: other learners begin anew as new ones.
+        """
+        raise InvalidArgumentError(
+            f"{type(self).__name__} does not begin anew: its rounds were planned from the first "
+            "on; start a new learner, or use Sieve or PolicyElimination"
+        )
+
+    @property
+    def since(self) -> int:
+        """The first round of `log` that counts: 0, or the first one decided after `restart`."""
+        return 0
 
     @property
     def log(self) -> Log:
-        """The rounds learnt from so far, in the order of their decisions."""
-        log = self._snapshot()._log
+        """The rounds settled so far, in the order of their decisions."""
+        now = self._snapshot()
+        log = now._log
         if log is None:
-            log = Log.empty(contexts=np.empty(0, np.int64), slate_size=self.problem.slate_size)
+            q = self.problem
+            nothing = np.empty(0, np.int64)
+            log = Log.empty(contexts=nothing, slate_size=q.slate_size, reward_range=q.reward_range)
+        elif now._late is not None:
+            log = now._late.in_log(log)
         names = names_of_actions(self.policies, self.problem)
         return log[:] if names is None else log.with_action_names(names)
 
@@ -259,18 +317,21 @@ class Explorer(Asking):
 
         A world that does not change raises an alarm, ever, with probability at most the problem's
         delta, however often you ask (docs/maths.md, "A changed world"). Guarantees do not hold
-        across a change. It is found from `log` whenever it is asked for, and costs nothing else.
+        across a change, and that of `recommend` says so. Rounds from `since` on count. It is found
+        from `log` when it is asked for, and the next time from what has come since then.
         """
-        log = self.log
-        sums = ChangeSums(self.problem.slate_size)
-        for rounds in log.rounds():
-            sums.add(rounds, context_groups(rounds.contexts))
+        return self._snapshot()._alarm
+
+    @property
+    def _alarm(self) -> Change | None:
+        if self._log is None:
+            return None
         names = names_of_actions(self.policies, self.problem)
-        return find_change(sums, self.problem.n_actions, self.problem.delta, names)
+        return self._watch.alarm(self._log, self.since, self.problem, names)
 
     @property
     def rounds(self) -> int:
-        """How many rounds were learnt from."""
+        """How many rounds were learnt from: if units are named, the first of each."""
         return self._rounds
 
     @property
@@ -298,16 +359,21 @@ class Explorer(Asking):
     def ask_limit(self) -> Any:
         """Rounds up to the learner's next step, at most; None if there is none.
 
-        That is a look at the evidence, after which it may explore in another way, or the end of
-        what is planned. It is 0 while the step waits for answers.
+        That is a look at the evidence, after which it may explore in another way, the end of what
+        is planned, or of what the problem's `max_loss` allows to explore. It is 0 while the step
+        waits for answers, and None while the learner does not explore.
         """
-        wanted = self._wanted
-        return None if wanted is None else max(0, wanted - self._ledger.waiting(self._frontier))
+        wanted = None if self._stopped else self._wanted
+        if wanted is None:
+            return None
+        return self._may_explore(max(0, wanted - self._ledger.waiting(self._frontier)))
 
     @alone
     def _batch_of(self, most: int | None) -> int:
         """How many contexts to ask for at once, at most so many, by default as is advised."""
-        return max(0, self._batch(most, self._ledger.waiting(self._frontier)))
+        if self._stopped:
+            return BATCH if most is None else most
+        return self._may_explore(max(0, self._batch(most, self._ledger.waiting(self._frontier))))
 
     def _batch(self, most: int | None, waiting: int) -> int:
         """The same where so many rounds wait for their answers; it may be negative."""
@@ -316,30 +382,53 @@ class Explorer(Asking):
 
     @property
     def finished(self) -> bool:
-        """Whether the planned rounds are done, or the answer is certified."""
-        return self._snapshot()._finished
+        """Whether the planned rounds are done, the answer is certified, or nothing may be explored.
+
+        The last is so once the problem's `max_loss` is used up, and no answer is waited for. Later
+        rounds may be asked for all the same: they show what the policy that runs today would.
+        """
+        return self._snapshot()._finished or self._spent
 
     def recommend(self) -> Recommendation:
         """The policy to deploy now, and what is known about it."""
-        best = self._snapshot()._recommend()
-        if self.policies.names is not None and isinstance(best.policy, int):
-            best = replace(best, name=self.policies.names[best.policy])
-        against = self.policies.against(self.problem)
-        if against is None:
-            return best
-        best = replace(best, against=self.policies.name_of(against))
-        if best.gain is None or best.against is None or not best.rounds:
-            return best
-        gain = gain_in_words(best.policy_name, best.against, best.gain, self.problem.delta)
-        return replace(best, guarantee=f"{best.guarantee} {gain}")
+        now = self._snapshot()
+        best, policies = now._recommend(), now.policies
+        if policies.names is not None and isinstance(best.policy, int):
+            best = replace(best, name=policies.names[best.policy])
+        against = policies.against(self.problem)
+        if now._late is not None:
+            best = best.with_outcomes(now.outcomes(), against)
+        if against is not None:
+            best = replace(best, against=policies.name_of(against))
+        if best.gain is not None and best.against is not None and best.rounds:
+            gain = gain_in_words(best.policy_name, best.against, best.gain, self.problem)
+            best = replace(best, guarantee=f"{best.guarantee} {gain}")
+        change = now._alarm
+        return best if change is None else replace(best, guarantee=change.warning(best.guarantee))
 
     def intervals(self) -> ValueIntervals:
         """Estimate and limits of every policy's value, as `recommend` uses them."""
         return replace(self._snapshot()._intervals(), names=self.policies.names)
 
-    @abstractmethod
-    def _learn(self, rounds: Log, exploration: Any, answers: Answers) -> None:
-        """Take in newly settled rounds that were decided by one exploration."""
+    def forecast(self, per_day: float | None = None) -> Forecast:
+        """How many rounds it will take, with an interval; no guarantee (docs/how-long.md).
+
+        Planned rounds are exact. A proof is expected when evidence, growing as it did, is enough.
+
+        Parameters
+        ----------
+        per_day : float, optional
+            Rounds of traffic a day: then the forecast has days and a date, too.
+        """
+        if per_day is not None:
+            per_day = number("per_day", per_day, above=0, below=float("inf"))
+        return replace(self._snapshot()._forecast(), per_day=per_day)
+
+    def _forecast(self) -> Forecast:
+        wanted, rounds = self._wanted, self._rounds
+        if wanted is None:
+            return no_forecast("this learner has no end of its own.", rounds=rounds)
+        return planned_forecast(wanted, rounds=rounds)
 
     @property
     def _finished(self) -> bool:
@@ -351,95 +440,17 @@ class Explorer(Asking):
         """Rounds that the exploration should still be played, open ones included; None if any."""
 
     @abstractmethod
-    def _recommend(self) -> Recommendation: ...
+    def _recommend(self) -> Recommendation:
+        """What to deploy now, in the user's units."""
 
     @abstractmethod
-    def _intervals(self) -> ValueIntervals: ...
+    def _intervals(self) -> ValueIntervals:
+        """Estimates and limits, in the user's units."""
 
-    def _takes(self, exploration: Any) -> bool:
-        """Whether this learner could have published the exploration."""
-        if type(exploration) is not type(self.exploration) or exploration.problem != self.problem:
-            return False
-        mine, theirs = self.policies, exploration.policies
-        return theirs is mine or bool(theirs.fingerprint() == mine.fingerprint())
-
-    def _consults(self, exploration: Any) -> npt.NDArray[np.integer] | None:
-        """Policies whose answers are ever read of rounds that it decides from now on; None if all.
-
-        What is published later must not read those of others.
-        """
-        return None
-
-    def _check_told(self, rewards: npt.NDArray[np.float64]) -> None:
-        """Raise if checked rewards are not of the kind this learner takes."""
-
-    def _fold(self, part: Part) -> None:
-        rounds, answers = part.rounds, part.kept
-        if answers is None:
-            answers = self.policies.answers_at(rounds.contexts)
-        self._learn(rounds, part.exploration, answers)
-        if rounds.rewards.any():
-            mass = (rounds.rewards / rounds.propensities).sum(axis=1)
-            self._mass = (_plus(self._mass[0], mass), _plus(self._mass[1], mass * mass))
-        self._rounds += len(rounds)
-        if not self._keeps_log:
-            return
-        if rounds.distributions is not None:  # which rounds that were asked here do not have
-            rounds = rounds.without_distributions()
-        self._log = rounds.copy() if self._log is None else self._log.plus(rounds)
-
-    def _events(self, rounds: Log, answers: Answers) -> Events:
-        return rewarded_events(rounds, self.policies, answers)
-
-    def _earlier(self) -> Any:
-        """Contexts of earlier rounds; None if there are none."""
-        earlier = self._ledger.contexts
-        if earlier is None and self._log is not None:
-            earlier = self._log.contexts
-        return earlier
-
-    def _arranged(self, contexts: Any) -> Any:
-        """Rows of a table as earlier ones came, or raise if no log holds both; others as given."""
-        told = None if self._log is None else self._log.contexts
-        for earlier in (told, self._ledger.contexts):
-            if isinstance(earlier, ContextFrame) and is_tabular(contexts):
-                contexts = ContextFrame.of(contexts).like(earlier.dtype)
-                earlier.check_takes(contexts)
-        return contexts
-
-    def _check_kind(self, contexts: Any) -> bool:
-        """Raise if contexts are not like earlier ones; False if there are none to compare."""
-        earlier = self._earlier()
-        if earlier is None or not len(contexts):
-            return False
-        if contexts.dtype == earlier.dtype and contexts.shape[1:] == earlier.shape[1:]:
-            return True
-        shape, kind = _kind(earlier)
-        if _kind(contexts) != (shape, kind):
-            raise InvalidArgumentError(
-                f"contexts must be like those of earlier rounds, of shape (n, *{shape}), "
-                f"{kind}, got shape {contexts.shape} of {contexts.dtype}"
-            )
+    @property
+    def _limits_hold(self) -> bool:
+        """Whether `intervals` hold now; those of a learner that adapts do so at any time."""
         return True
-
-    def _contradiction(self) -> str | None:
-        """What to say if rewards per context clearly exceed the declared sparsity, else None.
-
-        The mean over rounds of the sum of r/W is an unbiased estimate of the sum of the rewards of
-        all actions that can be shown.
-        """
-        n, declared = self._rounds, self.problem.sparsity
-        few = self._mass[0] ** 2 <= _FEW * self._mass[1]  # of equal masses: at most so many
-        if declared is None or few:
-            return None
-        mean = self._mass[0] / n
-        error = np.sqrt(max(self._mass[1] / n - mean**2, 0.0) / n)
-        if mean - _SURE * error <= declared:
-            return None
-        return (
-            f"No guarantee: the declared sparsity {declared:g} is contradicted by the data, where "
-            f"the rewards of a context sum to about {mean:.3g}; declare that, or sparsity=None."
-        )
 
     @classmethod
     def _check_problem(cls, policies: Any, problem: Any) -> None:
@@ -452,41 +463,20 @@ class Explorer(Asking):
                 "ExplorationByOptimization and Uniform take it"
             )
         policies.check_fits(problem)
+        if problem.guardrails is not None and not cls.takes_guardrails:
+            raise InvalidArgumentError(
+                f"{cls.__name__} takes no guardrails: it would go on to show what breaks them; "
+                "Sieve, PolicyElimination and select take them"
+            )
         if problem.slate_size > 1 and not cls.takes_slates:
             raise InvalidArgumentError(
                 f"{cls.__name__} shows one action at a time, got slate_size={problem.slate_size}; "
                 "LowVarianceExploration and Sieve show slates"
             )
-
-
-def _plus(total: float, terms: npt.NDArray[np.float64]) -> float:
-    """Add one after the other: the same bits, however rounds are cut into parts."""
-    return float(np.concatenate([[total], terms]).cumsum()[-1])
-
-
-def _kind(contexts: Contexts) -> tuple[tuple[int, ...], str]:
-    """Shape and kind of a context.
-
-    Of numbers only those beyond int64 are a kind of their own: they and others together would be
-    rounded.
-    """
-    beyond = contexts.dtype == np.uint64
-    return contexts.shape[1:], "whole numbers beyond int64" if beyond else kind_of(contexts.dtype)
-
-
-def _check_decided_by(exploration: Exploration, rounds: Log, answers: Answers) -> None:
-    """Raise unless an exploration shows what was shown with the propensities that are given."""
-    block = max(1, _ENTRIES // exploration.problem.n_actions)
-    for start in range(0, len(rounds), block):
-        part = rounds[start : start + block]
-        every = exploration.propensities(answers.take(slice(start, start + block)))
-        true = np.take_along_axis(every, part.actions.astype(np.intp), axis=1)
-        wrong = ~(np.abs(part.propensities - true) <= _CLOSE * true)
-        if wrong.any():
-            row, slot = np.argwhere(wrong)[0]
+        if problem.traffic < 1 and not cls.takes_traffic:
             raise InvalidArgumentError(
-                f"propensities must be those of the exploration, got "
-                f"{part.propensities[row, slot]:g} in row {start + row}, where it shows action "
-                f"{part.actions[row, slot]} with {true[row, slot]:g}; learn from rounds with the "
-                "exploration that they were decided by"
+                f"{cls.__name__} explores in all rounds, got traffic={problem.traffic:g}: its "
+                "promise is proved for its own distribution alone; Sieve, PolicyElimination, "
+                "EpsilonGreedy, Exp4, LogBarrier, ListWeights and Uniform explore in a share of "
+                "them"
             )

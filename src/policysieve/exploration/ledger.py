@@ -13,7 +13,9 @@ from policysieve.columns import Columns
 from policysieve.errors import DecisionsError
 from policysieve.exploration.decisions import Decisions
 from policysieve.frames import Contexts
-from policysieve.log import Log
+from policysieve.log import NOTHING, Beside, Log
+from policysieve.log.returning import Met, mixed_units
+from policysieve.scaling import Range
 
 __all__ = ["Frontier", "Ledger", "Part"]
 
@@ -35,11 +37,22 @@ class Part(NamedTuple):
     exploration : object
     kept : object or None
         What was kept with these rounds.
+    issued : bool
+        Whether a ledger has issued them.
+    first : bool array, or None
+        Which of them are the first of their units; None if units are not named.
+    numbers, asked : arrays of shape (n,), or None
+        Places of the rounds in the order of decisions, and when they were asked for; None if they
+        were asked elsewhere.
     """
 
     rounds: Log
     exploration: Any
     kept: Any
+    issued: bool = True
+    first: npt.NDArray[np.bool_] | None = None
+    numbers: npt.NDArray[np.int64] | None = None
+    asked: Array | None = None
 
 
 class Frontier(NamedTuple):
@@ -77,17 +90,24 @@ class Ledger:
     ----------
     issued : int
         Rounds that were ever issued.
+    exploring : int
+        Those of them that explore.
     all_actions : sequence of str or None
         Names of all actions, which go with all decisions.
+    reward_range : (low, high) or None
+        Of the rewards that are told; None for 0 and 1.
     """
 
     all_actions: Sequence[str] | None = None
+    reward_range: Range = None
 
     def __init__(self) -> None:
-        self.issued = 0
+        self.issued = self.exploring = 0
         self._issuers = [(uuid.uuid4().hex, 0)]  # marks, and the first round under each
         self._first = 0  # number of the first round that is still here
         self._columns: Columns | None = None
+        self._beside = NOTHING  # what else was said of the same rounds
+        self._met: Met | None = None  # the units of all rounds ever issued
         self._starts: list[int] = []  # first round of each batch,
         self._batches: list[tuple[Any, Any]] = []  # its exploration, and what was kept with it
         self._settling: tuple[Places, Frontier] | None = None  # the last rounds, and where it began
@@ -97,6 +117,11 @@ class Ledger:
         """Contexts of the rounds that are still here; None before the first."""
         return None if self._columns is None else self._columns.arrays[_CONTEXTS]
 
+    @property
+    def has_units(self) -> bool:
+        """Whether units were named in the rounds so far."""
+        return self._met is not None
+
     def issue(
         self,
         contexts: Contexts,
@@ -105,8 +130,14 @@ class Ledger:
         *,
         exploration: Any = None,
         kept: Any = None,
+        beside: Beside = NOTHING,
+        rest: tuple[int, Any] | None = None,
     ) -> Decisions:
-        """Write down new rounds and hand them out."""
+        """Write down new rounds and hand them out.
+
+        From a row on, `rest` may have decided instead, which explores nothing; then nothing is kept
+        with them.
+        """
         n, first, columns = len(actions), self.issued, self._columns
         decisions = Decisions.of(
             contexts.copy(),
@@ -115,11 +146,36 @@ class Ledger:
             first=first,
             issuer=self._issuers[-1][0],
             all_actions=self.all_actions,
+            beside=beside,
         )
         if not n:
             return decisions
+        met = self._met_with(beside)
         begun = bisect_left(self._starts, first)  # what lies behind was interrupted here
         del self._starts[begun:], self._batches[begun:]
+        exploring = n if rest is None else rest[0]
+        if exploring == n:
+            self._enter(first, exploration, kept)
+        elif exploring:
+            self._enter(first, exploration, None if kept is None else kept.take(slice(exploring)))
+        if rest is not None and exploring < n:
+            self._enter(first + exploring, rest[1], None)
+        rewards, states = np.zeros(actions.shape), np.zeros(n, dtype=np.uint8)
+        new = (decisions.contexts, actions, propensities, rewards, states, decisions.asked)
+        if columns is None:
+            columns = Columns(*(rows[:0] for rows in new))
+        more, exploring = self._beside.plus(len(columns), beside, n), exploring + self.exploring
+        self.__dict__.update(
+            _columns=columns.plus(*new),
+            _beside=more,
+            _met=met,
+            issued=first + n,
+            exploring=exploring,
+        )
+        return decisions
+
+    def _enter(self, first: int, exploration: Any, kept: Any) -> None:
+        """Write down what decides the rounds from the first on, and what is kept with them."""
         last: tuple[Any, Any] = self._batches[-1] if self._batches else (None, self)
         alike = kept is last[1] is None or (getattr(kept, "grows", False) and last[1] is not None)
         if last[0] is not exploration or not alike:
@@ -129,22 +185,60 @@ class Ledger:
             before, size = last[1], first - self._starts[-1]
             before = before if len(before) == size else before.take(slice(size))  # interrupted
             self._batches[-1] = (exploration, before.plus(kept))
-        rewards, states = np.zeros(actions.shape), np.zeros(n, dtype=np.uint8)
-        new = (decisions.contexts, actions, propensities, rewards, states, decisions.asked)
-        if columns is None:
-            columns = Columns(*(rows[:0] for rows in new))
-        self.__dict__.update(_columns=columns.plus(*new), issued=first + n)
-        return decisions
+
+    def _met_with(self, beside: Beside) -> Met | None:
+        """Who was met after the next rounds, or raise if they say it unlike the others."""
+        if self.issued and (self._met is None) != (beside.units is None):
+            raise mixed_units()
+        return None if beside.units is None else (self._met or Met()).plus(beside.units)
 
     def check(self, decisions: Any, frontier: Frontier) -> Places:
         """Where these open rounds stand here, or raise."""
+        numbers = self._numbers_of(decisions)
+        if not len(numbers):
+            return np.empty(0, dtype=np.int64)
+        assert self._columns is not None
+        states, places = self._columns.arrays[_STATES], numbers - self._first
+        unfinished = self._settled_in_vain(frontier)
+        if unfinished is not None:
+            states[unfinished] = _PENDING
+        settled = places < 0 if places.min() < 0 else states[places] != _PENDING
+        if np.count_nonzero(settled):
+            raise DecisionsError(
+                f"decisions were told or given up before, for instance round {numbers[settled][0]}"
+            )
+        return places
+
+    def check_told(self, decisions: Any, frontier: Frontier) -> Places:
+        """The numbers of rounds whose rewards were told, or raise; of old ones that is not known.
+
+        Those are the ones that were learnt from, and were told or given up.
+        """
+        numbers = self._numbers_of(decisions)
+        later = np.flatnonzero(numbers >= max(frontier.learnt, self._first))
+        if len(later):
+            assert self._columns is not None
+            places = numbers[later] - self._first
+            wrong = self._columns.arrays[_STATES][places] != _TOLD
+            unfinished = self._settled_in_vain(frontier)
+            if unfinished is not None:
+                wrong |= np.isin(places, unfinished)
+            if wrong.any():
+                raise DecisionsError(
+                    "outcomes are told of rounds whose rewards were told, or together with them, "
+                    f"got round {numbers[later][wrong][0]}, which is open or was given up"
+                )
+        return numbers
+
+    def _numbers_of(self, decisions: Any) -> Places:
+        """The numbers of rounds that were issued here, each once, or raise."""
         if not isinstance(decisions, Decisions):
             raise DecisionsError(
                 f"decisions must be a batch returned by ask, got {type(decisions).__name__}"
             )
         numbers = decisions.numbers
         if not len(numbers):
-            return np.empty(0, dtype=np.int64)
+            return numbers
         if decisions.issuer == self._issuers[-1][0]:
             end = self.issued
         else:
@@ -158,17 +252,7 @@ class Ledger:
             )
         if not in_order and (ordered[1:] == ordered[:-1]).any():
             raise DecisionsError("decisions name a round twice")
-        assert self._columns is not None
-        states, places = self._columns.arrays[_STATES], numbers - self._first
-        unfinished = self._settled_in_vain(frontier)
-        if unfinished is not None:
-            states[unfinished] = _PENDING
-        settled = places < 0 if ordered[0] < self._first else states[places] != _PENDING
-        if np.count_nonzero(settled):
-            raise DecisionsError(
-                f"decisions were told or given up before, for instance round {numbers[settled][0]}"
-            )
-        return places
+        return numbers
 
     def settle(
         self, places: Places, rewards: Array | None, frontier: Frontier
@@ -232,7 +316,10 @@ class Ledger:
             exploration, kept = batches[0]
             kept = kept if kept is None else kept.take(slice(learnt - starts[0], None))
             starts[0], batches[0] = learnt, (exploration, kept)
-        self.__dict__.update(_columns=rest, _first=learnt, _starts=starts, _batches=batches)
+        beside = self._beside[gone:].copy()
+        self.__dict__.update(
+            _columns=rest, _beside=beside, _first=learnt, _starts=starts, _batches=batches
+        )
 
     def open(self, frontier: Frontier) -> Decisions:
         """The open rounds, in the order of their decisions."""
@@ -255,7 +342,14 @@ class Ledger:
             asked=arrays[_ASKED][places],
             issuer=self._issuers[-1][0],
             all_actions=self.all_actions,
+            beside=self._beside[places],
         )
+
+    def next_exploration(self, frontier: Frontier) -> Any:
+        """What decided the first round that was not learnt from; None if there is none."""
+        if frontier.learnt == self.issued:
+            return None
+        return self._batches[bisect_right(self._starts, frontier.learnt) - 1][0]
 
     def pending(self, frontier: Frontier) -> int:
         """How many rounds are open."""
@@ -312,7 +406,7 @@ class Ledger:
     def _part(self, batch: int, low: int, high: int, *, complete: bool) -> Part:
         """The told rounds among some of a batch."""
         assert self._columns is not None
-        contexts, actions, propensities, rewards, states, _ = self._columns.arrays
+        contexts, actions, propensities, rewards, states, asked = self._columns.arrays
         rows = cast(Any, slice(low, high))
         if not complete:
             rows = low + np.flatnonzero(states[rows] == _TOLD)
@@ -320,8 +414,19 @@ class Ledger:
         if kept is not None:
             start = self._starts[batch] - self._first
             kept = kept.take(slice(low - start, high - start) if complete else rows - start)
-        played = Log.trusted(contexts[rows], actions[rows], propensities[rows], rewards[rows])
-        return Part(played, exploration, kept)
+        played = Log.trusted(
+            contexts[rows],
+            actions[rows],
+            propensities[rows],
+            rewards[rows],
+            beside=self._beside[rows],
+            reward_range=self.reward_range,
+        )
+        numbers = self._first + (np.arange(low, high) if complete else rows)
+        first = None
+        if played.units is not None and self._met is not None:
+            first = self._met.are_first(played.units, numbers)
+        return Part(played, exploration, kept, first=first, numbers=numbers, asked=asked[rows])
 
     def _end_of_settled(self, start: int) -> int:
         assert self._columns is not None
@@ -355,4 +460,9 @@ def _joined(parts: list[Part]) -> Part:
     for part in parts[1:]:
         kept = kept if kept is None else kept.plus(part.kept)
     rounds = Log.concatenate([part.rounds for part in parts])
-    return Part(rounds, parts[0].exploration, kept)
+    numbers, asked = ([getattr(part, name) for part in parts] for name in ("numbers", "asked"))
+    told = np.concatenate(numbers), np.concatenate(asked)
+    first = None
+    if parts[0].first is not None:
+        first = np.concatenate([part.first for part in parts if part.first is not None])
+    return Part(rounds, parts[0].exploration, kept, first=first, numbers=told[0], asked=told[1])

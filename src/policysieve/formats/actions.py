@@ -1,13 +1,16 @@
 """Actions of text files: numbers, or names whose numbers are found out from all of a log."""
 
+import json
 from collections.abc import Iterable
+from typing import Any
+from urllib.parse import unquote
 
 from policysieve.errors import FileFormatError, InvalidArgumentError
 from policysieve.formats.cells import as_number, whole
 from policysieve.log.named import Names
 from policysieve.naming import number_of
 
-__all__ = ["MANY_NAMES", "ActionCell", "Actions", "seem_numbers"]
+__all__ = ["MANY_NAMES", "ActionCell", "Actions", "available_in", "seem_numbers"]
 
 MANY_NAMES = 1 << 20  # different names that a log may have, more are ids
 _GIVE = (
@@ -20,6 +23,24 @@ class ActionCell(str):
     """A text that may be the number of an action or its name; another text is a name."""
 
     __slots__ = ()
+
+
+def available_in(name: str, cell: str) -> list[ActionCell]:
+    """The actions that a cell such as ``3 7``, ``hats red%20shoes`` or ``["hats"]`` lists."""
+    if not cell.lstrip().startswith("["):
+        return [ActionCell(unquote(word)) for word in cell.split()]
+    try:
+        listed: Any = json.loads(cell)
+    except (ValueError, RecursionError) as error:
+        raise FileFormatError(
+            f"{name} is not a list of JSON ({error}), got {cell[:60]!r}"
+        ) from error
+    for one in listed:
+        if isinstance(one, bool) or not isinstance(one, str | int):
+            raise FileFormatError(
+                f"{name} must list numbers or names of actions, got {json.dumps(one)[:60]}"
+            )
+    return [ActionCell(one) for one in listed]
 
 
 class Actions:

@@ -8,9 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 from policysieve.errors import FileFormatError, InvalidArgumentError
+from policysieve.formats.arrow_beside import BesideColumns
 from policysieve.formats.arrow_values import as_kind, in_one_piece, kind_of_type, numbers_of
 from policysieve.formats.cells import seconds
-from policysieve.formats.rules import Fault
+from policysieve.formats.rules import Fault, Rules
 from policysieve.formats.table import keeps_missing
 from policysieve.frames import ContextFrame
 from policysieve.log import ColumnMap, Layout, Rounds
@@ -80,8 +81,7 @@ class ArrowRows:
         What holds the tables, for errors.
     schema : pyarrow.Schema
     columns : ColumnMap
-    contexts_only : bool
-        Whether only contexts, ids and times are read.
+    rules : Rules
 
     Raises
     ------
@@ -92,13 +92,13 @@ class ArrowRows:
     ----------
     named : bool
         Whether actions are names.
+    beside : BesideColumns
     """
 
-    def __init__(
-        self, where: str, schema: "pa.Schema", columns: ColumnMap, *, contexts_only: bool
-    ) -> None:
+    def __init__(self, where: str, schema: "pa.Schema", columns: ColumnMap, rules: Rules) -> None:
         self.columns = columns
-        self._contexts_only = contexts_only
+        self._contexts_only = contexts_only = rules.contexts_only
+        self.beside = BesideColumns.mapped(where, schema, columns, rules)
         self._schema = schema
         roles = [("context", name) for name in columns.table if isinstance(columns.context, str)]
         if not contexts_only:
@@ -118,6 +118,10 @@ class ArrowRows:
         self.named = "text" in kinds
         if self.named and len(kinds) > 1:
             raise FileFormatError(f"{where}: actions must be names in all columns, or in none")
+        if contexts_only:
+            self.named = self.beside.named(schema)
+        else:
+            self.beside.check_like_actions(schema, self.named)
 
     def layout(self, slate_size: int, names: Names) -> Layout:
         """What all rounds have in common."""
@@ -128,7 +132,7 @@ class ArrowRows:
             dtype: Any = np.dtype(plain)
         else:
             dtype = self._contexts(self._schema.empty_table()).dtype
-        return Layout(
+        layout = Layout(
             (),
             dtype,
             0 if self._contexts_only else slate_size,
@@ -136,6 +140,7 @@ class ArrowRows:
             columns.time is not None,
             action_names=names,
         )
+        return self.beside.add_to(layout)
 
     def read(
         self, table: "pa.Table", slate_size: int, names: Names, *, last: bool = True
@@ -152,6 +157,9 @@ class ArrowRows:
         m = slate_size if self.columns.slate is not None and not self._contexts_only else 1
         whole = table.slice(0, used)
         why, wrong = self._faults(whole, names), starts
+        begin, least = why[starts], 0 if self._contexts_only else slate_size
+        self.beside.note_faults(begin, whole.take(starts), self._known(names), least)
+        why[starts] = np.where(why[starts] == "", begin, why[starts])
         if self.columns.slate is not None:
             why, wrong = self._slate_faults(whole, why, starts, ends, m)
         good = starts[why == ""]
@@ -179,6 +187,7 @@ class ArrowRows:
         if not self._contexts_only:
             known += [(f"the {key}", name) for key in ITEMS[:2] for name in getattr(columns, key)]
             known += [("the position", name) for name in (columns.position,) if name]
+            self.beside.note_outcomes(rows, table, 1)
             if self.named:
                 for name in columns.action:
                     _note_unknown(rows, table[name], name, names or ())
@@ -279,7 +288,19 @@ class ArrowRows:
             ids=None if ids is None else as_kind(in_one_piece(firsts[ids]), "text"),
             times=times,
             action_names=names,
+            beside=self.beside.read(
+                firsts,
+                self._known(names),
+                lambda several: np.concatenate(
+                    [as_kind(in_one_piece(table[name]), "numbers")[rows] for name in several],
+                    axis=1,
+                ),
+            ),
         )
+
+    def _known(self, names: Names) -> Names:
+        """Names by which actions are written; None if they are written as numbers."""
+        return names if self.named else None
 
     def _values(self, column: Any, key: str, names: Names) -> npt.NDArray[Any]:
         """Numbers in a column of all rows; 0 for an action that is null or not known."""

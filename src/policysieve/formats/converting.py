@@ -38,7 +38,7 @@ class Conversion:
     actions_seen : int
         Different actions among them.
     mean_reward : float
-        Mean over rounds of the sum of a round's rewards, each in [0, 1].
+        Mean over rounds of the sum of a round's rewards.
     smallest_propensity : float
         Smallest propensity of a shown item.
     skipped : int
@@ -93,7 +93,8 @@ def convert(
     from_format, to_format : str, optional
         Names in `FORMATS`; by default what the files' names say.
     reward_range : (low, high), optional
-        Range of the source's rewards, mapped to [0, 1]; of minus the costs for formats with costs.
+        Range of the source's rewards, if not 0 to 1; of minus the costs for formats with costs.
+        Rewards are written as they are; Parquet keeps their range.
     n_actions : int, optional
         Number of actions: larger ones are refused, and formats with a line for each action have so
         many. By default the largest action seen, plus one.
@@ -232,7 +233,9 @@ class _LogSource:
         """Largest action number, plus one."""
         if self._log.action_names is not None:
             return len(self._log.action_names)
-        return int(self._log.actions.max(initial=-1)) + 1
+        available = self._log.available
+        known = int(self._log.actions.max(initial=-1)) + 1
+        return known if available is None else max(known, available.n_actions)
 
     def batches(self) -> Iterator[Rounds]:
         """The rounds in order."""

@@ -13,7 +13,8 @@ from urllib.parse import quote, unquote
 import numpy as np
 
 from policysieve.errors import FileFormatError
-from policysieve.formats.actions import ActionCell, seem_numbers
+from policysieve.formats.actions import ActionCell, available_in, seem_numbers
+from policysieve.formats.beside_names import AVAILABLE, UNIT, outcome_columns
 from policysieve.formats.cells import earned, finite, seconds
 from policysieve.formats.format import refuse_sparse, refuse_text_rows
 from policysieve.formats.frame_cells import FrameCells, check_held, held_of_frames, written
@@ -199,6 +200,10 @@ class _OwnReader(CsvReader):
         table = understand(path, names, optional=[_DISTRIBUTION], contexts_only=self._contexts_only)
         self._features = [names.index(name) for name in table.features]
         self._items = {kind: [names.index(name) for name in table.items[kind]] for kind in ITEMS}
+        self._outcomes = {
+            outcome: [(name, names.index(name)) for name in columns]
+            for outcome, columns in table.outcomes.items()
+        }
         self.contexts = _contexts_of(table)
 
     def row(self, raw: RawRow) -> TextRow:
@@ -220,6 +225,16 @@ class _OwnReader(CsvReader):
             id=self._optional(cells, "id"),
             time=seconds("time", time) if time else np.nan,
             distribution=_as_pairs(listed) if listed else None,
+            available=available_in(AVAILABLE, cells[self._columns[AVAILABLE]])
+            if AVAILABLE in self._columns
+            else None,
+            unit=cells[self._columns[UNIT]] if UNIT in self._columns else None,
+            outcomes={
+                outcome: [earned(name, cells[i]) if cells[i] else np.nan for name, i in columns]
+                for outcome, columns in self._outcomes.items()
+            }
+            if self._outcomes
+            else None,
         )
 
     def _optional(self, cells: list[str], name: str) -> str:
@@ -253,7 +268,11 @@ def _as_pairs(cell: str) -> list[tuple[ActionCell, float]]:
 
 
 def _as_cell(pairs: list[tuple[Any, float]]) -> str:
-    return " ".join(f"{quote(str(action), safe='')}:{w!r}" for action, w in pairs)
+    return " ".join(f"{_quoted(action)}:{w!r}" for action, w in pairs)
+
+
+def _quoted(action: Any) -> str:
+    return quote(str(action), safe="")
 
 
 def _text(batches: Iterable[Rounds], layout: Layout, _n_actions: int) -> Iterator[str]:
@@ -266,6 +285,9 @@ def _text(batches: Iterable[Rounds], layout: Layout, _n_actions: int) -> Iterato
                 *_context_names(layout),
                 *(name for kind in ITEMS for name in item_names(kind, m)),
                 *[_DISTRIBUTION] * layout.has_distributions,
+                *[AVAILABLE] * layout.has_available,
+                *[UNIT] * layout.has_units,
+                *(name for outcome in layout.outcomes for name in outcome_columns(outcome, m)),
             ]
         ]
     )
@@ -279,6 +301,13 @@ def _text(batches: Iterable[Rounds], layout: Layout, _n_actions: int) -> Iterato
         parts += [rounds.plain_actions(), rounds.propensities.tolist(), rounds.plain_rewards()]
         if rounds.distributions is not None:
             parts.append([[_as_cell(pairs or [])] for pairs in rounds.plain_distributions()])
+        if layout.has_available:
+            lists = rounds.plain_available()
+            parts.append([[" ".join(_quoted(action) for action in one or ())] for one in lists])
+        if rounds.beside.units is not None:
+            parts.append([[unit] for unit in rounds.beside.units])
+        outcomes = rounds.plain_outcomes()
+        parts += [outcomes[name] for name in layout.outcomes]
         yield csv_text([list(chain(*row)) for row in zip(*parts, strict=True)])
 
 

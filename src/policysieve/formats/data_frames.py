@@ -7,6 +7,7 @@ import numpy as np
 from policysieve.errors import FileFormatError, InvalidArgumentError
 from policysieve.formats.arrow_rows import ArrowRows, row_of
 from policysieve.formats.arrow_values import in_one_piece
+from policysieve.formats.beside_names import AVAILABLE, UNIT, outcome_columns
 from policysieve.formats.rules import MISSING, Fault, Rules, check_rounds
 from policysieve.formats.table import ITEMS, item_names
 from policysieve.frames import ContextFrame
@@ -21,19 +22,23 @@ if TYPE_CHECKING:
 __all__ = ["as_arrow", "as_frame", "log_of"]
 
 
-def log_of(frame: Any, columns: ColumnMap, actions: Names) -> Log:
+def log_of(
+    frame: Any, columns: ColumnMap, actions: Names, reward_range: tuple[float, float] | None = None
+) -> Log:
     """A log of the rows of a data frame; see `Log.from_frame`."""
     import pyarrow as pa
 
     columns.check_items()
     table = _table(frame, columns.names(contexts_only=False))
     try:
-        rows = ArrowRows("frame", table.schema, columns, contexts_only=False)
+        rows = ArrowRows("frame", table.schema, columns, Rules())
     except FileFormatError as error:
         raise InvalidArgumentError(str(error)) from error
     names = actions
     if rows.named and names is None:
         texts = [in_one_piece(table[name]).to_pylist() for name in columns.action]
+        if columns.available is not None:
+            texts += [row for row in in_one_piece(table[columns.available]).to_pylist() if row]
         names = tuple(sorted({text for column in texts for text in column if text}))
     m = columns.slate_size
     if columns.slate is not None:
@@ -45,7 +50,8 @@ def log_of(frame: Any, columns: ColumnMap, actions: Names) -> Log:
         raise InvalidArgumentError(
             f"frame must have numbers of at most 64 bits, texts and truth values ({error})"
         ) from error
-    checked, faults = check_rounds(found.rounds, Rules(actions=names, allow_missing=False))
+    rules = Rules(actions=names, allow_missing=False, reward_range=reward_range)
+    checked, faults = check_rounds(found.rounds, rules)
     bad = [(found.wrong[i], found.why[i]) for i in np.flatnonzero(found.why)]
     bad += [(row_of(found.items, i, fault), _of_frame(fault)) for i, fault in faults.items()]
     for row, reason in sorted(bad)[:1]:
@@ -110,7 +116,7 @@ def as_frame(log: Log, library: Literal["pandas", "polars"]) -> Any:
 
 
 def _item_columns(log: Log) -> "dict[str, pa.Array]":
-    """Actions, propensities and rewards as columns."""
+    """Actions, propensities and rewards as columns, and what else rounds have."""
     import pyarrow as pa
 
     m = log.slate_size if log.slate_size > 1 else 0
@@ -118,11 +124,20 @@ def _item_columns(log: Log) -> "dict[str, pa.Array]":
     if log.action_names is not None:
         items["action"] = named(log.actions, log.action_names)
     items |= {"propensity": log.propensities, "reward": log.rewards}
-    return {
+    columns = {
         name: pa.array(items[kind][:, i])
         for kind in ITEMS
         for i, name in enumerate(item_names(kind, m))
     }
+    (rounds,) = log.rounds()
+    if log.available is not None:
+        columns[AVAILABLE] = pa.array(list(rounds.plain_available()))
+    if log.units is not None:
+        columns[UNIT] = pa.array(log.units, type=pa.string())
+    for outcome, values in log.outcomes.items():
+        for i, name in enumerate(outcome_columns(outcome, m)):
+            columns[name] = pa.array(values[:, i])
+    return columns
 
 
 def _context_columns(log: Log) -> "dict[str, Any]":

@@ -1,14 +1,16 @@
 """Vowpal Wabbit's decision-service JSON: an object for each round, one a line."""
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from policysieve.errors import FileFormatError, InvalidArgumentError
+from policysieve.formats.beside_names import not_beside
 from policysieve.formats.cells import as_timestamp, as_whole
 from policysieve.formats.format import not_named, refuse_frames, refuse_slates, refuse_text_rows
 from policysieve.formats.json_values import (
@@ -17,6 +19,7 @@ from policysieve.formats.json_values import (
     object_in,
     optional_text,
     optional_time,
+    short,
 )
 from policysieve.formats.rules import Rules
 from policysieve.formats.text import RawRow, TextRow, plain_lines, text_format
@@ -28,6 +31,13 @@ _TITLE = "Vowpal Wabbit's dsjson"
 
 
 class _DsjsonReader:
+    """Rounds out of objects; the actions of a context are those that were available.
+
+    They are known by their places, or by their numbers where we wrote them.
+    """
+
+    has_action_sets = True
+
     def __init__(self, rules: Rules) -> None:
         self.contexts = _DsjsonContexts()
         self._contexts_only = rules.contexts_only
@@ -46,15 +56,51 @@ class _DsjsonReader:
         if data.get("pdrop"):
             raise FileFormatError("pdrop is above 0: rounds were left out at random before")
         cost = data.get("_label_cost")
+        numbers = _numbers(context)
+        shown, distribution = _action(data), None
+        if not self._contexts_only:
+            distribution = _distribution(data)
+        if numbers != range(len(numbers)):  # places among them
+            shown = _at(numbers, shown)
+            distribution = distribution and [(_at(numbers, a), w) for a, w in distribution]
         return TextRow(
             context=context,
-            actions=[_action(data)],
+            actions=[shown],
             propensities=[number_in("_label_probability", _probability(data))],
             rewards=[np.nan if cost is None else 0.0 - number_in("_label_cost", cost)],
             id=optional_text("EventId", data.get("EventId")),
             time=optional_time("Timestamp", data.get("Timestamp")),
-            distribution=None if self._contexts_only else _distribution(data),
+            distribution=distribution,
+            available=numbers if _multi(context) else None,
         )
+
+
+def _numbers(context: dict[str, Any]) -> Sequence[int]:
+    """Numbers of the actions of a context: ours if we wrote them, else their places."""
+    actions = _multi(context)
+    return _own_numbers(actions) or range(len(actions))
+
+
+def _own_numbers(actions: list[Any]) -> Sequence[int]:
+    """Numbers that we wrote, in order, or none if we did not."""
+    numbers: list[int] = []
+    for action in actions:
+        match action:
+            case {"a": str(text)} if len(action) == 1:
+                number = as_whole(text)
+                if number is None or number < 0 or (numbers and number <= numbers[-1]):
+                    return ()
+                numbers.append(number)
+            case _:
+                return ()
+    plain = range(len(numbers))
+    return plain if numbers == list(plain) else numbers
+
+
+def _at(numbers: Sequence[int], place: int) -> int:
+    if not 0 <= place < len(numbers):
+        raise FileFormatError(f"an action is at place {place} of a context with {len(numbers)}")
+    return numbers[place]
 
 
 def _action(data: dict[str, Any]) -> int:
@@ -143,7 +189,7 @@ class _DsjsonContexts(JsonValues):
 def _ours(context: dict[str, Any]) -> Any:
     """What we wrote as this object; None if we did not."""
     actions = context.get("_multi")
-    if not isinstance(actions, list) or actions != _own_actions(len(actions)):
+    if not isinstance(actions, list) or (actions and not _own_numbers(actions)):
         return None
     match [(key, value) for key, value in context.items() if key != "_multi"]:
         case [("features", list(features))]:
@@ -155,8 +201,8 @@ def _ours(context: dict[str, Any]) -> Any:
     return None
 
 
-def _own_actions(n_actions: int) -> list[dict[str, str]]:
-    return [{"a": str(action)} for action in range(n_actions)]
+def _own_actions(numbers: Iterable[int]) -> list[dict[str, str]]:
+    return [{"a": str(action)} for action in numbers]
 
 
 def _as_object(context: Any, actions: list[dict[str, str]]) -> dict[str, Any]:
@@ -173,20 +219,27 @@ def _as_object(context: Any, actions: list[dict[str, str]]) -> dict[str, Any]:
 
 
 def _text(batches: Iterable[Rounds], _layout: Layout, n_actions: int) -> Iterator[str]:
-    own = _own_actions(n_actions)
+    every_one = _own_actions(range(n_actions))
     for rounds in batches:
+        available = None if rounds.beside.available is None else rounds.beside.available.lists()
         columns = (
             rounds.plain_contexts(flat=False),
             rounds.actions[:, 0].tolist(),
             rounds.rewards[:, 0].tolist(),
             rounds.propensities[:, 0].tolist(),
-            rounds.plain_distributions(),
+            rounds.distributions or repeat(None, len(rounds)),
+            available or repeat(None, len(rounds)),
         )
-        for i, (context, action, reward, propensity, pairs) in enumerate(
+        for i, (context, action, reward, propensity, pairs, numbers) in enumerate(
             zip(*columns, strict=True)
         ):
+            own = every_one if numbers is None else _own_actions(numbers)
             shown = _as_object(context, own)
             known = len(shown["_multi"])
+            if numbers is not None:
+                places = _places(shown, numbers)
+                action = _place(places, action)
+                pairs = pairs and [(_place(places, other), w) for other, w in pairs]
             last = max([action, *(other for other, _ in pairs or ())])
             if last >= known:
                 raise InvalidArgumentError(
@@ -209,11 +262,31 @@ def _text(batches: Iterable[Rounds], _layout: Layout, n_actions: int) -> Iterato
             yield json.dumps(data, ensure_ascii=False) + "\n"
 
 
+def _places(shown: dict[str, Any], numbers: list[int]) -> dict[int, int]:
+    """Where the actions that are available stand in the object of a context, or raise."""
+    known = _numbers(shown)
+    if list(known) != numbers:
+        raise InvalidArgumentError(
+            f"available must be the {len(known)} actions that the context of a round has, got "
+            f"{short(numbers)}"
+        )
+    return {action: place for place, action in enumerate(numbers)}
+
+
+def _place(places: dict[int, int], action: int) -> int:
+    if action not in places:
+        raise InvalidArgumentError(
+            f"action {action} was shown or could be shown where only {short(list(places))} were "
+            "available"
+        )
+    return places[action]
+
+
 def _not_held(layout: Layout) -> tuple[str, ...]:
     refuse_slates(layout, _TITLE)
     refuse_text_rows(layout, _TITLE)
     refuse_frames(layout, _TITLE)
-    notes = [*not_named(layout)]
+    notes = [*not_named(layout), *not_beside(layout, sets=True)]
     if layout.has_times:
         notes.append("parts of a microsecond of the times")
     if not layout.context_shape and layout.context_dtype.kind == "f":

@@ -16,6 +16,7 @@ __all__ = [
     "Format",
     "Source",
     "not_named",
+    "not_ranged",
     "refuse_frames",
     "refuse_slates",
     "refuse_sparse",
@@ -126,6 +127,17 @@ def not_named(layout: Layout) -> tuple[str, ...]:
     first = ", ".join(f"{i} is {name!r}" for i, name in enumerate(layout.action_names[:3]))
     more = ", ..." if len(layout.action_names) > 3 else ""
     return (f"names of actions: numbers stand for them ({first}{more})",)
+
+
+def not_ranged(layout: Layout) -> tuple[str, ...]:
+    """What a format without the range of the rewards drops."""
+    if layout.reward_range is None:
+        return ()
+    low, high = layout.reward_range
+    return (
+        "the range of the rewards: read it again with "
+        f"--reward-range {low:g} {high:g}, or reward_range=({low:g}, {high:g})",
+    )
 
 
 def refuse_frames(layout: Layout, title: str) -> None:

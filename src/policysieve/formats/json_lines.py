@@ -19,6 +19,7 @@ from policysieve.formats.frame_cells import (
 from policysieve.formats.json_values import (
     JsonValues,
     action_in,
+    actions_in,
     number_in,
     object_in,
     optional_text,
@@ -36,7 +37,8 @@ from policysieve.log import Layout, Rounds
 __all__ = ["FORMAT"]
 
 _NEEDED = ("context", "actions", "propensities", "rewards")
-_OPTIONAL = ("id", "time", "distribution")
+_OPTIONAL = ("id", "time", "distribution", "available", "unit", "outcomes")
+_KNOWN = frozenset((*_NEEDED, *_OPTIONAL))
 _FEW_KEYS = 1000  # that are remembered for an error
 
 
@@ -145,7 +147,7 @@ class _OwnReader:
         """Understand one line."""
         data = object_in(raw.text)
         missing = [key for key in self._needed if key not in data]
-        unknown = [key for key in data if key not in (*_NEEDED, *_OPTIONAL)]
+        unknown = [key for key in data if key not in _KNOWN]
         if missing or unknown:
             problem = f"no key {missing[0]!r}" if missing else f"unknown key {unknown[0]!r}"
             raise FileFormatError(
@@ -156,6 +158,8 @@ class _OwnReader:
             context=data["context"],
             id=optional_text("id", data.get("id")),
             time=optional_time("time", data.get("time")),
+            available=actions_in("available", data["available"]) if "available" in data else None,
+            unit=optional_text("unit", data["unit"]) if "unit" in data else None,
         )
         if self._contexts_only:
             return row
@@ -164,6 +168,7 @@ class _OwnReader:
             propensities=[number_in("a propensity", e) for e in _list(data, "propensities")],
             rewards=[reward_in("a reward", entry) for entry in _list(data, "rewards")],
             distribution=_pairs(data.get("distribution")),
+            outcomes=_outcomes(data["outcomes"]) if "outcomes" in data else None,
         )
 
 
@@ -184,6 +189,21 @@ def _pairs(value: Any) -> list[tuple[int | str, float]] | None:
     ]
 
 
+def _outcomes(value: Any) -> dict[str, list[float]]:
+    """Lists of other outcomes by their names."""
+    if not isinstance(value, dict) or not all(isinstance(one, list) for one in value.values()):
+        raise FileFormatError(
+            'outcomes must be lists by name, such as {"sale": [1]}, one entry for each item shown, '
+            f"got {short(value)}"
+        )
+    return {
+        optional_text("the name of an outcome", name): [
+            reward_in(f"an outcome {name!r}", entry) for entry in entries
+        ]
+        for name, entries in value.items()
+    }
+
+
 def _list(data: dict[str, Any], key: str) -> list[Any]:
     value = data[key]
     if not isinstance(value, list) or not value:
@@ -201,8 +221,10 @@ def _text(batches: Iterable[Rounds], _layout: Layout, _n_actions: int) -> Iterat
             rounds.propensities.tolist(),
             rounds.plain_rewards(),
             rounds.plain_distributions(),
+            rounds.plain_available(),
         )
-        for i, (*items, pairs) in enumerate(zip(*columns, strict=True)):
+        outcomes = rounds.plain_outcomes()
+        for i, (*items, pairs, available) in enumerate(zip(*columns, strict=True)):
             data: dict[str, Any] = {}
             if rounds.ids is not None and rounds.ids[i]:
                 data["id"] = rounds.ids[i]
@@ -211,6 +233,12 @@ def _text(batches: Iterable[Rounds], _layout: Layout, _n_actions: int) -> Iterat
             data.update(zip(_NEEDED, items, strict=True))
             if pairs is not None:
                 data["distribution"] = pairs
+            if available is not None:
+                data["available"] = available
+            if rounds.beside.units is not None:
+                data["unit"] = rounds.beside.units[i]
+            if outcomes:
+                data["outcomes"] = {name: values[i] for name, values in outcomes.items()}
             yield json.dumps(data, ensure_ascii=False) + "\n"
 
 

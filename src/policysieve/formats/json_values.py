@@ -12,6 +12,7 @@ from policysieve.formats.cells import seconds
 __all__ = [
     "JsonValues",
     "action_in",
+    "actions_in",
     "is_text",
     "number_in",
     "object_in",
@@ -57,6 +58,13 @@ def action_in(name: str, value: Any) -> int | str:
         return optional_text(name, value)
     number: int = number_in(name, value, int)
     return number
+
+
+def actions_in(name: str, value: Any) -> list[int | str]:
+    """A list of whole numbers or names."""
+    if not isinstance(value, list):
+        raise FileFormatError(f"{name} must be a list of actions, got {short(value)}")
+    return [action_in(f"an action of {name}", one) for one in value]
 
 
 def reward_in(name: str, value: Any) -> float:

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from policysieve.errors import FileFormatError
-from policysieve.formats.actions import ActionCell
+from policysieve.formats.actions import ActionCell, available_in
 from policysieve.formats.cells import earned, finite, seconds, whole
 from policysieve.formats.json_values import (
     action_in,
+    actions_in,
     number_in,
     optional_text,
     optional_time,
@@ -37,6 +38,7 @@ class Cells:
     position: Callable[[str, Any], int]
     text: Callable[[str, Any], str]
     time: Callable[[str, Any], float]
+    available: Callable[[str, Any], Sequence[int | str]]
 
 
 TEXT_CELLS = Cells(  # an empty one is missing
@@ -46,6 +48,7 @@ TEXT_CELLS = Cells(  # an empty one is missing
     position=whole,
     text=lambda _name, cell: str(cell),
     time=lambda name, cell: seconds(name, cell) if cell else np.nan,
+    available=available_in,
 )
 JSON_CELLS = Cells(  # null is missing
     action=action_in,
@@ -54,6 +57,7 @@ JSON_CELLS = Cells(  # null is missing
     position=lambda name, value: int(number_in(name, value, int)),
     text=optional_text,
     time=optional_time,
+    available=actions_in,
 )
 
 
@@ -86,16 +90,25 @@ class MappedRows:
             else [first[column] for column in columns.context],
             id="" if name is None else cells.text(name, first[name]),
             time=np.nan if columns.time is None else cells.time(columns.time, first[columns.time]),
+            available=None
+            if columns.available is None
+            else cells.available(columns.available, first[columns.available]),
+            unit=None if columns.unit is None else cells.text(columns.unit, first[columns.unit]),
         )
         if self._contexts_only:
             return row
-        found: dict[str, list[Any]] = {"action": [], "propensity": [], "reward": []}
+        wanted = {
+            "action": (cells.action, columns.action),
+            "propensity": (cells.propensity, columns.propensity),
+            "reward": (cells.reward, columns.reward),
+            **{_of(outcome): (cells.reward, names) for outcome, names in columns.outcome.items()},
+        }
+        found: dict[str, list[Any]] = {key: [] for key in wanted}
         placed = self._in_position(lines, rows)
         for line, item in placed:
-            for key, values in found.items():
-                read = getattr(cells, key)
+            for key, (read, names) in wanted.items():
                 try:
-                    values += [read(column, item[column]) for column in getattr(columns, key)]
+                    found[key] += [read(column, item[column]) for column in names]
                 except FileFormatError as error:
                     raise FileFormatError(f"{_where(lines, line)}{error}") from error
         return row._replace(
@@ -103,6 +116,7 @@ class MappedRows:
             propensities=found["propensity"],
             rewards=found["reward"],
             lines=[line for line, _ in placed],
+            outcomes={outcome: found[_of(outcome)] for outcome in columns.outcome},
         )
 
     def _in_position(
@@ -133,6 +147,11 @@ class MappedRows:
                         f"{short(rows[0][name])} in line {lines[0]} and {short(row[name])} in line "
                         f"{line}"
                     )
+
+
+def _of(outcome: str) -> str:
+    """An outcome beside items, whose names it may have."""
+    return f"outcome {outcome}"
 
 
 def _where(lines: Sequence[int], line: int) -> str:

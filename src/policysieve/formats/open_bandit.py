@@ -10,6 +10,7 @@ import numpy.typing as npt
 from policysieve.arrays import plain_array
 from policysieve.checks import MOST_ACTIONS, context_array, integer
 from policysieve.errors import FileFormatError, InvalidArgumentError
+from policysieve.formats.beside_names import not_beside
 from policysieve.formats.cells import as_number, as_timestamp, finite, finite_row, seconds, whole
 from policysieve.formats.csv_file import CsvReader, csv_text, read_header
 from policysieve.formats.format import (
@@ -43,7 +44,7 @@ def from_bandit_feedback(
         With ``context`` (n, d), ``action``, ``reward`` and ``pscore`` (n,). If ``position`` (n,)
         has several values, it becomes the last feature of the contexts. Other keys are not used.
     reward_range : (low, high), optional
-        Range of the rewards, which is mapped to [0, 1]; needed when one is outside [0, 1].
+        Range of the rewards, which the log keeps; needed when one is outside [0, 1].
 
     Raises
     ------
@@ -257,7 +258,7 @@ def _not_held(layout: Layout) -> tuple[str, ...]:
     refuse_slates(layout, _TITLE)
     refuse_text_rows(layout, _TITLE)
     refuse_frames(layout, _TITLE)
-    notes = ["positions: all rounds are at position 1", *not_named(layout)]
+    notes = ["positions: all rounds are at position 1", *not_named(layout), *not_beside(layout)]
     if layout.has_distributions:
         notes.append(DISTRIBUTIONS)
     if layout.has_ids:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from policysieve.archives import DENSEST
 from policysieve.errors import FileFormatError, InvalidArgumentError
@@ -48,6 +49,7 @@ from policysieve.frames import (
 )
 from policysieve.log import Layout, Rounds
 from policysieve.log.named import Names, renumbering
+from policysieve.scaling import Range, range_in_words, usual_range
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -88,7 +90,7 @@ class _ParquetFile:
         self.layout = self._columns.layout
         self.numbered = self._columns.numbered
         self.n_rounds //= self._columns.rows_per_round
-        self._batch = BATCH
+        self._batch = min(BATCH, self._columns.beside.most_rows(self.layout.action_names))
         self._packed: set[str] = set()  # columns whose texts are read as they are packed
         try:
             for group in map(metadata.row_group, range(metadata.num_row_groups)):
@@ -179,10 +181,14 @@ def _columns_of(path: Path, schema: "pa.Schema", rules: Rules) -> ParquetColumns
 
 class _ParquetSource:
     def __init__(self, paths: Sequence[Path], rules: Rules, report: Report | None) -> None:
-        self._rules, self._report = rules, report or raising("row")
+        self._report = report or raising("row")
         self._files = [_ParquetFile(path, rules) for path in paths]
+        self._rules = replace(rules, reward_range=_common_range(self._files, rules))
         self.n_rounds = sum(file.n_rounds for file in self._files)
-        self.layout = _common_layout(self._files, rules.actions)
+        self.layout = replace(
+            _common_layout(self._files, rules.actions),
+            reward_range=usual_range(self._rules.reward_range),
+        )
         self.numbered = all(file.numbered for file in self._files)
         self.cells: frozenset[str] = frozenset()  # columns have types
 
@@ -250,6 +256,8 @@ def _numbered(rounds: Rounds, names: Names) -> tuple[Rounds, dict[int, str]]:
         inside = (lists.actions >= 0) & (lists.actions < len(mine))
         rows = np.append(rows, lists.rows)
         actions = np.append(actions, np.where(inside, lists.actions, -1))
+    for row, action in _not_known(rounds, numbers[:-1]):
+        reasons[row] = unknown("an action that is available", mine[action], names)
     for at in np.flatnonzero(numbers[actions] < 0).tolist():
         known = actions[at] >= 0
         reasons.setdefault(
@@ -264,6 +272,17 @@ def _numbered(rounds: Rounds, names: Names) -> tuple[Rounds, dict[int, str]]:
     return kept.with_action_names(names), reasons
 
 
+def _not_known(rounds: Rounds, numbers: npt.NDArray[np.integer]) -> Iterator[tuple[int, int]]:
+    """Rows that have an action available which has no number, and the first such action."""
+    available, lacking = rounds.beside.available, np.flatnonzero(numbers < 0)
+    if available is None or not len(lacking):
+        return
+    for row, actions in enumerate(available.lists()):
+        found = np.intersect1d(actions, lacking)
+        if len(found):
+            yield row, int(found[0])
+
+
 def _common_layout(files: Sequence[_ParquetFile], declared: Names) -> Layout:
     """The layout of files that are one log; numbers have the type that holds all of them."""
     first = files[0]
@@ -274,6 +293,7 @@ def _common_layout(files: Sequence[_ParquetFile], declared: Names) -> Layout:
             f"{known[True].path} has full distributions, but {known[False].path} has not; all "
             "files of one log must have them, or none"
         )
+    _check_beside(files)
     for file in files[1:]:
         mine = file.layout
         if mine.slate_size != common.slate_size:
@@ -299,6 +319,38 @@ def _common_layout(files: Sequence[_ParquetFile], declared: Names) -> Layout:
         )
     common = replace(common, action_names=_common_names(files, declared))
     return replace(common, has_distributions=True in known) if known else common
+
+
+def _check_beside(files: Sequence[_ParquetFile]) -> None:
+    """Raise unless all files have the same columns beside contexts and items."""
+    for what, found in (
+        ("what was available", "has_available"),
+        ("units", "has_units"),
+        ("these outcomes", "outcomes"),
+    ):
+        known = {getattr(file.layout, found): file for file in files if file.n_rounds}
+        if len(known) > 1:
+            first, second, *_ = sorted(known, reverse=True)
+            raise FileFormatError(
+                f"{known[first].path} has {what}, but {known[second].path} has not; all files of "
+                "one log must have the same, or none"
+            )
+
+
+def _common_range(files: Sequence[_ParquetFile], rules: Rules) -> Range:
+    """The range of the rewards: declared, or as files say, which must not contradict it."""
+    found, said = rules.reward_range, "reward_range"
+    for file in files:
+        mine = file.layout.reward_range
+        if mine is None:  # it does not say
+            continue
+        if found is not None and found != mine:
+            raise FileFormatError(
+                f"{file.path} says that its rewards lie in {range_in_words(mine)}, but {said} is "
+                f"{range_in_words(found)}; rewards of one log have one range"
+            )
+        found, said = mine, f"that of {file.path}"
+    return found
 
 
 def _common_names(files: Sequence[_ParquetFile], declared: Names) -> Names:

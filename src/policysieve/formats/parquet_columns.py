@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from policysieve.arrays import shown
 from policysieve.errors import FileFormatError
+from policysieve.formats.arrow_beside import BesideColumns, in_lists
 from policysieve.formats.arrow_values import (
     is_list,
     kind_of_type,
@@ -25,6 +26,7 @@ from policysieve.frames import ContextFrame, FrameType
 from policysieve.log import Distributions, Layout, Rounds
 from policysieve.log.named import Names
 from policysieve.naming import as_names
+from policysieve.scaling import usual_range
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -34,6 +36,7 @@ __all__ = [
     "ITEMS",
     "KEY",
     "VERSION",
+    "WITH_BESIDE",
     "WITH_NAMES",
     "FrameColumns",
     "ListColumns",
@@ -49,7 +52,8 @@ __all__ = [
 ]
 
 KEY = b"policysieve.log"
-VERSION, WITH_NAMES = 1, 2  # the second has names of actions, or of columns of contexts
+VERSION, WITH_NAMES = 1, 2  # the second has names of actions or columns, or a range of rewards
+WITH_BESIDE = 3  # what was available, who came, other outcomes: who cannot read it must not drop it
 _NEEDED = ("actions", "propensities")  # columns that have no nulls
 ITEMS = {"actions": None, "propensities": "float64", "rewards": "float64"}  # None: as they are
 
@@ -130,6 +134,7 @@ class ParquetColumns(ABC):
     names, texts, text_lists : list of str
         Columns that are read, and those of them that are single texts, or lists of texts.
     layout : Layout
+    beside : BesideColumns
     any_length : bool
         Whether there are lists whose length is not fixed by their type.
     rows_per_round : int
@@ -139,6 +144,7 @@ class ParquetColumns(ABC):
     texts: list[str]
     text_lists: list[str]
     layout: Layout
+    beside: BesideColumns
     any_length: bool
     rows_per_round: int = 1
 
@@ -197,9 +203,16 @@ class RowColumns(ParquetColumns):
             why[actions != propensities] = (
                 f"columns {' and '.join(DISTRIBUTION)} must have equally long lists"
             )
+        m = self.layout.slate_size
+        self.beside.note_faults(why, batch, self.layout.action_names, m)
+        self.beside.note_outcomes(why, batch, self._listed_outcomes(m))
         for name in reversed(self.needed):
             why[_has_null(batch[name])] = f"column {name} is null"
         return why
+
+    def _listed_outcomes(self, slate_size: int) -> int:
+        """How many outcomes a column lists in each row."""
+        return slate_size
 
     @abstractmethod
     def rounds(self, batch: "pa.RecordBatch") -> Rounds:
@@ -212,12 +225,15 @@ class OwnColumns(RowColumns):
     def __init__(self, path: Path, schema: "pa.Schema", rules: Rules) -> None:
         _check_kinds(path, schema)
         contexts_only, self._limit = rules.contexts_only, rules.max_bytes
+        self.beside = BesideColumns.own(path, schema, rules)
         self._file = self._described(path, schema)
+        self.beside.check_like_actions(schema, self._file.action_names is not None)
         listed = distribution_columns(path, schema, contexts_only)
         self.needed = [*self._contexts(schema, needed=True), *_NEEDED, *listed]
         self.names = [*self._contexts(schema, needed=False), *_NEEDED, "rewards", *listed]
         self.names += [name for name in ("id", "time") if name in schema.names]
-        self.layout = Layout(
+        self.names += self.beside.names
+        plain = Layout(
             self._file.context_shape,
             self._file.context_dtype,
             0 if contexts_only else self._file.slate_size,
@@ -225,7 +241,9 @@ class OwnColumns(RowColumns):
             "time" in self.names,
             bool(listed),
             self._file.action_names,
+            reward_range=self._file.reward_range,
         )
+        self.layout = self.beside.add_to(plain)
         self._note_types(schema)
 
     def _contexts(self, schema: "pa.Schema", *, needed: bool) -> list[str]:
@@ -236,11 +254,12 @@ class OwnColumns(RowColumns):
         """What the header says."""
         try:
             header = json.loads(schema.metadata[KEY])
-            if header["version"] not in (VERSION, WITH_NAMES):
+            if header["version"] not in (VERSION, WITH_NAMES, WITH_BESIDE):
                 raise FileFormatError(
                     f"{path} is a log of version {header['version']!r}, this release reads versions"
-                    f" {VERSION} and {WITH_NAMES}"
+                    f" {VERSION} to {WITH_BESIDE}"
                 )
+            self.beside = self.beside.at_least(_length(header.get("n_actions", 1), 1))
             shape, dtype = self._kind_of_contexts(header, schema)
             names = header.get("action_names")
             layout = Layout(
@@ -248,6 +267,7 @@ class OwnColumns(RowColumns):
                 dtype,
                 _length(header["slate_size"], 1),
                 action_names=None if names is None else as_names("action_names", names),
+                reward_range=usual_range(header.get("reward_range")),
             )
             _check_sizes(layout, schema)
             if (_kind_of_actions(schema) == "text") != (names is not None):
@@ -301,6 +321,11 @@ class OwnColumns(RowColumns):
             if self.layout.has_distributions
             else None,
             action_names=self.layout.action_names,
+            beside=self.beside.read(
+                batch,
+                self.layout.action_names,
+                lambda columns: in_lists(batch[columns[0]], n, m),
+            ),
         )
 
 
@@ -403,7 +428,8 @@ class ListColumns(OwnColumns):
         else:
             shape, dtype = (), self._frame(schema.empty_table()).dtype
         named = _kind_of_actions(schema) == "text"
-        names = names_in(path, schema, ["actions"], self._limit) if named else None
+        columns = [name for name in ("actions", self.beside.available) if name]
+        names = names_in(path, schema, columns, self._limit) if named else None
         return Layout(shape, dtype, len(row["actions"]), action_names=names)
 
     def _contexts(self, schema: "pa.Schema", *, needed: bool) -> list[str]:

@@ -29,11 +29,14 @@ class MappedColumns(ParquetColumns):
         self.names = columns.names(contexts_only=rules.contexts_only)
         check_mapped(path, schema.names, self.names)
         check_different(path, schema.names, self.names)
-        self._rows = ArrowRows(str(path), schema, columns, contexts_only=rules.contexts_only)
+        self._rows = ArrowRows(str(path), schema, columns, rules)
+        self.beside = self._rows.beside
         self._names = rules.actions
-        if self._rows.named and self._names is None and not rules.contexts_only:
-            actions = pa.schema([schema.field(name) for name in columns.action])
-            self._names = names_in(path, actions, columns.action, rules.max_bytes)
+        if self._rows.named and self._names is None:
+            named = [*(() if rules.contexts_only else columns.action)]
+            named += [columns.available] if columns.available else []
+            actions = pa.schema([schema.field(name) for name in named])
+            self._names = names_in(path, actions, named, rules.max_bytes)
         self._slate_size = columns.slate_size
         if columns.slate is not None and not rules.contexts_only:
             self._slate_size = self.rows_per_round = _first_slate(

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from policysieve.errors import FileFormatError
+from policysieve.formats.arrow_beside import BesideColumns
 from policysieve.formats.arrow_rows import note_large, note_no_numbers
 from policysieve.formats.arrow_values import as_kind, kind_of_type, numbers_of
 from policysieve.formats.parquet_columns import (
@@ -41,7 +42,9 @@ class PlainColumns(RowColumns):
         )
         listed = distribution_columns(path, schema, contexts_only)
         fields = [field for field in schema if field.name in (*table.needed, "id", "time")]
-        self.names = [*(field.name for field in fields), *listed]
+        numbered = len(table.items["action"]) if table.items["action"] != ["action"] else 0
+        self.beside = BesideColumns.plain(path, schema, rules, numbered)
+        self.names = [*(field.name for field in fields), *listed, *self.beside.names]
         kinds = {field.name: kind_of_type(field.type) for field in fields}
         for field in fields:
             if kinds[field.name] not in _allowed(field.name):
@@ -55,16 +58,22 @@ class PlainColumns(RowColumns):
         self.needed += listed
         actions = table.items["action"]
         named = any(kinds[name] == "text" for name in actions)
+        if actions:
+            self.beside.check_like_actions(schema, named)
+        columns = actions
+        if self.beside.named(schema):
+            named, columns = True, [*actions, str(self.beside.available)]
         shape, dtype = self._kind_of_contexts(schema, kinds)
-        self.layout = Layout(
+        plain = Layout(
             shape,
             dtype,
             len(table.items["action"]),
             "id" in kinds,
             "time" in kinds,
             bool(listed),
-            names_in(path, schema, actions, rules.max_bytes) if named else None,
+            names_in(path, schema, columns, rules.max_bytes) if named else None,
         )
+        self.layout = self.beside.add_to(plain)
         self._note_types(schema)
 
     def _kind_of_contexts(
@@ -93,6 +102,9 @@ class PlainColumns(RowColumns):
             return np.stack([as_kind(batch[name], self._context) for name in features], axis=1)
         return as_kind(batch["context"], self._context)
 
+    def _listed_outcomes(self, slate_size: int) -> int:
+        return 1
+
     def faults(self, batch: "pa.RecordBatch") -> npt.NDArray[np.object_]:
         """Why prepared rows cannot be rounds, or "" where they can."""
         why = super().faults(batch)
@@ -110,13 +122,17 @@ class PlainColumns(RowColumns):
 
         def stacked(names: list[str], kind: str) -> npt.NDArray[Any]:
             columns = [as_kind(batch[name], kind) for name in names]
-            return np.stack(columns, axis=1) if columns else np.empty((batch.num_rows, 0))
+            if columns:
+                return np.stack(columns, axis=1)
+            return np.empty(
+                (batch.num_rows, 0), np.int64 if kind == "whole numbers" else np.float64
+            )
 
         items, names = self._table.items, self.layout.action_names
         return Rounds(
             contexts=self._read_contexts(batch),
             actions=stacked(items["action"], "whole numbers")
-            if names is None
+            if names is None or not items["action"]
             else np.stack([numbers_of(batch[name], names) for name in items["action"]], axis=1),
             propensities=stacked(items["propensity"], "numbers"),
             rewards=stacked(items["reward"], "numbers"),
@@ -124,6 +140,9 @@ class PlainColumns(RowColumns):
             times=as_kind(batch["time"], "times") if self.layout.has_times else None,
             distributions=distributions(batch, names) if self.layout.has_distributions else None,
             action_names=names,
+            beside=self.beside.read(
+                batch, names, lambda columns: stacked(list(columns), "numbers")
+            ),
         )
 
 

@@ -6,7 +6,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from policysieve.errors import InvalidArgumentError
-from policysieve.formats.parquet_columns import DISTRIBUTION, ITEMS, KEY, VERSION, WITH_NAMES
+from policysieve.formats.beside_names import AVAILABLE, UNIT, outcome_columns
+from policysieve.formats.parquet_columns import (
+    DISTRIBUTION,
+    ITEMS,
+    KEY,
+    VERSION,
+    WITH_BESIDE,
+    WITH_NAMES,
+)
 from policysieve.formats.table import FRAME_PREFIX
 from policysieve.frames import ContextFrame, Contexts, FrameType
 from policysieve.log import Rounds
@@ -52,15 +60,22 @@ def as_table(rounds: Rounds) -> "pa.Table":
         )
         for name, column in zip(DISTRIBUTION, entries, strict=True):
             table[name] = pa.LargeListArray.from_arrays(offsets, column)
+    table |= _beside_columns(rounds)
     header: dict[str, Any] = {"version": VERSION, "slate_size": m}
     if names is not None:
         header |= {"version": WITH_NAMES, "action_names": names}
+    if rounds.reward_range is not None:
+        header |= {"version": WITH_NAMES, "reward_range": rounds.reward_range}
     if isinstance(contexts, ContextFrame):
         kept = contexts.dtype.schema.metadata.items()
         header |= {"version": WITH_NAMES, "frame": {k.decode(): v.decode() for k, v in kept}}
         header |= {"categories": _categories(contexts.dtype)}
     else:
         header |= {"context_shape": contexts.shape[1:], "context_dtype": contexts.dtype.str}
+    if rounds.beside:
+        header["version"] = WITH_BESIDE
+    if rounds.beside.available is not None:
+        header["n_actions"] = rounds.beside.available.n_actions
     text = json.dumps(header)
     if len(text) > _LONGEST_HEADER:
         raise InvalidArgumentError(
@@ -68,6 +83,27 @@ def as_table(rounds: Rounds) -> "pa.Table":
             "could not be read again; make text of columns with so many"
         )
     return pa.table(table).replace_schema_metadata({KEY: text})
+
+
+def _beside_columns(rounds: Rounds) -> dict[str, Any]:
+    """What rounds have beside contexts and items, as columns."""
+    import pyarrow as pa
+
+    columns: dict[str, Any] = {}
+    available, names = rounds.beside.available, rounds.action_names
+    if available is not None:
+        ends, actions = available.flat()
+        entries = pa.array(actions.astype(np.int32))
+        if names is not None:
+            entries = pa.array(named(actions, names), type=pa.string())
+        columns[AVAILABLE] = pa.LargeListArray.from_arrays(pa.array(ends), entries)
+    if rounds.beside.units is not None:
+        columns[UNIT] = pa.array(rounds.beside.units, type=pa.string())
+    for name, values in rounds.beside.outcomes.items():
+        flat = pa.array(values.reshape(-1), from_pandas=True)
+        (column,) = outcome_columns(name, 0)
+        columns[column] = pa.FixedSizeListArray.from_arrays(flat, values.shape[1])
+    return columns
 
 
 def _categories(dtype: FrameType) -> dict[str, Any]:

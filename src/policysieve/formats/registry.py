@@ -35,7 +35,7 @@ def open_contexts(
     columns: Mapping[str, Any] | ColumnMap | None = None,
     max_bytes: int | None = None,
 ) -> Iterator[Rounds]:
-    """Read contexts, ids and times alone, of a log or of files that have nothing else.
+    """Read contexts, ids, times, units and what is available, of a log or of files without more.
 
     That is CSV, newline JSON and plain Parquet without actions, propensities and rewards, or Vowpal
     Wabbit's text without labels.
@@ -46,8 +46,8 @@ def open_contexts(
     format : str, optional
         A name in `FORMATS`; by default what the files' names and their first lines say.
     columns : mapping, optional
-        Which columns hold ``context``, ``id``, ``time`` and ``slate``, as `LogFile` has it; what it
-        says of others is left aside.
+        Which columns hold ``context``, ``id``, ``time``, ``slate``, ``available`` and ``unit``, as
+        `LogFile` has it; what it says of others is left aside.
     max_bytes : int, optional
         Memory that one batch may take, as `LogFile` has it.
 

@@ -9,15 +9,15 @@ import numpy as np
 import numpy.typing as npt
 
 from policysieve.archives import MAX_BYTES
-from policysieve.arrays import as_float, shown
 from policysieve.checks import MOST_ACTIONS, integer, number, repeated_items
-from policysieve.errors import FileFormatError, InvalidArgumentError
+from policysieve.errors import FileFormatError
 from policysieve.frames import ContextFrame, Contexts
 from policysieve.log import Rounds
 from policysieve.log.distributions import agreeing, disagreements, faults, in_order
 from policysieve.log.mapping import ColumnMap
 from policysieve.log.named import Names
 from policysieve.naming import as_names
+from policysieve.scaling import as_reward_range, range_in_words, usual_range
 
 __all__ = [
     "MAX_BYTES",
@@ -47,7 +47,7 @@ class Rules:
     Attributes
     ----------
     reward_range : (low, high), optional
-        Declared range of the rewards as they are in the file, mapped to [0, 1].
+        Declared range of the rewards as they are in the file; [0, 1] by default.
     n_actions : int, optional
         Number of actions; by default any number from 0 is one.
     actions : tuple of str, optional
@@ -59,8 +59,8 @@ class Rules:
     missing_reward : float, optional
         What a missing reward counts as, in units of the file.
     contexts_only : bool
-        Whether only contexts, ids and times are read. Rounds then have no items, and what a file
-        says of actions, propensities and rewards is left aside, if it says anything.
+        Whether only contexts, ids, times, units and available actions are read. Rounds then have no
+        items, and what a file says of actions, propensities and rewards is left aside.
     max_bytes : int
         Memory that may be held at once, unpacked. A small file can unpack to any size.
     """
@@ -76,7 +76,7 @@ class Rules:
 
     def __post_init__(self) -> None:
         if self.reward_range is not None:
-            object.__setattr__(self, "reward_range", _range(self.reward_range))
+            object.__setattr__(self, "reward_range", as_reward_range(self.reward_range))
         if self.n_actions is not None:
             integer("n_actions", self.n_actions, low=1, high=MOST_ACTIONS)
         if self.actions is not None:
@@ -100,20 +100,6 @@ class Rules:
     def longest_row(self) -> int:
         """Characters of a row of text, which is there several times while it is understood."""
         return max(1, self.max_bytes // 16)
-
-
-def _range(declared: tuple[float, float]) -> tuple[float, float]:
-    """The range if it is two finite numbers in order."""
-    try:
-        low, high = map(as_float, declared)
-    except (TypeError, ValueError, OverflowError):
-        low = high = math.nan
-    if not (low < high and math.isfinite(high - low)):
-        raise InvalidArgumentError(
-            "reward_range must be two finite numbers low < high a finite distance apart, got "
-            f"{shown(declared)}"
-        )
-    return low, high
 
 
 @dataclass(frozen=True)
@@ -161,16 +147,14 @@ class Fault(NamedTuple):
 
 
 def check_rounds(rounds: Rounds, rules: Rules) -> tuple[Rounds, dict[int, Fault]]:
-    """Rounds with rewards in [0, 1], and a fault for each that breaks a rule, in order.
+    """Rounds with rewards in their range, and a fault for each that breaks a rule, in order.
 
-    A reward r of the range [low, high] becomes (r - low) / (high - low). Rounds that break a rule
-    are left out.
+    Rounds that break a rule are left out.
     """
     low, high = rules.reward_range or (0.0, 1.0)
     n, raw = len(rounds), rounds.rewards
     if rules.missing_reward is not None:
         raw = np.where(np.isnan(raw), rules.missing_reward, raw)
-    scaled = (raw - low) / (high - low)
     outside = ~np.isnan(raw) & ~((raw >= low) & (raw <= high))
     limit = rules.largest_action
     misnumbered = (rounds.actions < 0) | (rounds.actions > limit)
@@ -218,7 +202,8 @@ def check_rounds(rounds: Rounds, rules: Rules) -> tuple[Rounds, dict[int, Fault]
     good[list(reasons)] = False
     kept = replace(
         rounds,
-        rewards=scaled,
+        rewards=raw,
+        reward_range=usual_range(rules.reward_range),
         actions=rounds.actions.astype(np.int32),
         times=times,
         distributions=lists,
@@ -251,11 +236,12 @@ def _out_of_range(reward: float, rules: Rules) -> str:
     if rules.reward_range is None:
         return (
             f"the reward {reward:g} is outside [0, 1]; declare the range of the rewards "
-            "(--reward-range LOW HIGH, or reward_range=(low, high) of LogFile and convert), where "
-            "costs count as minus rewards"
+            "(--reward-range LOW HIGH, or reward_range=(low, high) of Problem, LogFile and "
+            "convert), where costs count as minus rewards"
         )
-    low, high = rules.reward_range
-    return f"the reward {reward:g} is outside the declared range [{low:g}, {high:g}]"
+    return (
+        f"the reward {reward:g} is outside the declared range {range_in_words(rules.reward_range)}"
+    )
 
 
 def _out_of_time(rounds: Rounds, i: int) -> str:

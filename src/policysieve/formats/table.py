@@ -11,7 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from policysieve.checks import OF_SLATES
 from policysieve.errors import FileFormatError
+from policysieve.formats.beside_names import AVAILABLE, OUTCOME, UNIT, outcomes_in
 from policysieve.formats.cells import as_number, as_whole, finite, finite_row, whole
 from policysieve.log.mapping import ITEMS, guessed
 
@@ -35,8 +37,11 @@ _INDEX = re.compile(r"|Unnamed: \d+|__index_level_\d+__")  # what pandas calls o
 _WHOLE: np.dtype[Any] = np.dtype(np.int64)
 _NUMBER: np.dtype[Any] = np.dtype(np.float64)
 _TEXT: np.dtype[Any] = np.dtype(object)
-_CONTEXT_NAMES = "id, time, context or x0, x1, ... or context:NAME, ..."
-_NAMES = f"{_CONTEXT_NAMES}, and action, propensity, reward or action_0, action_1, ..."
+_CONTEXT_NAMES = "id, time, unit, available, context or x0, x1, ... or context:NAME, ..."
+_NAMES = (
+    f"{_CONTEXT_NAMES}, and outcome:NAME, action, propensity, reward or action_0, action_1, ..."
+)
+_BESIDE = (AVAILABLE, UNIT)
 
 
 @dataclass(frozen=True)
@@ -51,10 +56,13 @@ class TableColumns:
         Whether the features are columns of a table, whose names begin with ``context:``.
     items : dict of str to list of str
         For each of `ITEMS`, the column of each item of a slate; none if contexts alone are read.
+    outcomes : dict of str to list of str
+        For each other outcome the same.
     """
 
     features: list[str]
     items: dict[str, list[str]]
+    outcomes: dict[str, list[str]]
     framed: bool = False
 
     @property
@@ -80,14 +88,24 @@ def understand(
     items = {kind: [] if contexts_only else item_names(kind, numbered) for kind in ITEMS}
     framed = [name for name in names if name.startswith(FRAME_PREFIX) and name != FRAME_PREFIX]
     features = framed or [f"x{i}" for i in range(found)]
-    table = TableColumns(features, items, framed=bool(framed))
+    outcomes = {} if contexts_only else outcomes_in(path, names, numbered)
+    table = TableColumns(features, items, outcomes, framed=bool(framed))
     missing = [name for name in table.needed if name not in names]
-    left_aside = [name for name in names if contexts_only and _ITEM.fullmatch(name)]
-    known = (*table.needed, "id", "time", *optional, *left_aside)
+    left_aside = [
+        name
+        for name in names
+        if contexts_only and (_ITEM.fullmatch(name) or OUTCOME.fullmatch(name))
+    ]
+    others = [name for several in outcomes.values() for name in several]
+    known = (*table.needed, *others, "id", "time", *_BESIDE, *optional, *left_aside)
     unknown = [name for name in names if name not in known]
     if missing or unknown:
         columns = _CONTEXT_NAMES if contexts_only else ", ".join([_NAMES, *optional])
         problem = f"no column {missing[0]!r}" if missing else f"unknown column {unknown[0]!r}"
+        if missing[:1] == ["reward_0"] and "reward" in names:
+            raise FileFormatError(
+                f"{path} has one column 'reward' for slates of {numbered} actions: {OF_SLATES}"
+            )
         index = not missing and _INDEX.fullmatch(unknown[0])
         hint = ", which may be the index of a data frame: leave it out (index=False)"
         raise FileFormatError(

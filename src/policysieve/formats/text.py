@@ -4,17 +4,18 @@ import gzip
 import io
 import math
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from policysieve.checks import OF_SLATES
 from policysieve.errors import FileFormatError
 from policysieve.formats.actions import Actions
 from policysieve.formats.ended_slates import EndedSlates
-from policysieve.formats.format import BATCH, Format
+from policysieve.formats.format import BATCH, Format, not_ranged
 from policysieve.formats.frame_cells import as_frame
 from policysieve.formats.rules import (
     BadRow,
@@ -26,8 +27,10 @@ from policysieve.formats.rules import (
     raising,
     too_large,
 )
+from policysieve.formats.text_beside import BesideRows
 from policysieve.log import Layout, Rounds
 from policysieve.log.distributions import Distributions, stacked
+from policysieve.scaling import usual_range
 
 __all__ = [
     "ContextReader",
@@ -153,7 +156,8 @@ class TextRow(NamedTuple):
     """A row as it was understood, but for its context.
 
     A missing reward is NaN; without a full distribution there is None. Actions are numbers, names,
-    or `ActionCell`s, which may be either. Items of a slate may have lines of their own.
+    or `ActionCell`s, which may be either. Items of a slate may have lines of their own. Where files
+    do not say what was available or who came, that is None; an empty unit is missing.
     """
 
     context: Any
@@ -164,6 +168,9 @@ class TextRow(NamedTuple):
     time: float = math.nan
     distribution: Sequence[tuple[int | str, float]] | None = None
     lines: Sequence[int] = ()
+    available: Sequence[int | str] | None = None
+    unit: str | None = None
+    outcomes: Mapping[str, Sequence[float]] | None = None
 
 
 class ContextReader(Protocol):
@@ -212,6 +219,7 @@ def text_format(
     *,
     reader: Callable[[Rules], RowReader],
     text: Callable[[Iterable[Rounds], Layout, int], Iterable[str]],
+    not_held: Callable[[Layout], tuple[str, ...]],
     check: Callable[[RowReader, Sequence[Path]], None] | None = None,
     **others: Any,
 ) -> Format:
@@ -233,7 +241,10 @@ def text_format(
     ) -> None:
         _write_text(path, text(batches, layout, n_actions), compressed=compressed)
 
-    return Format(open=open_files, write=write, **others)
+    def dropped(layout: Layout) -> tuple[str, ...]:
+        return (*not_held(layout), *not_ranged(layout))
+
+    return Format(open=open_files, write=write, not_held=dropped, **others)
 
 
 class _TextSource:
@@ -257,6 +268,7 @@ class _TextSource:
         self._report = report or raising("line")
         self._slate_size = self._n_actions = self.n_rounds = 0
         self._actions = Actions(rules.actions)
+        self._beside = BesideRows(rules, implied=getattr(reader, "has_action_sets", False))
         self._has_distributions = False
         has_ids = has_times = False
         first_bad: BadRow | None = None
@@ -273,11 +285,13 @@ class _TextSource:
                 reader.contexts.see(row.context)
             self.n_rounds += len(rows)
             self._n_actions = max(self._n_actions, rounds.n_actions)
-            used.update(_used(rounds))
+            used.update(_used(rounds), self._beside.see(rows))
             has_ids = has_ids or any(row.id for row in rows)
             has_times = has_times or not all(math.isnan(row.time) for row in rows)
         if not self.n_rounds:
             raise nothing_read(paths, first_bad)
+        if self._beside.has_available:
+            self._n_actions = max(self._n_actions, self._beside.n_actions)
         self._actions.settle(used)
         self.numbered, self.cells = self._actions.are_numbers, self._actions.cells
         names = self._actions.names
@@ -290,6 +304,10 @@ class _TextSource:
             has_times,
             self._has_distributions,
             names,
+            self._beside.has_available,
+            self._beside.has_units,
+            tuple(self._beside.outcomes),
+            usual_range(rules.reward_range),
         )
 
     def n_actions(self) -> int:
@@ -304,7 +322,10 @@ class _TextSource:
 
     def _pieces(self, report: Report, *, surveying: bool) -> Iterator[tuple[list[TextRow], Rounds]]:
         """Rows that keep to the rules, and the same as rounds; while surveying without contexts."""
-        limit = BATCH if surveying else max(1, min(BATCH, _LONG // max(1, self.layout.width)))
+        limit = BATCH
+        if not surveying:
+            most = self._beside.most_rows(self._paths[0], self._n_actions)
+            limit = max(1, min(BATCH, _LONG // max(1, self.layout.width), most))
         ended = EndedSlates()
         for path in self._paths:
             piece = _Piece(str(path))
@@ -332,7 +353,10 @@ class _TextSource:
         """One row; slates and distributions are as in the first row that can be read."""
         row = self._reader.row(raw)
         if self._rules.contexts_only:
-            return TextRow(row.context, id=row.id, time=row.time)
+            row = TextRow(
+                row.context, id=row.id, time=row.time, available=row.available, unit=row.unit
+            )
+            return self._beside.checked(row, self._actions.numbered, 0)
         has_distribution = row.distribution is not None
         if not self._slate_size:
             self._slate_size, self._has_distributions = len(row.actions), has_distribution
@@ -341,7 +365,7 @@ class _TextSource:
             if length != self._slate_size:
                 raise FileFormatError(
                     f"{name} must be {self._slate_size} as in the rounds before, got {length}"
-                    f"{self._about_slates()}"
+                    f"{self._about_slates(name, length)}"
                 )
         if has_distribution != self._has_distributions:
             raise FileFormatError(
@@ -349,6 +373,7 @@ class _TextSource:
                 "rounds before; all rounds of a log must have one, or none"
             )
         numbers = self._actions.numbered
+        row = self._beside.checked(row, numbers, self._slate_size)
         pairs = row.distribution or ()
         listed = numbers((action for action, _ in pairs), "an action of the distribution")
         return row._replace(
@@ -367,7 +392,9 @@ class _TextSource:
             for line, action in zip(row.lines, row.actions, strict=True)
         ]
 
-    def _about_slates(self) -> str:
+    def _about_slates(self, name: str, length: int) -> str:
+        if name == "rewards" and length == 1:
+            return f", for the whole slate: {OF_SLATES}"
         columns = self._rules.columns
         if columns is None or columns.slate is None:
             return ""
@@ -410,12 +437,15 @@ class _TextSource:
         values: list[Any] = []
         more: dict[int, Fault] = {}
         good = np.ones(len(checked), dtype=np.bool_)
+        held: list[TextRow] = []
         for place, i in enumerate(i for i in range(len(rows)) if i not in reasons):
             try:
                 values.append(self._reader.contexts.value(rows[i].context))
             except FileFormatError as error:
                 more[i] = Fault(str(error))
                 good[place] = False
+            else:
+                held.append(rows[i])
         if self.layout.has_frames:
             contexts: Any = as_frame(values, self.layout.context_dtype)
         else:
@@ -423,7 +453,8 @@ class _TextSource:
             contexts = contexts.reshape(len(values), *self.layout.context_shape)
         kept = checked.where(good) if more else checked
         names = self.layout.action_names  # bad rows may have had others
-        return replace(kept, contexts=contexts, action_names=names), more
+        beside = self._beside.of(held, self._n_actions, self._slate_size)
+        return replace(kept, contexts=contexts, action_names=names, beside=beside), more
 
 
 def _lists(rows: list[TextRow]) -> Distributions:

@@ -2,7 +2,8 @@
 
 import math
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise, repeat
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote
@@ -10,6 +11,7 @@ from urllib.parse import quote, unquote
 import numpy as np
 
 from policysieve.errors import FileFormatError, InvalidArgumentError
+from policysieve.formats.beside_names import not_beside
 from policysieve.formats.cells import as_number, as_whole, finite, whole
 from policysieve.formats.format import (
     DISTRIBUTIONS,
@@ -27,6 +29,7 @@ __all__ = ["ADF_FORMAT", "FORMAT"]
 _TITLE = "Vowpal Wabbit's contextual-bandit text"
 _ADF_TITLE = "Vowpal Wabbit's text with a line for each action"
 
+_OWN = "| a="  # with the number of an action, its only feature
 _FEATURE = re.compile(r"f(0|[1-9]\d{0,4})(?::(.+))?")
 
 
@@ -71,12 +74,18 @@ FORMAT = text_format(
     suffixes=(".vw", ".dat"),
     reader=_LineReader,
     text=_line_text,
-    not_held=lambda layout: _not_held(layout, _TITLE),
+    not_held=lambda layout: _not_held(layout, _TITLE, sets=False),
 )
 
 
 class _AdfReader:
-    """``cb_adf``: a line for each action, a blank line after each round."""
+    """``cb_adf``: a line for each action, a blank line after each round.
+
+    The actions of a round are those that were available. They are known by their places, or by
+    their numbers where we wrote them.
+    """
+
+    has_action_sets = True
 
     def __init__(self, rules: Rules) -> None:
         self.contexts = _FeatureText()
@@ -112,8 +121,18 @@ class _AdfReader:
             actions.append(features)
         if chosen is None:
             raise FileFormatError("no action has a label 0:cost:probability")
-        action, reward, propensity = chosen
-        return TextRow(_context(shared, actions), [action], [propensity], [reward], name)
+        place, reward, propensity = chosen
+        numbers = _own_numbers(actions)
+        return TextRow(
+            "\n".join(([] if shared is None else [f"shared {shared}"]) + actions)
+            if numbers is None
+            else shared or "|",
+            [place if numbers is None else numbers[place]],
+            [propensity],
+            [reward],
+            name,
+            available=range(len(actions)) if numbers is None else numbers,
+        )
 
 
 def _block(last: int, lines: list[str]) -> Iterator[RawRow]:
@@ -123,18 +142,21 @@ def _block(last: int, lines: list[str]) -> Iterator[RawRow]:
         yield RawRow(last + 1 - len(block), "\n".join(block), block)
 
 
-def _context(shared: str | None, actions: list[str]) -> str:
-    """The shared features alone if actions have none but our own, else all lines."""
+def _own_numbers(actions: list[str]) -> Sequence[int] | None:
+    """Numbers of actions in order if they have no features but our own, else None."""
     if all(line == _own_features(action) for action, line in enumerate(actions)):
-        return shared or "|"
-    return "\n".join(([] if shared is None else [f"shared {shared}"]) + actions)
+        return range(len(actions))
+    numbers = [as_whole(line.removeprefix(_OWN)) for line in actions if line.startswith(_OWN)]
+    known = [number for number in numbers if number is not None and number >= 0]
+    rising = all(low < high for low, high in pairwise(known))
+    return known if len(known) == len(actions) and rising else None
 
 
 def _own_features(action: int) -> str:
-    return f"| a={action}"
+    return f"{_OWN}{action}"
 
 
-def _lines(context: Any, n_actions: int) -> tuple[str | None, list[str]]:
+def _lines(context: Any, numbers: Sequence[int]) -> tuple[str | None, list[str]]:
     """The shared line and those of the actions; a string of such lines is taken for them."""
     lines = context.split("\n") if isinstance(context, str) else []
     first, actions = (lines[0], lines[1:]) if lines else ("", [])
@@ -143,13 +165,20 @@ def _lines(context: Any, n_actions: int) -> tuple[str | None, list[str]]:
             return first.removeprefix("shared "), actions
         if first.startswith("|"):
             return None, lines
-    return _as_features(context), [_own_features(action) for action in range(n_actions)]
+    return _as_features(context), [_own_features(action) for action in numbers]
 
 
 def _adf_text(batches: Iterable[Rounds], _layout: Layout, n_actions: int) -> Iterator[str]:
     for rounds in batches:
-        for tag, context, action, reward, propensity in _single_actions(rounds):
-            shared, lines = _lines(context, n_actions)
+        available = rounds.beside.available
+        sets: Iterable[Sequence[int]] = repeat(range(n_actions), len(rounds))
+        if available is not None:
+            sets = available.lists()
+        for one, numbers in zip(_single_actions(rounds), sets, strict=True):
+            tag, context, action, reward, propensity = one
+            shared, lines = _lines(context, numbers)
+            if available is not None:
+                action = _place(action, numbers, len(lines))
             if action >= len(lines):
                 raise InvalidArgumentError(
                     f"action {action} was shown where the context has lines for {len(lines)}"
@@ -162,12 +191,22 @@ def _adf_text(batches: Iterable[Rounds], _layout: Layout, n_actions: int) -> Ite
             yield "\n"
 
 
+def _place(action: int, numbers: Sequence[int], n_lines: int) -> int:
+    """The line of an action among those that were available, or raise."""
+    if action not in numbers or n_lines != len(numbers):
+        raise InvalidArgumentError(
+            f"action {action} was shown where {len(numbers)} actions were available, it must be "
+            f"one of these, and the context must have a line for each, got {n_lines}"
+        )
+    return numbers.index(action)
+
+
 ADF_FORMAT = text_format(
     name="vw-adf",
     title=_ADF_TITLE,
     reader=_AdfReader,
     text=_adf_text,
-    not_held=lambda layout: _not_held(layout, _ADF_TITLE),
+    not_held=lambda layout: _not_held(layout, _ADF_TITLE, sets=True),
     needs_actions=True,
 )
 
@@ -311,12 +350,12 @@ def _single_actions(rounds: Rounds) -> Iterator[tuple[str, Any, int, float, floa
     )
 
 
-def _not_held(layout: Layout, title: str) -> tuple[str, ...]:
+def _not_held(layout: Layout, title: str, *, sets: bool) -> tuple[str, ...]:
     """What text for Vowpal Wabbit drops or changes."""
     refuse_slates(layout, title)
     refuse_text_rows(layout, title)
     refuse_frames(layout, title)
-    notes = [*not_named(layout)]
+    notes = [*not_named(layout), *not_beside(layout, sets=sets)]
     if layout.has_times:
         notes.append("times")
     if layout.has_distributions:

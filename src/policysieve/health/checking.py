@@ -98,6 +98,7 @@ def check_log(
     n_actions: int | None = None,
     delta: float = 0.05,
     since: int = 0,
+    reward_range: tuple[float, float] | None = None,
     track: Callable[[Iterable[Rounds]], Iterable[Rounds]] = iter,
 ) -> LogHealth:
     """Check whether a log's propensities can be right, and what else may be wrong with it.
@@ -106,12 +107,16 @@ def check_log(
     not, with a mean of one, whatever explored (docs/maths.md, "Health of a log"). That is tested
     for the whole log, over time, for each action, and for each action in groups of contexts. So is
     whether rewards and contexts come from one world throughout (docs/maths.md, "A changed world").
+    Where the log names its units, their first rounds are looked at for that. It says who comes
+    back, or without units whether contexts come again too soon, and whether what was shown was
+    available.
 
     Parameters
     ----------
     log : Log, LogFile, path or paths
         Rounds in the order of their decisions. Files may be of any format and larger than memory:
-        only ids, if there are any, take memory for each round (sixteen bytes).
+        only ids, if there are any, take memory for each round (sixteen bytes), and units for each
+        unit.
     n_actions : int, optional
         Number of actions; by default the largest in the log plus one, or those that have names.
     delta : float
@@ -123,6 +128,9 @@ def check_log(
         Rounds before this number do not count. It must have been fixed beforehand, or be the
         `alarm` of a change that was found in the rounds before it: a start chosen by a look at the
         rounds that count makes what is said of them wrong.
+    reward_range : (low, high), optional
+        Least and largest reward that an item can have, if that is not 0 and 1, and the log does not
+        say it.
     track : callable
         Wraps the loop over batches of rounds, for instance to show progress.
 
@@ -150,10 +158,10 @@ def check_log(
     level = number("delta", delta, above=0, below=1)
     if n_actions is not None:
         n_actions = integer("n_actions", n_actions, low=1, high=MOST_ACTIONS)
-    opened = open_log(log).since(since)
+    opened = open_log(log, reward_range).since(since)
     sums = LogSums(opened.slate_size)
     for rounds in track(opened.rounds()):
-        sums.add(rounds)
+        sums.add(rounds.in_unit())
     if not sums.rounds:
         raise InvalidArgumentError("log must have at least one round, got none")
     names = opened.action_names
@@ -171,14 +179,17 @@ def check_log(
     count = least if n_actions is None else integer("n_actions", n_actions, low=least, hint=hint)
     tests = WeightTests(sums, count, level, names)
     change = None if tests.too_small else find_change(sums.changes, count, level, names)
+    met = sums.returning.met
+    if change is not None and met is not None:
+        change = change.among(met.first_numbers())
     if change is not None:
-        change = change.later(int(since))
+        change = change.later(int(since)).in_range(opened.reward_range)
     return LogHealth(
         rounds=sums.rounds,
         n_actions=count,
         slate_size=sums.mass.slate_size,
         delta=level,
-        findings=tuple(findings(tests, change)),
+        findings=tuple(findings(tests, change, opened.reward_range)),
         tests=tests,
         change=change,
     )

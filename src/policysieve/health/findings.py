@@ -1,8 +1,8 @@
 """What the sums over a log say about its health, one finding at a time."""
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, replace
-from typing import Any, Literal
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -10,45 +10,21 @@ import numpy.typing as npt
 from policysieve.arrays import shown
 from policysieve.evidence.change import Change
 from policysieve.evidence.weights import MeanWeights, inverse
+from policysieve.health.beside_findings import beside_findings
+from policysieve.health.finding import Finding, Verdict
 from policysieve.health.weight_tests import LogSums, WeightTests
+from policysieve.scaling import Range
 
 __all__ = ["Finding", "Verdict", "findings"]
-
-Verdict = Literal["ok", "warning", "broken"]
 
 _FEW_ROUNDS = 100  # effective ones, below which a log says little
 _HEAVY = 0.1  # share of all weight that one round should not have
 _NAMED = 5  # actions that a sentence names
 
 
-@dataclass(frozen=True, eq=False)
-class Finding:
-    """One thing that was looked at.
-
-    Attributes
-    ----------
-    name : str
-    verdict : "ok", "warning" or "broken"
-    value : str
-        The number that matters most.
-    sentence : str
-        What was found, in plain words.
-    numbers : dict
-        The numbers behind it, by name.
-    """
-
-    name: str
-    verdict: Verdict
-    value: str
-    sentence: str
-    numbers: dict[str, Any]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        return asdict(self)
-
-
-def findings(tests: WeightTests, change: Change | None) -> Iterator[Finding]:
+def findings(
+    tests: WeightTests, change: Change | None, reward_range: Range = None
+) -> Iterator[Finding]:
     """All findings; first whether actions are missing, which explains mean weights below 1."""
     yield _never_shown(tests)
     yield _mean_weight(tests)
@@ -58,12 +34,13 @@ def findings(tests: WeightTests, change: Change | None) -> Iterator[Finding]:
     yield _exploration(tests)
     yield _smallest(tests)
     yield _effective_rounds(tests.sums)
-    yield _rewards(tests.sums)
+    yield _rewards(tests.sums, reward_range)
     yield _ids(tests.sums)
     yield _times(tests.sums)
     yield _world(tests, change)
     if tests.sums.odd_cells.any:
         yield _columns(tests.sums)
+    yield from beside_findings(tests.sums)
 
 
 def _mean_weight(tests: WeightTests) -> Finding:
@@ -237,7 +214,11 @@ def _world(tests: WeightTests, change: Change | None) -> Finding:
     )
 
 
-def _rewards(sums: LogSums) -> Finding:
+def _rewards(sums: LogSums, reward_range: Range) -> Finding:
+    worth, something, anything = "0", "something", "anything"
+    if reward_range is not None:
+        worth = "what no answer is worth"
+        something = anything = f"more than {reward_range[0]:g}, the least"
     rewarded, rounds, missing = sums.rewarded, sums.rounds, sums.incomplete
     numbers = {"rewarded": rewarded, "rounds": rounds, "missing": missing}
     value = f"{rewarded:,} of {rounds:,} rounds"
@@ -245,15 +226,15 @@ def _rewards(sums: LogSums) -> Finding:
         return Finding("rewards", "broken", "missing", "All rewards are missing.", numbers)
     if missing:
         text = (
-            f"{missing:,} of {rounds:,} rounds have a missing reward: count it as 0 if its "
+            f"{missing:,} of {rounds:,} rounds have a missing reward: count it as {worth} if its "
             "deadline has passed. Leaving such rounds out is right only if that has nothing to do "
             "with what they earned."
         )
         return Finding("rewards", "warning", f"{missing:,} missing", text, numbers)
     if not rewarded:
-        text = "No round earned anything: nothing can be compared."
+        text = f"No round earned {anything}: nothing can be compared."
         return Finding("rewards", "warning", value, text, numbers)
-    return Finding("rewards", "ok", value, f"{rewarded:,} rounds earned something.", numbers)
+    return Finding("rewards", "ok", value, f"{rewarded:,} rounds earned {something}.", numbers)
 
 
 def _columns(sums: LogSums) -> Finding:

@@ -8,9 +8,11 @@ import numpy.typing as npt
 
 from policysieve.errors import InvalidArgumentError
 from policysieve.evidence.change_sums import ChangeSums
-from policysieve.evidence.groups import CONTEXT_GROUPS, context_groups
+from policysieve.evidence.groups import CONTEXT_GROUPS, context_codes, groups_of
 from policysieve.evidence.weights import Mass, MeanWeights, inverse, mean_weights
+from policysieve.health.availability import AvailableSums
 from policysieve.health.odd_cells import OddCells
+from policysieve.health.returning import Returning
 from policysieve.log import Rounds
 
 __all__ = ["LogSums", "WeightTests", "exact_weights"]
@@ -46,7 +48,7 @@ class LogSums:
     sizes : integer array of shape (64,)
         Number of rounds whose smallest propensity is in (2^-(k+1), 2^-k]; the last has all below.
     certain : int
-        Rounds that show what has the propensity 1, and nothing else.
+        Rounds that show what has the propensity 1, and nothing else, although there was more.
     rewarded, incomplete : int
         Rounds that earned anything, rounds with a missing reward.
     backwards, timed : int
@@ -55,12 +57,18 @@ class LogSums:
         Of the stretches between which the world may have changed.
     odd_cells : OddCells
         Of tables of contexts.
+    returning : Returning
+        Of users who come back.
+    available : AvailableSums
+        Of what could be shown.
     """
 
     def __init__(self, slate_size: int) -> None:
         self.mass = Mass(slate_size)
         self.changes = ChangeSums(slate_size)
         self.odd_cells = OddCells()
+        self.returning = Returning()
+        self.available = AvailableSums()
         self.width = 1
         self.stretches = np.zeros((3, _STRETCHES))
         self.groups = np.zeros(CONTEXT_GROUPS, dtype=np.int64)
@@ -99,20 +107,31 @@ class LogSums:
         actions, propensities = rounds.actions, rounds.propensities
         if not len(rounds):
             return
-        if actions.max() >= _MOST_ACTIONS:
+        available = rounds.beside.available
+        largest = int(actions.max()) if available is None else rounds.n_actions - 1
+        if largest >= _MOST_ACTIONS:
             raise InvalidArgumentError(
                 f"actions must be below {_MOST_ACTIONS:,} to be checked one by one, got "
-                f"{actions.max()}; number them from 0 without gaps"
+                f"{largest}; number them from 0 without gaps"
             )
-        self._add_stretches(self.mass.add(propensities))
-        groups = context_groups(rounds.contexts)
-        self._add_actions(actions, propensities, groups)
-        self.changes.add(rounds, groups)
+        codes = context_codes(rounds.contexts)
+        groups = groups_of(codes)
+        self.available.add(rounds, self.rounds, groups)
+        self._add_stretches(self.mass.add(propensities, available))
+        self._add_actions(actions, propensities, groups, largest + 1)
+        first = self.returning.add(rounds.beside.units, codes)
+        if first is None or first.all():
+            self.changes.add(rounds, groups)
+        else:  # others are not independent
+            self.changes.add(rounds.where(first), groups[first])
         self.odd_cells.add(rounds.contexts)
         smallest = propensities.min(axis=1)
         size = np.minimum((-np.log2(smallest)).astype(np.intp), _SIZES - 1)
         self.sizes += np.bincount(size, minlength=_SIZES)
-        self.certain += int((smallest == 1).sum())
+        certain = smallest == 1
+        if available is not None:  # else there was no choice
+            certain &= available.counts > self.mass.slate_size
+        self.certain += int(certain.sum())
         self.rewarded += int((rounds.rewards > 0).any(axis=1).sum())
         self.incomplete += int(np.isnan(rounds.rewards).any(axis=1).sum())
         self._add_times(rounds.times)
@@ -131,9 +150,13 @@ class LogSums:
             sums += np.bincount(at, values, minlength=_STRETCHES)
 
     def _add_actions(
-        self, actions: npt.NDArray[np.int32], propensities: Array, groups: npt.NDArray[np.intp]
+        self,
+        actions: npt.NDArray[np.int32],
+        propensities: Array,
+        groups: npt.NDArray[np.intp],
+        n_actions: int,
     ) -> None:
-        more = max(0, int(actions.max()) + 1 - self.n_actions)
+        more = max(0, n_actions - self.n_actions)
         self.weights, self.squares = (
             np.pad(sums, ((0, 0), (0, more))) for sums in (self.weights, self.squares)
         )
@@ -179,15 +202,19 @@ class WeightTests:
         rounds, largest = sums.rounds, sums.mass.largest_weight
         self.whole = sums.mass.mean(n_actions, self.level)
         n, total, square = sums.stretches[:, : -(-rounds // sums.width)]
+        total, square = sums.mass.of_all(n, total, square, n_actions)
         self.over_time = mean_weights(
             n,
             total / n_actions,
             square / n_actions**2,
-            largest=largest * sums.mass.slate_size / n_actions,
+            largest=largest * sums.mass.slate_size / n_actions + sums.available.known,
             delta=self.level,
         )
         never = ((0, 0), (0, n_actions - sums.n_actions))
         weights, squares = np.pad(sums.weights, never), np.pad(sums.squares, never)
+        if sums.available.known:  # where an action was not available, its weight counts as 1
+            absent = sums.groups[:, None] - sums.available.offered(n_actions)
+            weights, squares = weights + absent, squares + absent
         self.shown = np.pad(sums.shown, never[1])
         self.by_action = mean_weights(
             rounds, weights.sum(axis=0), squares.sum(axis=0), largest=largest, delta=self.level
@@ -211,6 +238,7 @@ class WeightTests:
         sums = self.sums
         return (
             self.n_actions == sums.n_actions
+            and not sums.available.differs
             and bool((sums.lowest == sums.highest).all())
             and float(sums.lowest.sum()) >= sums.mass.slate_size - 1e-6
         )

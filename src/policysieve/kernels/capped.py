@@ -63,7 +63,7 @@ def capped_score(plus, n_plus, minus, n_minus, w, mean, seen, reward, sparsity, 
         f = max(mean[j], 1.0 - c * w[j])
         z -= f
         most += f
-        if seen[j]:
+        if seen[j] and w[j] > 0.0:
             z -= min((1.0 - mean[j]) / w[j], c) - (1.0 - reward[j]) / w[j]
     room, asked = max(tau - most, 0.0), 0.0
     for k in range(n_plus):

@@ -1,7 +1,7 @@
 """A log to and from files and data frames."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -73,6 +73,7 @@ class Exchanged:
             slate_size=layout.slate_size,
             distributions=layout.has_distributions,
             action_names=layout.action_names,
+            reward_range=layout.reward_range,
         )
         return Log.concatenate(opened.whole() or [empty])
 
@@ -87,7 +88,11 @@ class Exchanged:
         reward: str | Sequence[str],
         slate: str | None = None,
         position: str | None = None,
+        available: str | None = None,
+        unit: str | None = None,
+        outcome: Mapping[str, str | Sequence[str]] | None = None,
         actions: Sequence[str] | None = None,
+        reward_range: tuple[float, float] | None = None,
     ) -> "Log":
         """A log of the rows of a data frame.
 
@@ -105,9 +110,18 @@ class Exchanged:
             each other, and have the same context.
         position : str, optional
             The column with the place of an item in its slate; by default the order of the rows.
+        available : str, optional
+            The column with lists of the actions that could be shown, as numbers or names.
+        unit : str, optional
+            The column that names the user or session; see docs/returning-users.md.
+        outcome : dict, optional
+            The columns of other outcomes by the names of these, each like `reward`; missing values
+            are not known.
         actions : sequence of str, optional
             Names of all actions, in the order of their numbers; by default those in the frame, in
             alphabetical order.
+        reward_range : (low, high), optional
+            Least and largest reward that an item can have, if not 0 and 1.
 
         Raises
         ------
@@ -136,16 +150,22 @@ class Exchanged:
                 "reward": reward,
                 "slate": slate,
                 "position": position,
+                "available": available,
+                "unit": unit,
+                "outcome": outcome,
             }
         )
-        return log_of(frame, columns, None if actions is None else as_names("actions", actions))
+        names = None if actions is None else as_names("actions", actions)
+        return log_of(frame, columns, names, reward_range)
 
     def to_arrow(self) -> Any:
         """The log as a pyarrow table, a row for each round.
 
         Columns are those of the contexts by their names, or ``context``, or ``x0``, ``x1``, ...;
         and ``action``, ``propensity`` and ``reward``, of slates ``action_0``, ``action_1``, ....
-        Actions are names if they have any. Full distributions are left out.
+        Actions are names if they have any. Where a log has more, ``available`` has lists, ``unit``
+        says who came, and ``outcome:sale``, of slates ``outcome_0:sale``, ..., is the outcome of
+        that name. Full distributions are left out.
 
         Raises
         ------

@@ -1,28 +1,30 @@
 """What was seen: a growing columnar store of rounds."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from functools import partial
 from sys import getsizeof
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from policysieve.arrays import shown
-from policysieve.checks import as_actions, as_contexts, as_propensities, as_rewards, integer
+from policysieve.availability import Available
+from policysieve.checks import as_rewards, integer
 from policysieve.columns import Columns
 from policysieve.errors import InvalidArgumentError
 from policysieve.frames import Contexts, concatenated, kind_of, read_only, same
+from policysieve.log.beside import NOTHING, Beside
+from policysieve.log.checked import checked_beside, checked_columns, joined_distributions
 from policysieve.log.distributions import Distributions, fitting
 from policysieve.log.exchanging import Exchanged
 from policysieve.log.named import Names, in_numbers, renumbering, spread, united
+from policysieve.log.ranges import check_same_range
 from policysieve.log.rounds import Rounds
 from policysieve.naming import as_names, number_of
 from policysieve.reported import Carded
-
-if TYPE_CHECKING:
-    pass
+from policysieve.scaling import Range, range_in_words, usual_range
 
 __all__ = ["Log"]
 
@@ -43,7 +45,8 @@ class Log(Exchanged, Carded):
     propensities : array of the same shape
         For each shown item the probability, fixed before the round, that it would be shown.
     rewards : array of the same shape
-        For each shown item its reward in [0, 1].
+        For each shown item its reward, in [0, 1] or in `reward_range`. One reward for a whole slate
+        does not say which item earned it.
     distributions : Distributions, array of shape (n, n_actions), or sequence, optional
         For each round the propensities of all actions that could be shown, as `Distributions.of`
         takes them. They sum to m, and those of shown items are those of `propensities`, whose
@@ -51,13 +54,21 @@ class Log(Exchanged, Carded):
     action_names : sequence of str, optional
         What the numbers of the actions stand for. By default nothing where `actions` are numbers,
         and where they are names, those in alphabetical order.
+    available : bool array of shape (n, n_actions), or sequence of sequences, optional
+        The actions that could be shown in each round, as a mask or as lists of numbers or names.
+    units : sequence of str or int, optional
+        The user or session of each round.
+    outcomes : dict, optional
+        Other rewards of the shown items by their names, each like `rewards`; NaN if not known.
+    reward_range : (low, high), optional
+        Least and largest reward that an item can have, if not 0 and 1.
 
     Raises
     ------
     InvalidArgumentError
         If columns differ in length, an action is negative or repeated in its slate, a propensity
-        is not in (0, 1], a reward is not in [0, 1], or a distribution is none or does not fit what
-        was shown. Rows are named.
+        is not in (0, 1], a reward is not in its range, or a distribution is none or does not fit
+        what was shown. Rows are named.
 
     Examples
     --------
@@ -74,6 +85,8 @@ class Log(Exchanged, Carded):
 
     _distributions: Distributions | None = None  # few logs have them: no room in the others
     _action_names: Names = None
+    _beside: Beside = NOTHING
+    _reward_range: Range = None
 
     def __init__(
         self,
@@ -84,11 +97,21 @@ class Log(Exchanged, Carded):
         rewards: Any,
         distributions: Any = None,
         action_names: Any = None,
+        available: Any = None,
+        units: Any = None,
+        outcomes: Any = None,
+        reward_range: Any = None,
     ) -> None:
         actions, distributions, names = in_numbers(actions, distributions, action_names)
-        checked = _checked_columns(contexts, actions, propensities, rewards)
+        known = usual_range(reward_range)
+        checked = checked_columns(contexts, actions, propensities, rewards, known)
+        beside = checked_beside(checked[1], names, available, units, outcomes)
+        if beside:
+            self._beside = beside
         if names is not None:
             self._action_names = names
+        if known is not None:
+            self._reward_range = known
         if distributions is not None:
             self._distributions = fitting(distributions, checked[1], checked[2])
         self._hold(Columns(*(column.copy() for column in checked)))  # what was checked stays so
@@ -101,6 +124,7 @@ class Log(Exchanged, Carded):
         slate_size: int,
         distributions: bool = False,
         action_names: Names = None,
+        reward_range: Range = None,
     ) -> Self:
         """A log without rounds, for contexts like the given ones; with distributions or not."""
         return cls(
@@ -110,6 +134,7 @@ class Log(Exchanged, Carded):
             rewards=np.empty((0, slate_size)),
             distributions=[] if distributions else None,
             action_names=action_names,
+            reward_range=reward_range,
         )
 
     @classmethod
@@ -122,11 +147,17 @@ class Log(Exchanged, Carded):
         *,
         distributions: Distributions | None = None,
         action_names: Names = None,
+        beside: Beside = NOTHING,
+        reward_range: Range = None,
     ) -> Self:
         """A log around columns that were checked before; nothing is copied."""
         log = object.__new__(cls)
+        if beside:
+            log._beside = beside
         if action_names is not None:
             log._action_names = action_names
+        if reward_range is not None:
+            log._reward_range = reward_range
         if distributions is not None:
             log._distributions = distributions
         log._hold(Columns(contexts, actions, propensities, rewards))
@@ -140,15 +171,26 @@ class Log(Exchanged, Carded):
         names: Names = None
         rounds = 0
         for log in logs:
+            check_same_range(logs[0]._reward_range, log._reward_range)
             names = united(names, rounds, log._action_names, len(log))
             rounds += len(log)
         logs = [log._in_terms_of(names) for log in logs]
         columns = zip(*(log._columns.arrays for log in logs), strict=True)
-        joined = cls.trusted(*(concatenated(parts) for parts in columns), action_names=names)
+        joined = cls.trusted(
+            *(concatenated(parts) for parts in columns),
+            action_names=names,
+            reward_range=logs[0]._reward_range,
+        )
+        if any(log._beside for log in logs):
+            beside, rounds = logs[0]._beside, len(logs[0])
+            for log in logs[1:]:
+                beside = beside.plus(rounds, log._beside, len(log))
+                rounds += len(log)
+            joined._beside = beside
         if any(log._distributions is not None for log in logs):
             ours, rounds = logs[0]._distributions, len(logs[0])
             for log in logs[1:]:
-                ours = _joined(ours, rounds, log._distributions, len(log))
+                ours = joined_distributions(ours, rounds, log._distributions, len(log))
                 rounds += len(log)
             joined._distributions = ours
         return joined
@@ -183,8 +225,33 @@ class Log(Exchanged, Carded):
         """What the numbers of the actions stand for; None if nothing is known of that."""
         return self._action_names
 
+    @property
+    def available(self) -> Available | None:
+        """The actions that could be shown; None if nothing is known of that."""
+        return self._beside.available
+
+    @property
+    def units(self) -> npt.NDArray[np.object_] | None:
+        """The user or session of each round, shape (n,); None if they are not named."""
+        return self._beside.units
+
+    @property
+    def outcomes(self) -> dict[str, npt.NDArray[np.float64]]:
+        """Other rewards of the shown items by their names, shape (n, m); NaN if not known."""
+        return self._beside.outcomes
+
+    @property
+    def beside(self) -> Beside:
+        """What rounds have beside contexts, actions, propensities and rewards."""
+        return self._beside
+
+    @property
+    def reward_range(self) -> Range:
+        """Least and largest reward that an item can have; None for 0 and 1."""
+        return self._reward_range
+
     def rewarded(self) -> npt.NDArray[np.intp]:
-        """Numbers of the rounds that earned anything."""
+        """Numbers of the rounds that earned anything above 0."""
         rewards = self.rewards
         single = rewards.shape[1] == 1
         return np.flatnonzero(rewards[:, 0] > 0 if single else (rewards > 0).any(axis=1))
@@ -195,9 +262,14 @@ class Log(Exchanged, Carded):
         return self._distributions is not None
 
     @property
+    def has_units(self) -> bool:
+        """Whether the user or session of each round is named."""
+        return self.units is not None
+
+    @property
     def nbytes(self) -> int:
         """Memory that the rounds take, as far as they are not shared with another log."""
-        size = sum(array.nbytes for array in self._columns.arrays)
+        size = sum(array.nbytes for array in self._columns.arrays) + self._beside.nbytes
         if self.contexts.dtype.kind == "O":
             size += sum(map(getsizeof, self.contexts.reshape(-1)))
         if self._distributions is not None:
@@ -217,17 +289,21 @@ class Log(Exchanged, Carded):
         propensities: Any,
         rewards: Any,
         distributions: Any = None,
+        available: Any = None,
+        units: Any = None,
+        outcomes: Any = None,
     ) -> None:
         """Add rounds at the end; amortised constant time per round, all or nothing.
 
         Where the log has names of actions, they may be these names, or numbers that stand for them.
         """
         actions, distributions, names = in_numbers(actions, distributions, self._action_names)
-        checked = _checked_columns(contexts, actions, propensities, rewards)
+        checked = checked_columns(contexts, actions, propensities, rewards, self._reward_range)
         if distributions is not None:
             distributions = fitting(distributions, checked[1], checked[2])
+        beside = checked_beside(checked[1], names, available, units, outcomes)
         names = united(self._action_names, len(self), names, len(checked[0]))
-        self._extend(checked, distributions, names)
+        self._extend(checked, distributions, names, beside)
 
     def plus(self, other: "Log") -> Self:
         """These rounds and those of another log; this log stays as it is.
@@ -243,7 +319,10 @@ class Log(Exchanged, Carded):
     def copy(self) -> Self:
         """A log with memory of its own."""
         twin = self.trusted(
-            *(array.copy() for array in self._columns.arrays), action_names=self._action_names
+            *(array.copy() for array in self._columns.arrays),
+            action_names=self._action_names,
+            beside=self._beside.copy(),
+            reward_range=self._reward_range,
         )
         if self._distributions is not None:
             twin._distributions = Distributions.concatenate([self._distributions])
@@ -251,7 +330,12 @@ class Log(Exchanged, Carded):
 
     def without_distributions(self) -> Self:
         """The same rounds with the propensities of what was shown alone; memory is shared."""
-        return self.trusted(*self._columns.arrays, action_names=self._action_names)
+        return self.trusted(
+            *self._columns.arrays,
+            action_names=self._action_names,
+            beside=self._beside,
+            reward_range=self._reward_range,
+        )
 
     def with_action_names(self, names: Sequence[str]) -> Self:
         """The same rounds with actions numbered in the order of `names`.
@@ -274,15 +358,35 @@ class Log(Exchanged, Carded):
         _check_known(self, wanted)
         return self._in_terms_of(wanted)
 
+    def with_reward_range(self, reward_range: Any) -> Self:
+        """The same rounds, whose rewards are said to lie in another range, as they are.
+
+        Raises
+        ------
+        InvalidArgumentError
+            If a reward is outside.
+        """
+        known, log = usual_range(reward_range), self[:]
+        as_rewards(log.rewards, len(log), log.slate_size, None, known)
+        log._reward_range = known
+        return log
+
+    def with_outcomes(self, outcomes: Mapping[str, npt.NDArray[np.float64]]) -> Self:
+        """The same rounds with these outcomes in place of what there was; they are not checked."""
+        log = self[:]
+        log._beside = self._beside.with_outcomes(outcomes)
+        return log
+
     def extend(self, other: "Log") -> None:
         """Add the rounds of another log at the end.
 
         Names of actions that only the other has get the next numbers.
         """
         _check_log(other)
+        check_same_range(self._reward_range, other._reward_range)
         names = united(self._action_names, len(self), other._action_names, len(other))
         new = other._in_terms_of(names)
-        self._extend(new._columns.arrays, new._distributions, names)
+        self._extend(new._columns.arrays, new._distributions, names, new._beside)
 
     def __len__(self) -> int:
         return len(self._columns.arrays[0])
@@ -293,7 +397,10 @@ class Log(Exchanged, Carded):
                 f"a log is indexed by a slice, such as log[100:200], got {shown(rows)}"
             )
         part = self.trusted(
-            *[array[rows] for array in self._columns.arrays], action_names=self._action_names
+            *[array[rows] for array in self._columns.arrays],
+            action_names=self._action_names,
+            beside=self._beside[rows],
+            reward_range=self._reward_range,
         )
         if self._distributions is not None:
             part._distributions = self._distributions[rows]
@@ -302,7 +409,9 @@ class Log(Exchanged, Carded):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Log):
             return NotImplemented
-        if self._action_names != other._action_names:
+        if self._action_names != other._action_names or self._beside != other._beside:
+            return False
+        if self._reward_range != other._reward_range:
             return False
         pairs = zip(self._columns.arrays, other._columns.arrays, strict=True)
         return all(same(mine, theirs) for mine, theirs in pairs) and bool(
@@ -316,6 +425,8 @@ class Log(Exchanged, Carded):
         if self.contexts.dtype.kind == "frame":
             shape = str(self.contexts.dtype)
         also = "" if self._distributions is None else ", with distributions"
+        if self._reward_range is not None:
+            also += f", rewards in {range_in_words(self._reward_range)}"
         return f"Log({len(self)} rounds, slate_size={self.slate_size}, contexts: {shape}{also})"
 
     def since(self, start: int) -> Self:
@@ -341,6 +452,8 @@ class Log(Exchanged, Carded):
             self.rewards,
             distributions=self._distributions,
             action_names=self._action_names,
+            beside=self._beside,
+            reward_range=self._reward_range,
         )
 
     def _in_terms_of(self, names: Names) -> Self:
@@ -348,7 +461,12 @@ class Log(Exchanged, Carded):
         if names is None or names == self._action_names:
             return self
         if self._action_names is None:  # there are no rounds
-            return self.trusted(*self._columns.arrays, action_names=names)
+            return self.trusted(
+                *self._columns.arrays,
+                action_names=names,
+                beside=self._beside,
+                reward_range=self._reward_range,
+            )
         contexts, actions, propensities, rewards = self._columns.arrays
         numbers = renumbering(self._action_names, names)
         lists = None if self._distributions is None else spread(self._distributions, numbers)
@@ -359,6 +477,8 @@ class Log(Exchanged, Carded):
             rewards,
             distributions=lists,
             action_names=names,
+            beside=self._beside.renumbered(numbers, len(names)),
+            reward_range=self._reward_range,
         )
 
     def _extend(
@@ -366,6 +486,7 @@ class Log(Exchanged, Carded):
         new: tuple[npt.NDArray[Any], ...],
         distributions: Distributions | None,
         names: Names,
+        beside: Beside,
     ) -> None:
         old = self._columns.arrays
         for name, mine, theirs in zip(("contexts", "actions"), old, new, strict=False):
@@ -379,13 +500,15 @@ class Log(Exchanged, Carded):
             raise InvalidArgumentError(
                 f"contexts must be {kind} like the rounds already logged, got {new[0].dtype}"
             )
-        if self._distributions is None and distributions is None and names == self._action_names:
+        plain = self._distributions is None and distributions is None
+        if plain and names == self._action_names and not (beside or self._beside):
             self._hold(self._columns.plus(*new))
             return
         then = copy(self)  # whose attributes replace the old ones in one step
         then._action_names = names
+        then._beside = self._beside.plus(len(self), beside, len(new[0]))
         if self._distributions is not None or distributions is not None:
-            then._distributions = _joined(
+            then._distributions = joined_distributions(
                 self._distributions, len(self), distributions, len(new[0])
             )
         then._hold(self._columns.plus(*new))
@@ -418,36 +541,3 @@ def _check_known(log: Log, names: Sequence[str]) -> None:
     if lists is not None:
         for entry in np.flatnonzero(unknown[lists.actions])[:1]:
             refuse_unknown(f"distributions (row {lists.rows[entry]})", mine[lists.actions[entry]])
-
-
-def _checked_columns(
-    contexts: Any, actions: Any, propensities: Any, rewards: Any
-) -> tuple[Any, ...]:
-    x = as_contexts(contexts)
-    a = as_actions(actions, len(x))
-    return (
-        x,
-        a,
-        as_propensities(propensities, a.shape),
-        as_rewards(rewards, len(a), a.shape[1], None),
-    )
-
-
-def _joined(
-    first: Distributions | None, n_first: int, second: Distributions | None, n_second: int
-) -> Distributions | None:
-    """Distributions of the rounds of two logs; one without rounds may have them or not."""
-    if not n_second:
-        return first
-    if not n_first:
-        return second
-    if first is None or second is None:
-        has, n_has, n_has_not = "new", n_second, n_first
-        if second is None:
-            has, n_has, n_has_not = "earlier", n_first, n_second
-        raise InvalidArgumentError(
-            f"distributions must be known in all rounds of a log or in none, the {n_has:,} {has} "
-            f"rounds have them and the {n_has_not:,} others have not; give them to all, or leave "
-            "them out (log.without_distributions())"
-        )
-    return first.plus(second)

@@ -3,18 +3,21 @@
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from policysieve.arrays import shown
+from policysieve.checks import OF_SLATES
 from policysieve.errors import FileFormatError, InvalidArgumentError
+from policysieve.naming import as_names
 
 __all__ = ["ITEMS", "ColumnMap", "guessed"]
 
 ITEMS = ("action", "propensity", "reward")
-_SINGLE = ("id", "time", "slate", "position")
-_KEYS = ("context", *ITEMS, *_SINGLE)
+_SINGLE = ("id", "time", "slate", "position", "available", "unit")
+_OUTCOME = "outcome"
+_KEYS = ("context", *ITEMS, *_SINGLE, _OUTCOME)
 _EXAMPLE = "context=age+country,action=item,propensity=p,reward=clicked"
 
 
@@ -33,6 +36,12 @@ class ColumnMap:
         The column by which rows belong to one round, where each row is an item of a slate.
     position : str, optional
         The column that has the place of an item in its slate; by default the order of the rows.
+    available : str, optional
+        The column with lists of the actions that could be shown.
+    unit : str, optional
+        The column that names the user or session.
+    outcome : dict of str to tuple of str
+        For each other outcome one column, or one for each item of a slate.
     """
 
     context: str | tuple[str, ...]
@@ -43,6 +52,9 @@ class ColumnMap:
     time: str | None = None
     slate: str | None = None
     position: str | None = None
+    available: str | None = None
+    unit: str | None = None
+    outcome: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, columns: Any) -> "ColumnMap":
@@ -65,7 +77,11 @@ class ColumnMap:
                 raise InvalidArgumentError(
                     f"columns must have the keys {', '.join(_KEYS)}, got {shown(key)}"
                 )
-        given = {key: _names(key, columns[key]) for key in columns if columns[key] is not None}
+        given = {
+            key: _outcomes(columns[key]) if key == _OUTCOME else _names(key, columns[key])
+            for key in columns
+            if columns[key] is not None
+        }
         if "context" not in given:
             raise InvalidArgumentError(
                 "columns must say where contexts are, with the key 'context', got "
@@ -76,6 +92,8 @@ class ColumnMap:
     @classmethod
     def parse(cls, text: str) -> "ColumnMap":
         """A map such as ``context=age+country,action=item``, or a TOML file with the same keys.
+
+        A key ``outcome.sale`` says where the outcome of that name is.
 
         Raises
         ------
@@ -99,6 +117,9 @@ class ColumnMap:
                 )
             columns = [name.strip() for name in names.split("+")]
             found[key] = columns if len(columns) > 1 else columns[0]
+        dotted = [key for key in found if key.startswith(f"{_OUTCOME}.")]
+        if dotted:
+            found[_OUTCOME] = {key.removeprefix(f"{_OUTCOME}."): found.pop(key) for key in dotted}
         return cls.of(found)
 
     @classmethod
@@ -131,11 +152,12 @@ class ColumnMap:
 
     def names(self, *, contexts_only: bool) -> list[str]:
         """All columns that are read, each once."""
-        single = [self.id, self.time, self.slate]
+        single = [self.id, self.time, self.slate, self.available, self.unit]
         items: list[str] = []
         if not contexts_only:
             single.append(self.position)
             items = [name for key in ITEMS for name in getattr(self, key)]
+            items += [name for names in self.outcome.values() for name in names]
         return list(dict.fromkeys([*self.table, *items, *(name for name in single if name)]))
 
 
@@ -158,15 +180,38 @@ def _names(key: str, value: Any) -> Any:
     return tuple(map(str, names))
 
 
+def _outcomes(value: Any) -> dict[str, tuple[str, ...]]:
+    """Columns of outcomes by the names of these."""
+    if not isinstance(value, Mapping) or not value:
+        raise InvalidArgumentError(
+            'columns["outcome"] must be a mapping from outcomes to columns, such as {"sale": '
+            f'"bought"}}, got {shown(value)}; on the command line write outcome.sale=bought'
+        )
+    found = {}
+    for name in as_names('the keys of columns["outcome"]', list(value)):
+        columns = _names(f"{_OUTCOME}.{name}", value[name])
+        found[name] = (columns,) if isinstance(columns, str) else columns
+    return found
+
+
 def _checked(given: dict[str, Any]) -> dict[str, Any]:
     """Keys whose items are equally many."""
     found = {key: (names,) if isinstance(names, str) else names for key, names in given.items()}
     items = {key: found[key] for key in ITEMS if key in found}
+    outcomes = {f"{_OUTCOME}.{key}": names for key, names in given.get(_OUTCOME, {}).items()}
+    for key, names in outcomes.items():
+        if items and len(names) != len(next(iter(items.values()))):
+            raise InvalidArgumentError(
+                f"columns[{key!r}] must be as many columns as those of actions, one for each item "
+                f"of a slate, got {len(names)}"
+            )
     if len({len(names) for names in items.values()}) > 1:
         counts = ", ".join(f"{len(names)} of {key}" for key, names in items.items())
+        whole = f"; of a reward for the whole slate, {OF_SLATES}"
         raise InvalidArgumentError(
             "columns must have equally many columns of actions, propensities and rewards, one "
             f"for each item of a slate, got {counts}"
+            f"{whole if len(items.get('reward', ())) == 1 else ''}"
         )
     if "position" in given and "slate" not in given:
         raise InvalidArgumentError(
@@ -187,6 +232,7 @@ _GUESSES = {
     "reward": ".*(reward|click|clicked|conver|bought|purchase|outcome).*",
     "action": "(.*_)?(action|item|arm|variant|banner|ad|creative|product|offer|treatment|shown)"
     "(_?id|_?name)?",
+    "unit": "(user|customer|visitor|member|account|client)_?(id|uuid|key)",
     "id": "(round|request|event|impression|session|log|row)?_?(id|uuid|key)",
 }
 

@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
-from itertools import repeat
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -15,9 +14,11 @@ from policysieve.files import Paths, are_paths, as_paths
 from policysieve.log.log import Log
 from policysieve.log.mapping import ColumnMap
 from policysieve.log.named import Names
+from policysieve.log.ranges import check_fits_range
 from policysieve.log.rounds import Layout, Rounds
 from policysieve.naming import as_names, number_of
 from policysieve.reported import Carded
+from policysieve.scaling import Range, usual_range
 
 if TYPE_CHECKING:
     from policysieve.formats.format import Source
@@ -41,15 +42,16 @@ class LogFile(Carded):
         A name in `policysieve.formats.FORMATS`; by default what the files' names and their first
         lines say.
     reward_range : (low, high), optional
-        Range of the files' rewards, which is mapped to [0, 1]. Needed when a reward is outside
-        [0, 1]; for formats with costs it is the range of minus the costs.
+        Least and largest reward that an item can have, if not 0 and 1; for formats with costs it
+        is the range of minus the costs. By default what the files say, if they do: Parquet does.
     missing_reward : float, optional
         What a missing reward counts as, in units of the files.
     columns : mapping, optional
         Which columns of a table (CSV, newline JSON or Parquet) hold what, where they do not have
         names of our own: ``context`` (one column, or a list of the columns of a table of contexts),
         ``action``, ``propensity``, ``reward`` (one each, or a list with one for each item), and if
-        need be ``id``, ``time``, ``slate`` and ``position``. Other columns are not read.
+        need be ``id``, ``time``, ``slate``, ``position``, ``available``, ``unit``, and ``outcome``,
+        a mapping from names of outcomes to columns. Other columns are not read.
     actions : sequence of str, optional
         Names of all actions, in the order of their numbers. By default actions that are names are
         numbered in alphabetical order.
@@ -116,9 +118,24 @@ class LogFile(Carded):
         return self.layout.action_names
 
     @property
+    def reward_range(self) -> Range:
+        """Least and largest reward that an item can have; None for 0 and 1."""
+        return self.layout.reward_range
+
+    @property
+    def says_range(self) -> bool:
+        """Whether the files say in which range rewards lie, or it was given."""
+        return self._rules.reward_range is not None or self.reward_range is not None
+
+    @property
     def has_distributions(self) -> bool:
         """Whether the propensities of all actions are known."""
         return self.layout.has_distributions
+
+    @property
+    def has_units(self) -> bool:
+        """Whether the user or session of each round is named."""
+        return self.layout.has_units
 
     @property
     def slate_size(self) -> int:
@@ -157,6 +174,8 @@ class LogFile(Carded):
                 rounds.rewards,
                 distributions=rounds.distributions,
                 action_names=rounds.action_names,
+                beside=rounds.beside,
+                reward_range=rounds.reward_range,
             )
 
     def rounds(self) -> Iterator[Rounds]:
@@ -191,16 +210,30 @@ class LogFile(Carded):
             same = copy(self)  # numbers of a file keep the names that they were given
             same._order, same._source = wanted, _Renumbered(self._source, wanted, self._where())
             return same
-        renamed = LogFile(
-            self._paths,
-            self._format,
-            reward_range=self._rules.reward_range,
-            missing_reward=self._rules.missing_reward,
-            columns=self._rules.columns,
-            actions=wanted,
-            max_bytes=self._limit,
-        )
-        return renamed.since(self._skipped)
+        return self._anew(actions=wanted)
+
+    def with_reward_range(self, reward_range: Range) -> "LogFile":
+        """The same files, whose rewards have this range, which neither they nor anybody said.
+
+        Raises
+        ------
+        FileFormatError
+            If a reward is outside.
+        """
+        ranged = self._anew(reward_range=reward_range)
+        return ranged if self._order is None else ranged.with_action_names(self._order)
+
+    def _anew(self, **others: Any) -> "LogFile":
+        """The same files opened again, with other arguments where these are given."""
+        again = {
+            "reward_range": self._rules.reward_range,
+            "missing_reward": self._rules.missing_reward,
+            "columns": self._rules.columns,
+            "actions": self._rules.actions,
+            "max_bytes": self._limit,
+        }
+        opened = LogFile(self._paths, self._format, **{**again, **others})
+        return opened.since(self._skipped)
 
     def reopened(self, report: "Report | None" = None, **rules: Any) -> "Source":
         """The same files, read under other `Rules` where these are given."""
@@ -248,9 +281,14 @@ class _Renumbered:
     def _check_known(self, rounds: Rounds, first: int) -> None:
         """Raise if a round has an action without its name among the new ones."""
         lacking = set(rounds.action_names or ()) - set(self._names)
-        lists = repeat(()) if rounds.distributions is None else rounds.plain_distributions()
-        for i, (shown, pairs) in enumerate(zip(rounds.plain_actions(), lists, strict=False)):
-            for name in [*shown, *(action for action, _ in pairs or ())]:
+        every = zip(
+            rounds.plain_actions(),
+            rounds.plain_distributions(),
+            rounds.plain_available(),
+            strict=True,
+        )
+        for i, (shown, pairs, available) in enumerate(every):
+            for name in [*shown, *(action for action, _ in pairs or ()), *(available or ())]:
                 if name in lacking:
                     what = f"{self._where}, round {first + i}: an action"
                     try:
@@ -288,26 +326,42 @@ AnyLog = Log | LogFile | Paths
 """Rounds in memory or on disk: everything that can be opened as a log."""
 
 
-def open_log(log: AnyLog) -> Log | LogFile:
+def open_log(log: AnyLog, reward_range: tuple[float, float] | None = None) -> Log | LogFile:
     """A log that can be read in pieces, from memory or from one or several files of any format.
 
-    A `Log` and a `LogFile` are returned as they are.
+    A `Log` and a `LogFile` are returned as they are. Files whose range of rewards nobody has said
+    are taken to have the one that is given, which others must have.
+
+    Raises
+    ------
+    InvalidArgumentError
+        If rewards have another range.
     """
-    return log if isinstance(log, Log | LogFile) else LogFile(log_paths(log))
+    wanted = usual_range(reward_range)
+    opened = log if isinstance(log, Log | LogFile) else LogFile(log_paths(log), reward_range=wanted)
+    if reward_range is not None and opened.reward_range != wanted:
+        if isinstance(opened, LogFile) and not opened.says_range:
+            return opened.with_reward_range(wanted)
+        check_fits_range(opened.reward_range, wanted)
+    return opened
 
 
-def open_for(log: AnyLog, names: Sequence[str] | None) -> Log | LogFile:
-    """A log whose actions have the numbers that they have for policies and a problem with names.
+def open_for(
+    log: AnyLog,
+    names: Sequence[str] | None,
+    reward_range: tuple[float, float] | None = None,
+) -> Log | LogFile:
+    """A log with the actions' numbers that policies and a problem have, and with its rewards.
 
     Raises
     ------
     InvalidArgumentError
         If the log has names of actions and the others have only numbers, or if a round in memory
-        shows an action that they do not know.
+        shows an action that they do not know; or if rewards have another range.
     FileFormatError
         If a round of a file does.
     """
-    opened = open_log(log)
+    opened = open_log(log, reward_range)
     mine = opened.action_names
     if mine is None and names is not None and isinstance(opened, LogFile):
         return _meant(opened, names)
@@ -346,9 +400,13 @@ def _meant(file: LogFile, names: Sequence[str]) -> LogFile:
     )
 
 
-def load_for(log: AnyLog, names: Sequence[str] | None) -> Log:
+def load_for(
+    log: AnyLog,
+    names: Sequence[str] | None,
+    reward_range: tuple[float, float] | None = None,
+) -> Log:
     """The same with all of it in memory."""
-    return Log.load(open_for(log, names))
+    return Log.load(open_for(log, names, reward_range))
 
 
 def log_paths(log: object) -> Paths:

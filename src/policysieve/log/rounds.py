@@ -1,7 +1,7 @@
 """Rounds with all that files say of them, and what the rounds of one log have in common."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
@@ -11,9 +11,11 @@ import numpy.typing as npt
 from policysieve.checks import first_rows
 from policysieve.errors import InvalidArgumentError
 from policysieve.frames import ContextFrame, Contexts, FrameType
+from policysieve.log.beside import NOTHING, Beside
 from policysieve.log.distributions import Distributions
 from policysieve.log.named import Names, renumbering, spread
 from policysieve.naming import named
+from policysieve.scaling import Range, RewardScale
 
 if TYPE_CHECKING:
     from policysieve.log.log import Log
@@ -39,6 +41,12 @@ class Layout:
         Whether every round has its full distribution.
     action_names : tuple of str, or None
         What the numbers of the actions stand for, if they stand for names.
+    has_available, has_units : bool
+        Whether every round says what was available, who came.
+    outcomes : tuple of str
+        Names of other outcomes than the reward.
+    reward_range : (low, high), or None
+        Least and largest reward that an item can have; None for 0 and 1.
     """
 
     context_shape: tuple[int, ...]
@@ -48,6 +56,10 @@ class Layout:
     has_times: bool = False
     has_distributions: bool = False
     action_names: Names = None
+    has_available: bool = False
+    has_units: bool = False
+    outcomes: tuple[str, ...] = ()
+    reward_range: Range = None
 
     @property
     def has_text(self) -> bool:
@@ -98,7 +110,7 @@ class Rounds:
     propensities : float64 array of shape (n, m)
         In (0, 1].
     rewards : float64 array of shape (n, m)
-        In [0, 1], or NaN where the reward is missing.
+        In [0, 1] or their range, or NaN where the reward is missing.
     ids : object array of shape (n,), or None
         Strings, empty where a round has no id; None if no round of the log has one.
     times : float64 array of shape (n,), or None
@@ -108,6 +120,10 @@ class Rounds:
         The propensities of all actions that could be shown; None if they are not known.
     action_names : tuple of str, or None
         What the numbers of the actions stand for, if they stand for names.
+    beside : Beside
+        What was available, who came, other outcomes; nothing in most logs.
+    reward_range : (low, high), or None
+        Least and largest reward that an item can have; None for 0 and 1.
     """
 
     contexts: Contexts
@@ -118,6 +134,8 @@ class Rounds:
     times: npt.NDArray[np.float64] | None = None
     distributions: Distributions | None = None
     action_names: Names = None
+    beside: Beside = field(default_factory=lambda: NOTHING)
+    reward_range: Range = None
 
     def __len__(self) -> int:
         return len(self.actions)
@@ -133,15 +151,20 @@ class Rounds:
             self.times is not None,
             self.distributions is not None,
             self.action_names,
+            self.beside.available is not None,
+            self.beside.units is not None,
+            tuple(self.beside.outcomes),
+            self.reward_range,
         )
 
     @property
     def n_actions(self) -> int:
-        """Largest action number, shown or in a distribution, plus one."""
-        shown = int(self.actions.max(initial=-1)) + 1
-        if self.distributions is None:
-            return shown
-        return max(shown, int(self.distributions.actions.max(initial=-1)) + 1)
+        """Largest action number, shown, in a distribution or available, plus one."""
+        known = int(self.actions.max(initial=-1)) + 1
+        if self.distributions is not None:
+            known = max(known, int(self.distributions.actions.max(initial=-1)) + 1)
+        available = self.beside.available
+        return known if available is None else max(known, available.n_actions)
 
     def to_log(self) -> "Log":
         """The rounds as a log, which has no place for ids and times.
@@ -167,7 +190,19 @@ class Rounds:
             rewards=self.rewards,
             distributions=self.distributions,
             action_names=self.action_names,
+            available=self.beside.available,
+            units=self.beside.units,
+            outcomes=self.beside.outcomes or None,
+            reward_range=self.reward_range,
         )
+
+    def in_unit(self) -> "Rounds":
+        """The same rounds with rewards in [0, 1]."""
+        if self.reward_range is None:
+            return self
+        low, high = self.reward_range
+        scale = RewardScale(low=low, high=high)
+        return replace(self, rewards=scale.inside(self.rewards), reward_range=None)
 
     def plain_contexts(self, *, flat: bool) -> list[Any]:
         """Contexts as Python numbers, strings, lists or dicts; if `flat` not lists of lists."""
@@ -180,9 +215,7 @@ class Rounds:
 
     def plain_rewards(self) -> list[list[float | None]]:
         """Rewards as Python numbers, None where one is missing."""
-        plain = self.rewards.astype(object)
-        plain[np.isnan(self.rewards)] = None
-        return list(plain.tolist())
+        return _with_none(self.rewards)
 
     def plain_distributions(self) -> Iterable[list[tuple[Any, float]] | None]:
         """For each round pairs of action and propensity; None if distributions are not known.
@@ -207,6 +240,8 @@ class Rounds:
             None if self.times is None else self.times[rows],
             None if self.distributions is None else self.distributions[rows],
             self.action_names,
+            self.beside[rows],
+            self.reward_range,
         )
 
     def with_action_names(self, names: tuple[str, ...]) -> "Rounds":
@@ -215,10 +250,39 @@ class Rounds:
             return replace(self, action_names=names)
         numbers = renumbering(self.action_names, names)
         lists = None if self.distributions is None else spread(self.distributions, numbers)
-        return replace(self, actions=numbers[self.actions], distributions=lists, action_names=names)
+        return replace(
+            self,
+            actions=numbers[self.actions],
+            distributions=lists,
+            action_names=names,
+            beside=self.beside.renumbered(numbers, len(names)),
+        )
+
+    def plain_available(self) -> Iterable[list[Any] | None]:
+        """For each round what was available; None if that is not known.
+
+        Actions are names if they have them.
+        """
+        available, names = self.beside.available, self.action_names
+        if available is None:
+            return repeat(None, len(self))
+        if names is None:
+            return iter(available.lists())
+        return ([names[action] for action in row] for row in available.lists())
+
+    def plain_outcomes(self) -> dict[str, list[list[float | None]]]:
+        """Other outcomes by name as Python numbers, None where one is not known."""
+        return {name: _with_none(values) for name, values in self.beside.outcomes.items()}
 
     def plain_actions(self) -> list[list[Any]]:
         """Actions as Python numbers, or as names if they have them."""
         if self.action_names is None:
             return list(self.actions.tolist())
         return list(named(self.actions, self.action_names).tolist())
+
+
+def _with_none(values: npt.NDArray[np.float64]) -> list[list[float | None]]:
+    """Python numbers, None for NaN."""
+    plain = values.astype(object)
+    plain[np.isnan(values)] = None
+    return list(plain.tolist())

@@ -1,7 +1,7 @@
 """The class Pi: the candidate policies."""
 
 from policysieve.policies.answers import Answers, ContextAnswers, Slates
-from policysieve.policies.base import Policies, PolicyClass
+from policysieve.policies.base import Policies
 from policysieve.policies.cached import CachedPolicies, cached
 from policysieve.policies.calling import Calls
 from policysieve.policies.cover import Cover, natarajan_cover, natarajan_sample_size
@@ -18,6 +18,7 @@ from policysieve.policies.implicit import (
 )
 from policysieve.policies.linear import LinearPolicies
 from policysieve.policies.oracle import FittedPolicy, OraclePolicies
+from policysieve.policies.policy_class import PolicyClass
 from policysieve.policies.randomized import RandomizedPolicy
 from policysieve.policies.table import PolicyTable
 from policysieve.policies.tabular import TabularPolicies, TabularPolicy

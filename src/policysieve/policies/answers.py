@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from policysieve.availability import Available
 from policysieve.columns import Columns
 
 __all__ = ["Answers", "ContextAnswers", "Slates"]
@@ -30,6 +31,11 @@ class Answers(ABC):
 
     @property
     @abstractmethod
+    def available(self) -> Available | None:
+        """What can be shown at the contexts; None if everything can."""
+
+    @property
+    @abstractmethod
     def numbers(self) -> npt.NDArray[np.intp]:
         """The contexts, of a class that numbers them and only looks its answers up."""
 
@@ -50,14 +56,30 @@ class Slates(Answers):
         The table of the whole class, or slates that were worked out for these contexts alone.
     rows : integer array of shape (n,), optional
         The slates at context i are ``table[rows[i]]``; by default ``table[i]``.
+    available : Available, optional
+        What can be shown at these contexts, for which the slates were worked out.
     """
 
-    __slots__ = ("_columns", "_lookup", "table")
+    __slots__ = ("_columns", "_lookup", "_n_actions", "table")
 
-    def __init__(self, table: npt.NDArray[Any], rows: npt.NDArray[np.intp] | None = None) -> None:
+    def __init__(
+        self,
+        table: npt.NDArray[Any],
+        rows: npt.NDArray[np.intp] | None = None,
+        available: Available | None = None,
+    ) -> None:
         self._lookup = rows is not None
-        self._columns = Columns(table if rows is None else rows)
+        bits = () if available is None else (available.bits,)
+        self._n_actions = None if available is None else available.n_actions
+        self._columns = Columns(table if rows is None else rows, *bits)
         self.table = _read_only(table)
+
+    @property
+    def available(self) -> Available | None:
+        """What can be shown at the contexts; None if everything can."""
+        if self._n_actions is None:
+            return None
+        return Available(self._columns.arrays[1], self._n_actions)
 
     @property
     def rows(self) -> npt.NDArray[np.intp]:
@@ -69,18 +91,30 @@ class Slates(Answers):
 
     def take(self, which: Any) -> "Slates":
         """Those at some of the contexts."""
-        taken = self._columns.arrays[0][which]
-        return Slates(self.table, taken) if self._lookup else Slates(taken)
+        taken, available = self._columns.arrays[0][which], self.available
+        some = None if available is None else available[which]
+        return Slates(self.table, taken) if self._lookup else Slates(taken, None, some)
 
     def plus(self, later: "Slates") -> "Slates":
-        """These, and the others behind them."""
-        if not len(self):
-            return later
+        """These, and the others behind them; everything is available where one does not say."""
+        if not len(self) or not len(later):
+            return self if len(self) else later
+        if (self._n_actions is None) != (later._n_actions is None):
+            n_actions = self._n_actions or later._n_actions or 0
+            return self._restricted(n_actions).plus(later._restricted(n_actions))
         longer = object.__new__(Slates)
         new = later.rows if self._lookup else later.table[later.rows]
-        longer._lookup, longer._columns = self._lookup, self._columns.plus(new)
+        longer._lookup, longer._n_actions = self._lookup, self._n_actions
+        longer._columns = self._columns.plus(new, *later._columns.arrays[1:])
         longer.table = self.table if self._lookup else _read_only(longer._columns.arrays[0])
         return longer
+
+    def _restricted(self, n_actions: int) -> "Slates":
+        """The same, worked out for these contexts alone, and what is available said."""
+        if self._n_actions is not None:
+            return self
+        everything = Available.everything(len(self), n_actions)
+        return Slates(self.table[self.rows], None, everything)
 
     @property
     def numbers(self) -> npt.NDArray[np.intp]:
@@ -92,10 +126,11 @@ class Slates(Answers):
         return Slates(self.table, numbers)
 
     def __getstate__(self) -> tuple[Any, ...]:
-        return self._lookup, self._columns, self.table if self._lookup else None
+        table = self.table if self._lookup else None
+        return self._lookup, self._columns, table, self._n_actions
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
-        self._lookup, self._columns, table = state
+        self._lookup, self._columns, table, self._n_actions = state
         self.table = _read_only(table if self._lookup else self._columns.arrays[0])
 
 
@@ -106,12 +141,19 @@ class ContextAnswers(Answers):
     ----------
     contexts : array of shape (n, ...)
         Checked ones.
+    available : Available, optional
+        What can be shown there, for a list whose policies need not be asked.
     """
 
-    __slots__ = ("_columns",)
+    __slots__ = ("_available", "_columns")
 
-    def __init__(self, contexts: npt.NDArray[Any]) -> None:
-        self._columns = Columns(contexts)
+    def __init__(self, contexts: npt.NDArray[Any], available: Available | None = None) -> None:
+        self._columns, self._available = Columns(contexts), available
+
+    @property
+    def available(self) -> Available | None:
+        """What can be shown at the contexts; None if everything can."""
+        return self._available
 
     @property
     def contexts(self) -> npt.NDArray[Any]:
@@ -123,14 +165,16 @@ class ContextAnswers(Answers):
 
     def take(self, which: Any) -> "ContextAnswers":
         """Some of the contexts."""
-        return ContextAnswers(self.contexts[which])
+        some = None if self._available is None else self._available[which]
+        return ContextAnswers(self.contexts[which], some)
 
     def plus(self, later: "ContextAnswers") -> "ContextAnswers":
         """These, and the others behind them."""
         if not len(self):
             return later
+        assert self._available is None is later._available  # of a class that cannot be listed
         longer = object.__new__(ContextAnswers)
-        longer._columns = self._columns.plus(later.contexts)
+        longer._columns, longer._available = self._columns.plus(later.contexts), None
         return longer
 
     @property
@@ -143,10 +187,10 @@ class ContextAnswers(Answers):
         return ContextAnswers(numbers)
 
     def __getstate__(self) -> tuple[Any, ...]:
-        return (self._columns,)
+        return self._columns, self._available
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
-        (self._columns,) = state
+        self._columns, self._available = state
 
 
 def _read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:

@@ -1,9 +1,6 @@
-"""The one small protocol through which exploration and evidence consult a policy class."""
+"""A list of policies, each a map from a context to a slate."""
 
-import hashlib
-import json
-import pickle
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Generator, Iterable, Sequence
 from functools import cached_property
 from math import log
@@ -13,18 +10,18 @@ import numpy as np
 import numpy.typing as npt
 
 from policysieve.arrays import plain_array, shown, told
-from policysieve.checks import MOST_ACTIONS, as_contexts, integer, repeated_items
-from policysieve.errors import InvalidArgumentError, PolicyFailureError, UnpicklableError
+from policysieve.availability import Available
+from policysieve.checks import repeated_items
+from policysieve.errors import InvalidArgumentError, PolicyFailureError
 from policysieve.naming import (
     as_names,
-    check_same_actions,
     looked_up,
-    named_actions,
     number_of,
 )
-from policysieve.policies.answers import Answers, ContextAnswers, Slates
+from policysieve.policies.answers import ContextAnswers, Slates
+from policysieve.policies.policy_class import PolicyClass
+from policysieve.policies.restricting import as_order, with_fallback
 from policysieve.policies.usage import Meter, Usage
-from policysieve.problem import Problem, check_problem
 from policysieve.progress import late_bar
 
 if TYPE_CHECKING:
@@ -32,16 +29,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Policies",
-    "PolicyClass",
     "Reply",
     "action_dtype",
     "mended",
-    "names_of_actions",
     "top_actions",
 ]
 
 _FEW = 20  # labels that an error lists
-_HASH_BYTES = 1 << 26  # hashed in one go, so that a memory-mapped table stays on disk
 
 
 def action_dtype(n_actions: int) -> np.dtype[Any]:
@@ -73,178 +67,18 @@ class Reply(NamedTuple):
     slates: npt.NDArray[Any]
 
 
-class PolicyClass(ABC):
-    """The protocol through which learners consult a class, listed or not: answers, weights, size.
-
-    A class never changes, so copies of what refers to it share it.
-
-    Attributes
-    ----------
-    n_actions, slate_size : int
-        How many actions there are, how many items a policy shows.
-    names, action_names : tuple of str or None
-        Names of the policies and of the actions, in the order of their numbers, if they have any.
-    """
-
-    n_actions: int
-    slate_size: int
-    n_policies: int | None = None
-    """How many policies there are, numbered from 0; None if they cannot be listed."""
-
-    names: tuple[str, ...] | None = None
-    action_names: tuple[str, ...] | None = None
-
-    exact = True
-    """Whether the best policy is really found; certificates need that."""
-    looked_up = False
-    """Whether answers are only looked up, so that nobody needs to remember them."""
-    called = False
-    """Whether answers are calls of candidates, which may cost: nobody asks more than is needed."""
-
-    def __init__(self, *, n_actions: int | None, slate_size: int, actions: Any = None) -> None:
-        self.action_names, count = named_actions(actions, n_actions)
-        self.n_actions = integer("n_actions", count, low=1, high=MOST_ACTIONS)
-        self.slate_size = integer("slate_size", slate_size, low=1, high=self.n_actions)
-
-    @property
-    @abstractmethod
-    def log_size(self) -> float | None:
-        """What the guarantees need: ln|Pi|, or the largest ln(1/p1(pi)) for a prior p1.
-
-        None if it is not known; then nothing is guaranteed.
-        """
-
-    @property
-    def n_contexts(self) -> int | None:
-        """How many contexts there are, numbered from 0; None if they cannot be listed."""
-        return None
-
-    @property
-    @abstractmethod
-    def size_in_words(self) -> str:
-        """How large the class is, for people."""
-
-    @abstractmethod
-    def answers_at(self, contexts: Any, which: npt.NDArray[np.integer] | None = None) -> Answers:
-        """`answers` at contexts that `check_contexts` has returned.
-
-        Who needs those of some policies alone says `which`, by number. Others need not be asked
-        then: what stands in their place must not be read.
-        """
-
-    @abstractmethod
-    def answers(self, contexts: Any) -> Answers:
-        """What the class says at the contexts, or what it has said: answers are given back.
-
-        Raises
-        ------
-        InvalidArgumentError
-            If the contexts are not of the kind these policies take.
-        PolicyFailureError
-            If a policy raises, or returns something that is not a slate of actions.
-        """
-
-    @abstractmethod
-    def prior(self) -> "Weights":
-        """Exponential weights on the class before any event."""
-
-    def fingerprint(self) -> str:
-        """What tells these policies from others in a file: kind and sizes, and a hash.
-
-        It is one of the numbers that they are made of, and of the names of policies and actions.
-        Functions and fitted models have no such numbers: others of the same number pass for them,
-        if they have the same names.
-        """
-        digest = hashlib.blake2b(digest_size=8)
-        for array in self._numbers():
-            block = max(1, _HASH_BYTES * len(array) // max(1, array.nbytes))
-            for start in range(0, len(array), block):
-                digest.update(np.ascontiguousarray(array[start : start + block]).data)
-        if self._named:
-            digest.update(json.dumps([self.names, self.action_names]).encode())
-        code = f" {digest.hexdigest()}" if self._numbers() or self._named else ""
-        return f"{self!r}{code}"
-
-    @property
-    def _named(self) -> bool:
-        return self.names is not None or self.action_names is not None
-
-    def name_of(self, number: int) -> str:
-        """The name of a policy, or ``policy 3`` if the policies have no names."""
-        most = None if self.n_policies is None else self.n_policies - 1
-        policy = integer("number", number, low=0, high=most)
-        return f"policy {policy}" if self.names is None else self.names[policy]
-
-    def number_of(self, policy: int | str, *, argument: str = "policy") -> int:
-        """The number of a policy that is given by its number or its name.
-
-        If there is none, the error names the `argument`.
-        """
-        if isinstance(policy, str):
-            return number_of(argument, policy, self.names)
-        most = None if self.n_policies is None else self.n_policies - 1
-        hint = "or its name" if self.names is not None else ""
-        return integer(argument, policy, low=0, high=most, hint=hint)
-
-    def _numbers(self) -> tuple[npt.NDArray[Any], ...]:
-        """The arrays that the policies are made of, if they are."""
-        return ()
-
-    @staticmethod
-    def _check_pickles(kind: str, candidates: Iterable[Any]) -> None:
-        """Raise if a candidate cannot be pickled, and say what can be done."""
-        for index, candidate in enumerate(candidates):
-            try:
-                pickle.dumps(candidate)
-            except Exception as error:
-                raise UnpicklableError(
-                    f"{kind} {index} cannot be pickled ({error}): use functions that are defined "
-                    "by name at the top of a module, not lambdas or functions within functions; "
-                    "or keep learner.log, and rebuild the learner from the same calls"
-                ) from error
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> "PolicyClass":
-        return self
-
-    def check_fits(self, problem: Problem) -> None:
-        """Raise unless these are policies for the problem's actions and slates."""
-        check_problem(problem)
-        for name in ("n_actions", "slate_size"):
-            ours, theirs = getattr(self, name), getattr(problem, name)
-            if ours != theirs:
-                raise InvalidArgumentError(
-                    f"policies and problem must agree on {name}, got {ours} and {theirs}"
-                )
-        check_same_actions(self.action_names, problem.actions, of="policies and problem")
-        self.against(problem)
-
-    def against(self, problem: Problem) -> int | None:
-        """The number of the policy that the problem asks to be better than, if it names one."""
-        if problem.against is None:
-            return None
-        if self.n_policies is None:
-            raise InvalidArgumentError(
-                f"against must be a policy of a list, got {problem.against!r} with "
-                f"{type(self).__name__}, whose policies cannot be listed; leave it out, or give a "
-                "list of candidates with the one that runs today"
-            )
-        return self.number_of(problem.against, argument="against")
-
-    def check_contexts(self, contexts: Any) -> Any:
-        """Return the contexts as an array, or as rows of a table, one for each, or raise."""
-        return as_contexts(contexts)
-
-
 class Policies(PolicyClass):
     """A finite class of policies, numbered from 0, each a map from a context to a slate.
 
     A new class implements `_evaluate`, `check_contexts` if its contexts are special, and `_numbers`
-    if it is made of arrays.
+    if it is made of arrays. One that ranks actions implements `_evaluate_among`, too.
 
     Attributes
     ----------
     n_policies, n_actions, slate_size : int
         How many policies, how many actions there are, how many items a policy shows.
+    fallback : integer array or None
+        The actions that take the place of what is not available, the first choice first.
     """
 
     n_policies: int
@@ -257,6 +91,7 @@ class Policies(PolicyClass):
         slate_size: int,
         names: Any = None,
         actions: Any = None,
+        fallback: Any = None,
     ) -> None:
         if n_policies < 1:
             raise InvalidArgumentError("a policy class needs at least one policy, got none")
@@ -268,6 +103,7 @@ class Policies(PolicyClass):
                 f"names must name each of the {n_policies:,} policies, got {len(self.names):,}"
             )
         super().__init__(n_actions=n_actions, slate_size=slate_size, actions=actions)
+        self.fallback = as_order(fallback, self.n_actions, self.action_names)
 
     @property
     def log_size(self) -> float:
@@ -284,9 +120,23 @@ class Policies(PolicyClass):
         )
 
     def actions(
-        self, contexts: Any, which: Sequence[int | str] | npt.NDArray[Any] | None = None
+        self,
+        contexts: Any,
+        which: Sequence[int | str] | npt.NDArray[Any] | None = None,
+        *,
+        available: Any = None,
     ) -> npt.NDArray[Any]:
         """Slates of the policies (all, or the numbers or names in `which`) at the contexts.
+
+        Parameters
+        ----------
+        contexts
+            Of the kind that the policies take.
+        which : sequence of int or str, optional
+        available : bool array of shape (n, n_actions), or sequence of sequences, optional
+            What can be shown at each context, as a mask or as lists of numbers or names. A policy
+            that ranks the actions shows its best available ones; others keep what is available, and
+            their `fallback` takes the other places.
 
         Returns
         -------
@@ -298,37 +148,54 @@ class Policies(PolicyClass):
         InvalidArgumentError
             If the contexts are not of the kind these policies take, or `which` is out of range.
         PolicyFailureError
-            If a policy raises, or returns an action out of range or a repeated item.
+            If a policy raises, or returns an action out of range or a repeated item, or one that
+            is not available and has no fallback.
         """
-        return self._evaluate(self.check_contexts(contexts), self._check_which(which))
+        x, numbers = self.check_contexts(contexts), self._check_which(which)
+        checked = self.check_available(available, len(x))
+        if checked is None:
+            return self._evaluate(x, numbers)
+        return self._evaluate_among(x, numbers, checked)
 
     @property
     def size_in_words(self) -> str:
         """How large the class is, for people."""
         return f"{self.n_policies:,} policies"
 
-    def answers(self, contexts: Any) -> Slates:
+    def answers(self, contexts: Any, available: Any = None) -> Slates:
         """The slates of all policies at the contexts: each is asked once for each context.
 
-        A class that stores its actions hands out its own table without a copy.
+        A class that stores its actions hands out its own table without a copy, unless not all of
+        them are available.
         """
         if isinstance(contexts, Slates):
             return contexts
         if isinstance(contexts, ContextAnswers):
-            contexts = contexts.contexts
-        return self.answers_at(self.check_contexts(contexts))
+            contexts, available = contexts.contexts, contexts.available
+        x = self.check_contexts(contexts)
+        return self.answers_at(x, None, self.check_available(available, len(x)))
 
-    def answers_at(self, contexts: Any, which: npt.NDArray[np.integer] | None = None) -> Slates:
+    def answers_at(
+        self,
+        contexts: Any,
+        which: npt.NDArray[np.integer] | None = None,
+        available: Available | None = None,
+    ) -> Slates:
         """`answers` at contexts that `check_contexts` has returned, or of policies `which` alone.
 
         Columns of the other policies are then there, so that numbers stay what they are, and empty.
         """
-        if which is None or len(which) == self.n_policies:
-            return Slates(self._evaluate(contexts, None))
-        said = self._evaluate(contexts, which.astype(np.intp))
+        everyone = which is None or len(which) == self.n_policies
+        asked = None if everyone or which is None else which.astype(np.intp)
+        if available is None:
+            said = self._evaluate(contexts, asked)
+        else:
+            said = self._evaluate_among(contexts, asked, available)
+        if asked is None:
+            return Slates(said, available=available)
         slates = np.zeros((len(said), self.n_policies, self.slate_size), said.dtype)
-        slates[:, which] = said
-        return Slates(slates)
+        slates[:, asked] = said
+        return Slates(slates, available=available)
 
     def usage(self) -> Usage:
         """What asking the policies has cost since this class was made, in this process.
@@ -351,16 +218,51 @@ class Policies(PolicyClass):
     def _evaluate(self, contexts: Any, which: npt.NDArray[np.intp] | None) -> npt.NDArray[Any]:
         """Slates at checked contexts: (n, n_policies or len(which), slate_size), compact dtype."""
 
+    def _evaluate_among(
+        self, contexts: Any, which: npt.NDArray[np.intp] | None, available: Available
+    ) -> npt.NDArray[Any]:
+        """The same of available items."""
+        said = self._asked(contexts, which, available)
+        return self._mended(contexts, which, said, available)
+
+    def _asked(
+        self, contexts: Any, which: npt.NDArray[np.intp] | None, available: Available
+    ) -> npt.NDArray[Any]:
+        """What policies say, some of whom may be told what is available and heed it."""
+        return self._evaluate(contexts, which)
+
+    def _mended(
+        self,
+        contexts: Any,
+        which: npt.NDArray[np.intp] | None,
+        slates: npt.NDArray[Any],
+        available: Available,
+    ) -> npt.NDArray[Any]:
+        """Slates that policies have said, with others in place of what is not available."""
+        return with_fallback(self, which, slates, available)
+
+    @cached_property
+    def _heeds(self) -> npt.NDArray[np.bool_]:
+        """Which policies are told what is available, so that it may change what they say."""
+        return np.zeros(self.n_policies, np.bool_)
+
     def _replies(
-        self, contexts: Any, which: npt.NDArray[np.intp], wanted: npt.NDArray[np.bool_]
+        self,
+        contexts: Any,
+        which: npt.NDArray[np.intp],
+        wanted: npt.NDArray[np.bool_],
+        available: Available | None = None,
     ) -> Generator[Reply, None, None]:
         """What some policies say, in parts that are there as soon as they are known.
 
         Of the shape (n, len(which)), `wanted` says at which contexts each of them is asked.
         """
         for column in np.flatnonzero(wanted.any(axis=0)).tolist():
-            rows = np.flatnonzero(wanted[:, column])
-            said = self._evaluate(contexts[rows], which[column : column + 1])
+            rows, one = np.flatnonzero(wanted[:, column]), which[column : column + 1]
+            if available is None:
+                said = self._evaluate(contexts[rows], one)
+            else:
+                said = self._asked(contexts[rows], one, available[rows])
             yield Reply(column, rows, said[:, 0])
 
     def _check_which(
@@ -481,15 +383,19 @@ class Policies(PolicyClass):
             return slates
         with late_bar("Asking the candidates", len(chosen)) as move:
             for column, policy in enumerate(chosen):
-                try:
-                    raw = self._meter.timed(answer, policy, contexts=n, calls=calls)
-                except PolicyFailureError:
-                    raise
-                except Exception as error:
-                    raise self._failure(policy, f"raised {told(error)}") from error
+                raw = self._answer_of(policy, answer, n, calls)
                 slates[:, column] = self._checked_slates(policy, raw, n)
                 move(column + 1)
         return slates
+
+    def _answer_of(self, policy: int, answer: Callable[[int], Any], n: int, calls: int) -> Any:
+        """What one policy answers for n contexts, in so many calls, or an error naming it."""
+        try:
+            return self._meter.timed(answer, policy, contexts=n, calls=calls)
+        except PolicyFailureError:
+            raise
+        except Exception as error:
+            raise self._failure(policy, f"raised {told(error)}") from error
 
 
 def _number(policy: Any, names: Sequence[str] | None) -> Any:
@@ -502,8 +408,3 @@ def mended(kind: str, labels: Iterable[str]) -> str:
     listed = [str(label) for label in labels]
     few = ", ".join(map(repr, listed[:_FEW])) + (", ..." if len(listed) > _FEW else "")
     return f"{kind}(..., actions=[{few}])"
-
-
-def names_of_actions(policies: PolicyClass, problem: Problem) -> Sequence[str] | None:
-    """The names of actions, of which the problem or the policies may know, or both."""
-    return policies.action_names if problem.actions is None else problem.actions

@@ -4,6 +4,7 @@ import json
 import os
 from collections.abc import Iterable, Sequence
 from contextlib import closing
+from functools import cached_property
 from time import perf_counter
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from policysieve.arrays import shown
+from policysieve.availability import Available
 from policysieve.checks import as_path
 from policysieve.errors import InvalidArgumentError
 from policysieve.files import AnyPath
@@ -38,7 +40,8 @@ def cached(policies: Policies, folder: AnyPath, *, version: str = "") -> "Cached
     The first answer that is kept stays the candidate's answer at that context, also if it would
     answer otherwise the next time, and also if it was the fallback of `Calls`. Another `version`
     asks again, and so does removing the folder. Two processes that ask at the same time may each
-    go on with its own answer; one of the two is kept.
+    go on with its own answer; one of the two is kept. Of functions that are told what is available
+    an answer is kept for each set of that; of others the answer where everything is.
 
     Parameters
     ----------
@@ -89,6 +92,7 @@ class CachedPolicies(Policies):
             slate_size=policies.slate_size,
             names=policies.names,
             actions=policies.action_names,
+            fallback=policies.fallback,
         )
         self.policies, self.version, self.called = policies, version, policies.called
         self.path = as_path(folder, name="folder").absolute() / _FILE
@@ -126,13 +130,50 @@ class CachedPolicies(Policies):
         """What asking has cost, and how many answers were read from disk instead."""
         return self.policies.usage().plus(super().usage())
 
+    @cached_property
+    def _heeds(self) -> npt.NDArray[np.bool_]:
+        return self.policies._heeds
+
     def _evaluate(self, contexts: Any, which: npt.NDArray[np.intp] | None) -> npt.NDArray[Any]:
-        n, everyone = len(contexts), np.arange(self.n_policies) if which is None else which
+        everyone = np.arange(self.n_policies) if which is None else which
+        return self._recalled(contexts, everyone, None)
+
+    def _asked(
+        self, contexts: Any, which: npt.NDArray[np.intp] | None, available: Available
+    ) -> npt.NDArray[Any]:
+        """What is kept of policies who heed what is available is kept for each set of it."""
+        everyone = np.arange(self.n_policies) if which is None else which
+        heeds = self._heeds[everyone]
+        if not heeds.any():
+            return self._recalled(contexts, everyone, None)
+        shape = (len(contexts), len(everyone), self.slate_size)
+        said = np.empty(shape, action_dtype(self.n_actions))
+        said[:, ~heeds] = self._recalled(contexts, everyone[~heeds], None)
+        said[:, heeds] = self._recalled(contexts, everyone[heeds], available)
+        return said
+
+    def _mended(
+        self,
+        contexts: Any,
+        which: npt.NDArray[np.intp] | None,
+        slates: npt.NDArray[Any],
+        available: Available,
+    ) -> npt.NDArray[Any]:
+        return self.policies._mended(contexts, which, slates, available)
+
+    def _recalled(
+        self, contexts: Any, everyone: npt.NDArray[np.intp], available: Available | None
+    ) -> npt.NDArray[Any]:
+        """Answers that are kept, and those that are new."""
+        n = len(contexts)
         shape = (n, len(everyone), self.slate_size)
         if not n or not len(everyone):
             return np.empty(shape, action_dtype(self.n_actions))
         asked, back = np.unique(everyone, return_inverse=True)
         digests = context_digests(contexts)
+        if available is not None:
+            pairs = zip(digests, available.bits, strict=True)
+            digests = [digest(one + b"available" + bits.tobytes()) for one, bits in pairs]
         places = {one: place for place, one in enumerate(dict.fromkeys(digests))}
         rows = np.array([places[one] for one in digests])
         first = np.unique(rows, return_index=True)[1]
@@ -150,7 +191,7 @@ class CachedPolicies(Policies):
         wanted[first] = missing
         if wanted.any():
             file.check_writable(int(wanted.sum()))
-            with closing(self.policies._replies(contexts, asked, wanted)) as replies:
+            with closing(self.policies._replies(contexts, asked, wanted, available)) as replies:
                 self._keep(replies, file, keys, rows, slates)
         every: npt.NDArray[Any] = slates[rows][:, back]
         return every

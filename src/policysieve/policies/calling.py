@@ -4,6 +4,7 @@ import inspect
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -76,11 +77,15 @@ def checked_fallback(calls: Calls, policies: Policies) -> npt.NDArray[Any] | Non
 
 
 class Asked(NamedTuple):
-    """What one policy is asked: the row of a context, the place of the policy, the context."""
+    """What one policy is asked: the row of a context, the place of the policy, the context.
+
+    And what is available there, for a function that takes it.
+    """
 
     row: int
     column: int
     context: Any
+    available: list[Any] | None = None
 
 
 def called(
@@ -114,12 +119,17 @@ def called(
     """
     from policysieve.policies.looping import Job, outcomes  # brings asyncio, which loads on use
 
-    jobs = [Job(functions[which[one.column]], own_copy(one.context)) for one in asked]
+    jobs = []
+    for one in asked:
+        function = functions[which[one.column]]
+        if one.available is not None:
+            function = partial(function, available=list(one.available))
+        jobs.append(Job(function, own_copy(one.context)))
     if not jobs:
         return
     with late_bar("Asking the candidates", len(jobs)) as move, closing(outcomes(jobs, calls)) as o:
         for done, outcome in enumerate(o, 1):
-            row, column, context = asked[outcome.job]
+            row, column, context, _ = asked[outcome.job]
             policy, fell_back = int(which[column]), outcome.error is not None
             policies._meter.add(
                 policy,

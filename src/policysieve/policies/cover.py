@@ -92,6 +92,15 @@ class Cover(Policies):
         """Return the contexts as the hypotheses take them, or raise."""
         return self.hypotheses.check_contexts(contexts)
 
+    def check_available(self, available: Any, n: int, names: Sequence[str] | None = None) -> None:
+        """Raise unless everything can be shown everywhere."""
+        if available is not None:
+            raise InvalidArgumentError(
+                "available must be left out with a cover: hypotheses that agree at a context may "
+                "differ in what they show there when not everything is available, so that one "
+                "would not stand for the others; learn among a list of candidates"
+            )
+
     def _evaluate(
         self, contexts: npt.NDArray[Any], which: npt.NDArray[np.intp] | None
     ) -> npt.NDArray[Any]:

@@ -1,19 +1,24 @@
 """Policies that are fitted classifiers."""
 
 from collections.abc import Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from policysieve.availability import Available
 from policysieve.checks import as_contexts
 from policysieve.errors import InvalidArgumentError
 from policysieve.frames import ContextFrame, check_columns, own_copy
 from policysieve.naming import named_parts, number_of
 from policysieve.policies.base import Policies, mended, top_actions
+from policysieve.policies.restricting import best_available
 
 __all__ = ["EstimatorPolicies"]
+
+Frames = dict[tuple[str, ...] | None, Any]
+"""Contexts as data frames by their columns: many models share one."""
 
 
 class EstimatorPolicies(Policies):
@@ -35,6 +40,10 @@ class EstimatorPolicies(Policies):
         Names of the models.
     actions : sequence of str, optional
         Names of the actions, which may be the models' labels, in the order of their numbers.
+    fallback : sequence of actions, optional
+        What takes the place of actions that are not available, the first choice first, by number
+        or name; for models without scores. Others show their best available ones, and keep to
+        ``predict`` where what that says is available.
 
     Examples
     --------
@@ -55,6 +64,7 @@ class EstimatorPolicies(Policies):
         slate_size: int = 1,
         names: Sequence[str] | None = None,
         actions: Sequence[str] | None = None,
+        fallback: Sequence[int | str] | None = None,
     ) -> None:
         if hasattr(models, "predict"):
             raise InvalidArgumentError(
@@ -72,10 +82,10 @@ class EstimatorPolicies(Policies):
             slate_size=slate_size,
             names=known,
             actions=actions,
+            fallback=fallback,
         )
         for index, model in enumerate(self.models):
-            scores = hasattr(model, "predict_proba") or hasattr(model, "decision_function")
-            scores = scores and hasattr(model, "classes_")
+            scores = _has_scores(model)
             name = f"model {index if self.names is None else repr(self.names[index])}"
             if slate_size == 1 and not (scores or hasattr(model, "predict")):
                 raise InvalidArgumentError(
@@ -152,25 +162,67 @@ class EstimatorPolicies(Policies):
         check_columns("contexts", names, needed=fitted_on, allowed=allowed)
 
     def _evaluate(self, contexts: Any, which: npt.NDArray[np.intp] | None) -> npt.NDArray[Any]:
-        frames: dict[tuple[str, ...] | None, Any] = {}  # by their columns: many models share one
-
-        def rows_for(policy: int) -> Any:
-            if not isinstance(contexts, ContextFrame):
-                return contexts
-            sparse, names = contexts.dtype.is_sparse, contexts.dtype.names
-            columns = None if sparse else self._columns_in(names, policy)
-            if columns not in frames:
-                named = None if columns is None else contexts.select(columns).frame()
-                frames[columns] = contexts.native() if named is None else named
-            return own_copy(frames[columns])
+        frames: Frames = {}
 
         def answer(policy: int) -> Any:
-            rows = rows_for(policy)
+            rows = self._rows_for(policy, contexts, frames)
             if self.slate_size == 1 and hasattr(self.models[policy], "predict"):
                 return self.models[policy].predict(rows)
             return top_actions(self._scores(policy, rows), self.slate_size)
 
         return self._ask_each(which, len(contexts), answer)
+
+    def _evaluate_among(
+        self, contexts: Any, which: npt.NDArray[np.intp] | None, available: Available
+    ) -> npt.NDArray[Any]:
+        if self.slate_size == 1:  # predict has the first word, which need not be the largest score
+            return super()._evaluate_among(contexts, which, available)
+        frames: Frames = {}
+        mask = available.dense()
+
+        def answer(policy: int) -> Any:
+            rows = self._rows_for(policy, contexts, frames)
+            return self._best_available(policy, rows, mask)
+
+        return self._ask_each(which, len(contexts), answer)
+
+    def _mended(
+        self,
+        contexts: Any,
+        which: npt.NDArray[np.intp] | None,
+        slates: npt.NDArray[Any],
+        available: Available,
+    ) -> npt.NDArray[Any]:
+        """Best available ones by scores, of models that have them, where they must be others."""
+        mask, found = available.dense(), slates.copy()
+        everyone = np.arange(self.n_policies) if which is None else which
+        for column, policy in enumerate(everyone.tolist()):
+            said = slates[:, column].astype(np.intp)
+            stuck = np.flatnonzero(~available.has(said).all(axis=1))
+            if not len(stuck) or not _has_scores(self.models[policy]):
+                continue
+            rows = self._rows_for(policy, contexts[stuck], {})
+            best = partial(self._best_available, contexts=rows, mask=mask[stuck])
+            found[stuck, column] = self._answer_of(policy, best, len(stuck), 1)
+        return super()._mended(contexts, which, found, available)
+
+    def _best_available(
+        self, policy: int, contexts: Any, mask: npt.NDArray[np.bool_]
+    ) -> npt.NDArray[Any]:
+        """The best available actions by the scores of a model, shape (n, slate_size)."""
+        scores = self._scores(policy, contexts)[:, None]
+        return best_available(scores, mask, self.slate_size, np.int64)[:, 0]
+
+    def _rows_for(self, policy: int, contexts: Any, frames: "Frames") -> Any:
+        """The contexts as a model takes them; `frames` has those of other models."""
+        if not isinstance(contexts, ContextFrame):
+            return contexts
+        sparse, names = contexts.dtype.is_sparse, contexts.dtype.names
+        columns = None if sparse else self._columns_in(names, policy)
+        if columns not in frames:
+            named = None if columns is None else contexts.select(columns).frame()
+            frames[columns] = contexts.native() if named is None else named
+        return own_copy(frames[columns])
 
     def _scores(self, policy: int, contexts: Any) -> npt.NDArray[Any]:
         """The model's scores spread over all K actions, minus infinity where it knows none."""
@@ -205,6 +257,12 @@ class EstimatorPolicies(Policies):
                 policy, f"has classes outside [0, {self.n_actions - 1}]: {labels!r}"
             )
         return labels.astype(np.intp)
+
+
+def _has_scores(model: Any) -> bool:
+    """Whether a model ranks its classes."""
+    scores = hasattr(model, "predict_proba") or hasattr(model, "decision_function")
+    return scores and hasattr(model, "classes_")
 
 
 def _outside(model: Any, n_actions: int) -> int | None:

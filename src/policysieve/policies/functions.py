@@ -1,19 +1,23 @@
 """Policies that are plain Python functions."""
 
+import inspect
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from policysieve.arrays import shown
+from policysieve.availability import Available
 from policysieve.checks import flag
 from policysieve.errors import InvalidArgumentError
 from policysieve.frames import ContextFrame, own_copy
 from policysieve.naming import named_parts
 from policysieve.policies.base import Policies, Reply, action_dtype
 from policysieve.policies.calling import Asked, Calls, called, checked_fallback, is_async
+from policysieve.policies.restricting import named_available
 
 __all__ = ["FunctionPolicies"]
 
@@ -28,7 +32,9 @@ class FunctionPolicies(Policies):
         (n, slate_size) array). With ``vectorized=False`` each takes one context and returns one
         action (or one slate). Of a data frame the former get a data frame of the same kind, the
         latter a dict for each row, with None where a value is missing. Each function may change
-        what it gets: the others do not see that.
+        what it gets: the others do not see that. One with a parameter ``available`` is told what
+        can be shown, where that is said: with ``vectorized=True`` an array of booleans of shape
+        (n, n_actions), else the list of available actions, by name if they have names.
     n_actions : int
         Number K of actions. May be left out where they are named.
     slate_size : int
@@ -42,6 +48,9 @@ class FunctionPolicies(Policies):
         Names of the functions.
     actions : sequence of str, optional
         Names of the actions, in the order of their numbers: functions may return them.
+    fallback : sequence of actions, optional
+        What takes the place of actions that are not available, the first choice first, by number
+        or name.
 
     Examples
     --------
@@ -69,6 +78,7 @@ class FunctionPolicies(Policies):
         calls: Calls | None = None,
         names: Sequence[str] | None = None,
         actions: Sequence[str] | None = None,
+        fallback: Sequence[int | str] | None = None,
     ) -> None:
         self.functions, known = named_parts(
             "functions", functions, "a sequence of callables", names
@@ -80,6 +90,7 @@ class FunctionPolicies(Policies):
             slate_size=slate_size,
             names=known,
             actions=actions,
+            fallback=fallback,
         )
         for index, function in enumerate(self.functions):
             if not callable(function):
@@ -113,13 +124,28 @@ class FunctionPolicies(Policies):
         self._check_pickles("function", self.functions)
         return self.__dict__
 
+    @cached_property
+    def _heeds(self) -> npt.NDArray[np.bool_]:
+        return np.array([_takes_available(function) for function in self.functions])
+
     def _evaluate(self, contexts: Any, which: npt.NDArray[np.intp] | None) -> npt.NDArray[Any]:
+        return self._said(contexts, which, None)
+
+    def _asked(
+        self, contexts: Any, which: npt.NDArray[np.intp] | None, available: Available
+    ) -> npt.NDArray[Any]:
+        return self._said(contexts, which, available)
+
+    def _said(
+        self, contexts: Any, which: npt.NDArray[np.intp] | None, available: Available | None
+    ) -> npt.NDArray[Any]:
+        """What the functions answer, those who take it being told what is available."""
         if self.calls is not None:
             everyone = np.arange(self.n_policies) if which is None else which
             shape = (len(contexts), len(everyone), self.slate_size)
             slates = np.empty(shape, action_dtype(self.n_actions))
             wanted = np.ones(shape[:2], np.bool_)
-            with closing(self._replies(contexts, everyone, wanted)) as replies:
+            with closing(self._replies(contexts, everyone, wanted, available)) as replies:
                 for reply in replies:
                     slates[reply.rows, reply.column] = reply.slates
             return slates
@@ -128,19 +154,46 @@ class FunctionPolicies(Policies):
 
         def answer(policy: int) -> Any:
             function = self.functions[policy]
+            told = None if available is None or not self._heeds[policy] else available
             if self.vectorized:
-                return function(own_copy(given) if tabular else given)
-            return [function(context) for context in given]
+                rows = own_copy(given) if tabular else given
+                return function(rows) if told is None else function(rows, available=told.dense())
+            if told is None:
+                return [function(context) for context in given]
+            lists = named_available(told, self.action_names)
+            pairs = zip(given, lists, strict=True)
+            return [function(context, available=one) for context, one in pairs]
 
         calls = 1 if self.vectorized else len(contexts)
         return self._ask_each(which, len(contexts), answer, calls=calls)
 
     def _replies(
-        self, contexts: Any, which: npt.NDArray[np.intp], wanted: npt.NDArray[np.bool_]
+        self,
+        contexts: Any,
+        which: npt.NDArray[np.intp],
+        wanted: npt.NDArray[np.bool_],
+        available: Available | None = None,
     ) -> Generator[Reply, None, None]:
         if self.calls is None:
-            return super()._replies(contexts, which, wanted)
+            return super()._replies(contexts, which, wanted, available)
         rows = np.flatnonzero(wanted.any(axis=1))
         given = dict(zip(rows.tolist(), contexts[rows], strict=True))
-        asked = [Asked(row, column, given[row]) for row, column in np.argwhere(wanted).tolist()]
+        lists: dict[int, list[Any]] = {}
+        if available is not None and self._heeds[which].any():
+            named = named_available(available[rows], self.action_names)
+            lists = dict(zip(rows.tolist(), named, strict=True))
+        heeds = self._heeds[which] if lists else np.zeros(len(which), np.bool_)
+        asked = [
+            Asked(row, column, given[row], lists[row] if heeds[column] else None)
+            for row, column in np.argwhere(wanted).tolist()
+        ]
         return called(self, self.functions, which, asked, self.calls, self._fallback)
+
+
+def _takes_available(function: Callable[..., Any]) -> bool:
+    """Whether a function has a parameter of that name."""
+    try:
+        found = inspect.signature(function).parameters.get("available")
+    except (TypeError, ValueError):  # of compiled functions nothing is known
+        return False
+    return found is not None and found.kind in (found.POSITIONAL_OR_KEYWORD, found.KEYWORD_ONLY)

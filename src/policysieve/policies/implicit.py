@@ -1,6 +1,7 @@
 """Classes that nobody can list: how one is hedged over, and its best policy for weighted events."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -8,11 +9,13 @@ import numpy as np
 import numpy.typing as npt
 
 from policysieve.arrays import real_numbers
+from policysieve.availability import Available
 from policysieve.checks import as_rng, context_array
 from policysieve.errors import InvalidArgumentError
 from policysieve.naming import labels_of, looked_up
 from policysieve.policies.answers import ContextAnswers
-from policysieve.policies.base import Policies, PolicyClass
+from policysieve.policies.base import Policies
+from policysieve.policies.policy_class import PolicyClass
 
 if TYPE_CHECKING:
     from policysieve.policies.weights import Weights
@@ -163,17 +166,32 @@ class ImplicitPolicies(PolicyClass):
         """The name of the class: its size says little."""
         return type(self).__name__
 
-    def answers(self, contexts: Any) -> ContextAnswers:
+    def answers(self, contexts: Any, available: Any = None) -> ContextAnswers:
         """The contexts themselves: the class is asked about them when it is known what for."""
         if isinstance(contexts, ContextAnswers):
             return contexts
+        self.check_available(available, 0)
         return self.answers_at(self.check_contexts(contexts))
 
     def answers_at(
-        self, contexts: npt.NDArray[Any], which: npt.NDArray[np.integer] | None = None
+        self,
+        contexts: npt.NDArray[Any],
+        which: npt.NDArray[np.integer] | None = None,
+        available: Available | None = None,
     ) -> ContextAnswers:
         """`answers` at contexts that `check_contexts` has returned."""
+        self.check_available(available, 0)
         return ContextAnswers(contexts)
+
+    def check_available(self, available: Any, n: int, names: Sequence[str] | None = None) -> None:
+        """Raise unless everything can be shown everywhere."""
+        if available is not None:
+            raise InvalidArgumentError(
+                f"available must be left out with {type(self).__name__}: its policies cannot be "
+                "listed, and are found and weighed as maps from contexts to actions, which know "
+                "nothing of what is available; give a list of candidates, as LinearPolicies or "
+                "EstimatorPolicies"
+            )
 
     def prior(self) -> "Weights":
         """The weights p1 that the class starts with."""

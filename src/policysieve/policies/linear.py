@@ -7,9 +7,11 @@ import numpy as np
 import numpy.typing as npt
 
 from policysieve.arrays import real_numbers
+from policysieve.availability import Available
 from policysieve.checks import as_array
 from policysieve.errors import InvalidArgumentError
 from policysieve.policies.base import Policies, action_dtype, top_actions
+from policysieve.policies.restricting import best_available
 
 __all__ = ["LinearPolicies"]
 
@@ -19,7 +21,8 @@ _SCORE_BUDGET = 1 << 22  # scores held at once: 32 MiB
 class LinearPolicies(Policies):
     """Each policy scores action a at features x by <weights[policy, a], x> and shows the top m.
 
-    Scores are computed in blocks, so memory stays bounded whatever the number of contexts.
+    Where not everything is available, it shows the top m of what is. Scores are computed in blocks,
+    so memory stays bounded whatever the number of contexts.
 
     Parameters
     ----------
@@ -85,6 +88,31 @@ class LinearPolicies(Policies):
     def _evaluate(
         self, contexts: npt.NDArray[Any], which: npt.NDArray[np.intp] | None
     ) -> npt.NDArray[Any]:
+        return self._best(contexts, which, None)
+
+    def _evaluate_among(
+        self,
+        contexts: npt.NDArray[Any],
+        which: npt.NDArray[np.intp] | None,
+        available: Available,
+    ) -> npt.NDArray[Any]:
+        return self._best(contexts, which, available)
+
+    def _mended(
+        self,
+        contexts: npt.NDArray[Any],
+        which: npt.NDArray[np.intp] | None,
+        slates: npt.NDArray[Any],
+        available: Available,
+    ) -> npt.NDArray[Any]:
+        return self._best(contexts, which, available)
+
+    def _best(
+        self,
+        contexts: npt.NDArray[Any],
+        which: npt.NDArray[np.intp] | None,
+        available: Available | None,
+    ) -> npt.NDArray[Any]:
         weights = self.weights if which is None else self.weights[which]
         n, n_policies = len(contexts), len(weights)
         out = np.empty((n, n_policies, self.slate_size), dtype=action_dtype(self.n_actions))
@@ -96,7 +124,10 @@ class LinearPolicies(Policies):
             for i in range(0, n, context_block):
                 scores = contexts[i : i + context_block] @ flat
                 scores = scores.reshape(len(scores), len(part), self.n_actions)
-                out[i : i + context_block, p : p + policy_block] = top_actions(
-                    scores, self.slate_size
-                )
+                if available is None:
+                    best = top_actions(scores, self.slate_size)
+                else:
+                    mask = available[i : i + context_block].dense()
+                    best = best_available(scores, mask, self.slate_size, out.dtype)
+                out[i : i + context_block, p : p + policy_block] = best
         return out

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from policysieve.availability import Available
 from policysieve.policies.base import Policies
 
 __all__ = ["PolicyPair"]
@@ -27,6 +28,7 @@ class PolicyPair(Policies):
             slate_size=policies.slate_size,
             names=[policies.name_of(number) for number in numbers],
             actions=policies.action_names,
+            fallback=policies.fallback,
         )
         self.policies = policies
         self._which = np.array(numbers, np.intp)
@@ -45,6 +47,13 @@ class PolicyPair(Policies):
         return self.policies.same_as(int(self._which[policy]), self._which[others])
 
     def _evaluate(self, contexts: Any, which: npt.NDArray[np.intp] | None) -> npt.NDArray[Any]:
-        return self.policies._evaluate(
-            contexts, self._which[slice(None) if which is None else which]
-        )
+        return self.policies._evaluate(contexts, self._in_the_list(which))
+
+    def _evaluate_among(
+        self, contexts: Any, which: npt.NDArray[np.intp] | None, available: Available
+    ) -> npt.NDArray[Any]:
+        return self.policies._evaluate_among(contexts, self._in_the_list(which), available)
+
+    def _in_the_list(self, which: npt.NDArray[np.intp] | None) -> npt.NDArray[np.intp]:
+        """The numbers that some of the two have in the list."""
+        return self._which[slice(None) if which is None else which]

@@ -40,22 +40,22 @@ class RandomizedPolicy:
         self.policies = policies
         self.shares = weights / weights.sum()
 
-    def probabilities(self, contexts: Any) -> npt.NDArray[np.float64]:
+    def probabilities(self, contexts: Any, *, available: Any = None) -> npt.NDArray[np.float64]:
         """Probability of showing each action at each context, shape (n, n_actions)."""
         from policysieve.kernels.slates import marginals  # brings numba, which loads on use
 
-        slates = self.policies.answers(contexts)
+        slates = self.policies.answers(contexts, available)
         support = np.flatnonzero(self.shares)
         shown = np.zeros((len(slates), self.policies.n_actions))
         marginals(slates.table, slates.rows, support, self.shares[support], shown)
         return np.minimum(shown, 1.0)
 
-    def sample(self, contexts: Any, rng: Any = None) -> npt.NDArray[Any]:
+    def sample(self, contexts: Any, rng: Any = None, *, available: Any = None) -> npt.NDArray[Any]:
         """Slates for the contexts, each of a policy drawn anew, shape (n, slate_size)."""
         x = self.policies.check_contexts(contexts)
         drawn = as_rng(rng).choice(len(self.shares), size=len(x), p=self.shares)
         chosen, column = np.unique(drawn, return_inverse=True)
-        slates = self.policies.actions(x, which=chosen)
+        slates = self.policies.actions(x, which=chosen, available=available)
         return np.asarray(slates[np.arange(len(x)), column])
 
     def average(self, values: npt.NDArray[np.float64]) -> float:

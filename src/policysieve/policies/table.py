@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from policysieve.archives import mapped_array
+from policysieve.availability import Available
 from policysieve.checks import as_path, context_array, refuse_rows, repeated_items
 from policysieve.errors import InvalidArgumentError
 from policysieve.files import whole_or_nothing
@@ -33,6 +34,9 @@ class PolicyTable(Policies):
         Number K of actions. May be left out where they are named.
     names, actions : sequences of str, optional
         Names of the policies, and of the actions.
+    fallback : sequence of actions, optional
+        What takes the place of actions that are not available, the first choice first, by number
+        or name.
 
     Examples
     --------
@@ -53,6 +57,7 @@ class PolicyTable(Policies):
         *,
         names: Sequence[str] | None = None,
         actions: Sequence[str] | None = None,
+        fallback: Sequence[int | str] | None = None,
     ) -> None:
         given = table
         if not isinstance(table, np.memmap):
@@ -74,6 +79,7 @@ class PolicyTable(Policies):
             slate_size=max(1, table.shape[2]),
             names=names,
             actions=actions,
+            fallback=fallback,
         )
         if self.action_names is not None:
             table = looked_up("table", table, self.action_names)
@@ -101,6 +107,7 @@ class PolicyTable(Policies):
         *,
         names: Sequence[str] | None = None,
         actions: Sequence[str] | None = None,
+        fallback: Sequence[int | str] | None = None,
     ) -> Self:
         """Open a table saved as ``.npy`` without reading it into memory.
 
@@ -116,7 +123,8 @@ class PolicyTable(Policies):
         """
         if not as_path(path).is_file():
             raise FileNotFoundError(f"no policy table at {os.fspath(path)}")
-        return cls(mapped_array(path), n_actions, names=names, actions=actions)
+        table = mapped_array(path)
+        return cls(table, n_actions, names=names, actions=actions, fallback=fallback)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the table as ``.npy`` in its compact dtype; all of it, or nothing is changed."""
@@ -130,9 +138,17 @@ class PolicyTable(Policies):
         return row_numbers(contexts, self.n_contexts, of="the policy table")
 
     def answers_at(
-        self, contexts: npt.NDArray[Any], which: npt.NDArray[np.integer] | None = None
+        self,
+        contexts: npt.NDArray[Any],
+        which: npt.NDArray[np.integer] | None = None,
+        available: Available | None = None,
     ) -> Slates:
-        """The whole table and the contexts themselves: nothing is copied."""
+        """The whole table and the contexts themselves: nothing is copied.
+
+        Where not everything is available, slates that are worked out for these contexts.
+        """
+        if available is not None:
+            return super().answers_at(contexts, which, available)
         return Slates(self.table, contexts.astype(np.intp, copy=False))
 
     def same_as(self, policy: int, others: npt.NDArray[np.intp]) -> npt.NDArray[np.bool_]:

@@ -13,7 +13,7 @@ from policysieve.errors import InvalidArgumentError
 from policysieve.kernels.slates import marginals
 from policysieve.kernels.weights import add_steps
 from policysieve.policies.answers import Answers, ContextAnswers, Slates
-from policysieve.policies.base import Policies, PolicyClass
+from policysieve.policies.base import Policies
 from policysieve.policies.implicit import (
     ClassWeights,
     ImplicitPolicies,
@@ -21,6 +21,7 @@ from policysieve.policies.implicit import (
     Policy,
     checked_arrays,
 )
+from policysieve.policies.policy_class import PolicyClass
 from policysieve.policies.randomized import RandomizedPolicy
 
 __all__ = ["ListedWeights", "UnlistedWeights", "Weights", "checked_marginals"]

@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 
 from policysieve.checks import one_of
 from policysieve.errors import InvalidArgumentError
+from policysieve.report.cost_report import cost_over_rounds
 from policysieve.report.experiment_report import (
     bound_by_learner,
     experiment_page,
@@ -17,6 +18,7 @@ from policysieve.report.experiment_report import (
 )
 from policysieve.report.health_report import health_page, mean_weights
 from policysieve.report.notebook import card_of
+from policysieve.report.outcome_report import segment_differences, segments_of, segments_page
 from policysieve.report.page import Page
 from policysieve.report.run_report import (
     estimate_over_rounds,
@@ -37,6 +39,7 @@ __all__ = [
     "Table",
     "bound_by_learner",
     "card_of",
+    "cost_over_rounds",
     "estimate_over_rounds",
     "figure_of",
     "mean_weights",
@@ -52,6 +55,7 @@ _PAGES: dict[str, Callable[[Any, str | None, str | None], Page]] = {
     "ExperimentResult": experiment_page,
     "LogHealth": health_page,
     "RunResult": run_page,
+    "Segments": segments_page,
     "Selection": selection_page,
     "StudyStatus": study_page,
 }
@@ -68,8 +72,10 @@ _FIGURES: dict[str, dict[str, Callable[[Any], Figure]]] = {
         "leaders": value_intervals,
         "estimate": estimate_over_rounds,
         "suboptimality": suboptimality_over_rounds,
+        "cost": cost_over_rounds,
     },
-    "Selection": {"leaders": value_intervals},
+    "Segments": {"segments": segment_differences},
+    "Selection": {"leaders": value_intervals, "segments": segments_of},
     "StudyStatus": {"leaders": value_intervals},
 }
 

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
 from policysieve.report.page import Page
-from policysieve.report.run_report import value_intervals
+from policysieve.report.run_report import best_in_words, value_intervals
 from policysieve.report.style import (
     INK,
     PAPER,
@@ -137,11 +137,11 @@ def _add_truth(page: Page, result: "ExperimentResult") -> None:
 def _add_leaders(page: Page, result: "ExperimentResult") -> None:
     learner = result.learners[0]
     run = learner.seeds[0].result
-    known = run.true_values is not None
+    known, best = run.true_values is not None, best_in_words(result.problem)
     page.section(f"The leading policies of {learner.name}")
     page.figure(
         value_intervals(run, _LEADERS),
-        "The best estimates, largest first. Where intervals overlap, the evidence may still tell "
+        f"The best estimates, {best} first. Where intervals overlap, the evidence may still tell "
         "policies apart, because the proof compares them directly.",
         name="leaders",
     )
@@ -153,7 +153,7 @@ def _add_leaders(page: Page, result: "ExperimentResult") -> None:
     leaders = result.leaders(learner, _LEADERS)
     page.table(
         Table(
-            f"The {len(leaders)} policies with the largest estimates"
+            f"The {len(leaders)} policies with the {best} estimates"
             + (f", with seed {result.seeds[0]}" if len(result.seeds) > 1 else ""),
             ["policy", *columns.values()],
             [

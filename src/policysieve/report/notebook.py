@@ -10,12 +10,14 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from policysieve.arrays import shown
+from policysieve.report.cost_report import cost_facts
 from policysieve.report.table import CellValue, Table, gain_fact, shown_text, value_text
+from policysieve.scaling import Range, range_in_words
 
 if TYPE_CHECKING:
-    from policysieve.evidence import Certificate, Selection, ValueIntervals
+    from policysieve.evidence import Certificate, Guardrail, Segments, Selection, ValueIntervals
     from policysieve.experiment import ExperimentResult
-    from policysieve.exploration import Recommendation
+    from policysieve.exploration import ExploringCost, Forecast, Recommendation, Status
     from policysieve.health import LogHealth
     from policysieve.log import Log, LogFile
     from policysieve.problem import Problem
@@ -62,7 +64,7 @@ def _problem(problem: "Problem") -> str:
     return _card(
         "Problem",
         text=f"Find a policy within {problem.epsilon:g} of the best, with probability at least "
-        f"{1 - problem.delta:g}.",
+        f"{1 - problem.delta:g}.{' Lower is better.' if problem.scale.minimize else ''}",
         facts={
             "Actions": (problem.n_actions, _few(problem.actions)),
             "In a round": shown_text(problem.slate_size),
@@ -70,8 +72,46 @@ def _problem(problem: "Problem") -> str:
             "epsilon": problem.epsilon,
             "delta": problem.delta,
             **({} if problem.against is None else {"Better than": problem.against}),
+            **_rewards_in(problem.reward_range, "Costs" if problem.scale.minimize else "Rewards"),
+            **({} if problem.traffic == 1 else {"Exploring rounds": problem.traffic}),
+            **({} if problem.max_loss is None else {"May cost": problem.max_loss}),
+            **{f"Guardrail on {name}": x for name, x in (problem.guardrails or {}).items()},
         },
     )
+
+
+def _cost(cost: "ExploringCost") -> str:
+    facts: dict[str, CellValue | tuple[CellValue, str]] = {"Earned": cost.earned}
+    for lost in (cost.best,) if cost.today is None else (cost.today, cost.best):
+        facts[f"Against {lost.policy_name}"] = (lost.estimate, _between(lost.lower, lost.upper))
+    facts["Rounds"] = (cost.rounds, f"{cost.explored:,} explored")
+    return _card("What exploring has cost", text=cost.guarantee, facts=facts)
+
+
+def _status(status: "Status") -> str:
+    best = status.recommendation
+    left = "" if status.left is None else f"{status.left:,} more rounds may explore"
+    words = f"{'exploring' if status.exploring else 'not exploring'}"
+    return _card(
+        f"{status.learner} recommends {best.policy_name}",
+        _pill_of(best.certified),
+        text=best.guarantee,
+        facts={
+            "Rounds": (status.rounds, f"{status.pending:,} pending" if status.pending else ""),
+            **({} if status.survivors is None else {"Survivors": status.survivors}),
+            "Suboptimality bound": best.suboptimality_bound,
+            **gain_fact(best.gain, best.against),
+            **cost_facts(status.cost),
+            "Traffic": (status.traffic, words),
+            **({} if status.max_loss is None else {"May cost": (status.max_loss, left)}),
+            "Finished": status.finished,
+        },
+    )
+
+
+def _rewards_in(reward_range: Range, what: str = "Rewards") -> Facts:
+    """The range of rewards, where it is not the usual one."""
+    return {} if reward_range is None else {what: f"in {range_in_words(reward_range)}"}
 
 
 def _recommendation(best: "Recommendation") -> str:
@@ -83,8 +123,47 @@ def _recommendation(best: "Recommendation") -> str:
             "Estimated value": (best.value, _between(best.lower, best.upper)),
             "Suboptimality bound": best.suboptimality_bound,
             **gain_fact(best.gain, best.against),
+            **{
+                f"Outcome {name}": (one.value, _between(one.lower, one.upper))
+                for name, one in (best.outcomes or {}).items()
+            },
+            **_guardrails(best.guardrails),
             "Rounds": best.rounds,
         },
+    )
+
+
+def _forecast(forecast: "Forecast") -> str:
+    said = forecast.total is not None
+    return _card(
+        "How long will it take?",
+        text=forecast.sentence(),
+        facts={
+            "Rounds so far": forecast.rounds,
+            **({"Rounds in all": (forecast.total, _rounds_between(forecast))} if said else {}),
+            **(
+                {} if forecast.days is None else {"Days": (forecast.days, f"until {forecast.date}")}
+            ),
+        },
+    )
+
+
+def _rounds_between(forecast: "Forecast") -> str:
+    if forecast.exact:
+        return ""
+    return f"{forecast.level:.0%}: {forecast.lower:,} to {forecast.upper:,}"
+
+
+def _guardrails(guardrails: "Sequence[Guardrail] | None") -> Facts:
+    return {f"Guardrail on {one.outcome}": one.verdict for one in guardrails or ()}
+
+
+def _segments(segments: "Segments") -> str:
+    first, second = segments.names[:2]
+    return _card(
+        f"For whom is {first} better than {second}?",
+        text=segments.guarantee,
+        facts={one.label: (one.difference[0], _between(*one.difference[1:])) for one in segments},
     )
 
 
@@ -119,6 +198,7 @@ def _selection(selection: "Selection") -> str:
                 f"asked for: {value_text(selection.problem.epsilon)}",
             ),
             **gain_fact(proof.gain, proof.against),
+            **_guardrails(selection.guardrails),
             **_eliminated(proof),
             "Rounds": (proof.rounds, f"{proof.pending:,} pending" if proof.pending else ""),
         },
@@ -211,6 +291,7 @@ def _log(log: "Log") -> str:
             "In a round": shown_text(log.slate_size),
             **_named_actions(names),
             "Contexts": _contexts(contexts.shape[1:], contexts.dtype),
+            **_rewards_in(log.reward_range),
             "Mean reward": float(log.rewards.sum(axis=1).mean()) if n else None,
             "Smallest propensity": float(log.propensities.min()) if n else None,
             "Propensities": "of all actions" if log.has_distributions else "of what was shown",
@@ -229,12 +310,13 @@ def _log_file(log: "LogFile") -> str:
             "In a round": shown_text(layout.slate_size),
             **_named_actions(log.action_names),
             "Contexts": _contexts(layout.context_shape, layout.context_dtype),
+            **_rewards_in(log.reward_range),
             "Propensities": "of all actions" if log.has_distributions else "of what was shown",
         },
     )
 
 
-def _status(status: "StudyStatus") -> str:
+def _study(status: "StudyStatus") -> str:
     best = status.recommendation
     return _card(
         f"{status.name} recommends {best.policy_name}",
@@ -243,6 +325,7 @@ def _status(status: "StudyStatus") -> str:
         facts={
             "Estimated value": (best.value, _between(best.lower, best.upper)),
             "Rounds": (status.rounds, f"{status.learnt:,} learnt from"),
+            **cost_facts(status.cost),
             "Open": status.open,
             "Expired": status.expired,
             "Late or refused": status.late + status.refused,
@@ -255,14 +338,18 @@ def _status(status: "StudyStatus") -> str:
 _CARDS: dict[str, Callable[[Any], str]] = {
     "Certificate": _certificate,
     "ExperimentResult": _experiment,
+    "Forecast": _forecast,
+    "ExploringCost": _cost,
     "Log": _log,
     "LogFile": _log_file,
     "LogHealth": _health,
     "Problem": _problem,
     "Recommendation": _recommendation,
     "RunResult": _run,
+    "Segments": _segments,
     "Selection": _selection,
-    "StudyStatus": _status,
+    "Status": _status,
+    "StudyStatus": _study,
 }
 
 
@@ -283,7 +370,8 @@ def _leaders(leaders: Sequence[Mapping[str, Any]], chosen: Any, limits: "ValueIn
     ]
     drawn = [_interval(row, low, high, row["policy"] == chosen) for row in leaders]
     count = len(limits.values)
-    more = f"The {len(rows)} largest estimates of {count:,}." if count > len(rows) else ""
+    best = "lowest" if limits.minimize else "largest"
+    more = f"The {len(rows)} {best} estimates of {count:,}." if count > len(rows) else ""
     return _table(["policy", "estimate", "lower", "upper"], rows, drawn) + _paragraph(more)
 
 

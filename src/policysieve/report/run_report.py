@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from policysieve.checks import integer
+from policysieve.report.cost_report import add_cost, cost_facts
 from policysieve.report.page import Page
 from policysieve.report.style import (
     BLUE,
@@ -27,6 +28,7 @@ from policysieve.report.style import (
 )
 from policysieve.report.table import CellValue, Table, gain_fact, shown_text, value_text
 from policysieve.report.usage_report import add_usage
+from policysieve.scaling import range_in_words
 
 if TYPE_CHECKING:
     from policysieve.evidence import Selection
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
     from policysieve.study import StudyStatus
 
 __all__ = [
+    "best_in_words",
     "estimate_over_rounds",
     "problem_settings",
     "run_page",
@@ -63,6 +66,7 @@ def run_page(result: "RunResult", title: str | None, command: str | None) -> Pag
     _add_leaders(page, result)
     page.section("How it got there")
     _add_progress(page, result)
+    add_cost(page, result)
     add_usage(page, result.usage)
     return page
 
@@ -85,6 +89,7 @@ def _headlines(result: "RunResult") -> dict[str, CellValue | tuple[CellValue, st
             "the bound proves epsilon" if best.certified else "the bound does not prove epsilon",
         ),
         **gain_fact(best.gain, best.against),
+        **cost_facts(result.cost),
         "Rounds": (result.rounds, stop),
         "True suboptimality": (
             result.suboptimality,
@@ -95,10 +100,11 @@ def _headlines(result: "RunResult") -> dict[str, CellValue | tuple[CellValue, st
 
 def _add_leaders(page: Page, result: "RunResult") -> None:
     leaders = result.leaders(_LEADERS)
+    best, earned = best_in_words(result.problem), earned_in_words(result.problem)
     known = result.true_values is not None
     page.figure(
         value_intervals(result, _LEADERS),
-        "The best estimates, largest first. Where intervals overlap, the evidence cannot yet tell "
+        f"The best estimates, {best} first. Where intervals overlap, the evidence cannot yet tell "
         "policies apart."
         + (" A hollow diamond outside its line would be a miss." if known else ""),
         name="leaders",
@@ -107,7 +113,7 @@ def _add_leaders(page: Page, result: "RunResult") -> None:
     fields = ["value", "lower", "upper"] + ["true_value"] * known
     page.table(
         Table(
-            f"The {len(leaders)} policies with the largest estimates of expected reward per round",
+            f"The {len(leaders)} policies with the {best} estimates of {earned}",
             columns,
             [
                 [
@@ -123,13 +129,15 @@ def _add_leaders(page: Page, result: "RunResult") -> None:
 def _add_progress(page: Page, result: "RunResult") -> None:
     known = any(checkpoint.suboptimality is not None for checkpoint in result.history)
     looks = [checkpoint.recommendation for checkpoint in result.history]
+    costs = result.problem.objective == "minimize"
+    beyond = "below all that a round can cost" if costs else "above all that a round can earn"
     page.figure(
         estimate_over_rounds(result),
         "The estimate of the policy that led at the time, and its interval, which narrows as "
         "rounds come in."
         + (
-            " An estimate from few rounds can lie above all that a round can earn."
-            if any(seen.value > seen.upper for seen in looks)
+            f" An estimate from few rounds can lie {beyond}."
+            if any(seen.value < seen.lower if costs else seen.value > seen.upper for seen in looks)
             else ""
         )
         + (
@@ -186,7 +194,30 @@ def problem_settings(problem: "Problem") -> dict[str, Any]:
         "epsilon": problem.epsilon,
         "delta": problem.delta,
         **({} if problem.against is None else {"against": problem.against}),
+        **(
+            {}
+            if problem.reward_range is None
+            else {"reward_range": range_in_words(problem.reward_range)}
+        ),
+        **({"objective": "minimize"} if problem.objective == "minimize" else {}),
+        **({} if problem.traffic == 1 else {"traffic": problem.traffic}),
+        **({} if problem.max_loss is None else {"max_loss": problem.max_loss}),
+        **{
+            f"outcome {name}": f"{one.low:g} to {one.high:g}, {one.objective}"
+            for name, one in (problem.outcomes or {}).items()
+        },
+        **{f"guardrail on {name}": amount for name, amount in (problem.guardrails or {}).items()},
     }
+
+
+def best_in_words(problem: "Problem") -> str:
+    """Which estimates are the best ones."""
+    return "lowest" if problem.objective == "minimize" else "largest"
+
+
+def earned_in_words(problem: "Problem") -> str:
+    """What the value of a policy is."""
+    return f"expected {'cost' if problem.objective == 'minimize' else 'reward'} per round"
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -242,7 +273,7 @@ def value_intervals(result: "RunResult | Selection | StudyStatus", count: int = 
             )
         name_rows(axes, short_names([limits.name_of(p) for p in shown]), lines=False)
         axes.xaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10]))
-        axes.set_xlabel("expected reward per round")
+        axes.set_xlabel(earned_in_words(result.problem))
         legend(figure, axes)
     return figure
 
@@ -270,9 +301,11 @@ def estimate_over_rounds(result: "RunResult") -> Figure:
             axes.fill_between(rounds, lower, upper, color=BLUE, alpha=0.18, lw=0, label="interval")
         axes.plot(rounds, value, "o-", color=BLUE, label="estimate")
         if truth is not None and gap is not None and isfinite(gap):
-            axes.axhline(truth.max() - gap, color=INK, ls="--", lw=1, label="true value")
+            costs = result.problem.objective == "minimize"
+            level = truth.min() + gap if costs else truth.max() - gap
+            axes.axhline(level, color=INK, ls="--", lw=1, label="true value")
         rounds_axis(axes, rounds[0], rounds[-1])
-        axes.set_ylabel("expected reward per round")
+        axes.set_ylabel(earned_in_words(result.problem))
         legend(figure, axes)
     return figure
 

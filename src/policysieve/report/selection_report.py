@@ -2,8 +2,9 @@
 
 from typing import TYPE_CHECKING
 
+from policysieve.report.outcome_report import add_outcomes, add_segments
 from policysieve.report.page import Page
-from policysieve.report.run_report import problem_settings, value_intervals
+from policysieve.report.run_report import best_in_words, problem_settings, value_intervals
 from policysieve.report.table import Table, gain_fact, value_text
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ _LEADERS = 15
 def selection_page(selection: "Selection", title: str | None, command: str | None) -> Page:
     """One page about what a log proves."""
     proof, problem = selection.certificate, selection.problem
-    candidates = selection.intervals.candidates
+    candidates, best = selection.intervals.candidates, best_in_words(problem)
     eliminated = set(proof.eliminated.nonzero()[0].tolist())
     page = Page(
         title if title is not None else f"The log selects {selection.policy_name}",
@@ -54,17 +55,19 @@ def selection_page(selection: "Selection", title: str | None, command: str | Non
         }
     )
     page.text(selection.guarantee, statement=True)
+    add_outcomes(page, selection)
+    add_segments(page, selection.segments)
     page.section("The leading policies")
     page.figure(
         value_intervals(selection, _LEADERS),
-        "The best estimates, largest first, with limits that hold for all policies at once and at "
+        f"The best estimates, {best} first, with limits that hold for all policies at once and at "
         "any time. The certificate compares policies directly and is tighter than these.",
         name="leaders",
     )
     fields = ("value", "lower", "upper")
     page.table(
         Table(
-            f"The {min(_LEADERS, len(selection.values))} policies with the largest estimates",
+            f"The {min(_LEADERS, len(selection.values))} policies with the {best} estimates",
             ["policy", "estimate", "lower", "upper", "eliminated"],
             [
                 [

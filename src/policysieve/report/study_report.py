@@ -3,8 +3,9 @@
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from policysieve.report.cost_report import cost_facts, cost_table
 from policysieve.report.page import Page
-from policysieve.report.run_report import value_intervals
+from policysieve.report.run_report import best_in_words, value_intervals
 from policysieve.report.table import Table, gain_fact, value_text
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ def study_page(status: "StudyStatus", title: str | None, command: str | None) ->
                 "the bound proves epsilon" if best.certified else "more rounds are needed",
             ),
             **gain_fact(best.gain, best.against),
+            **cost_facts(status.cost),
             "Open": (status.open, "decisions wait for their rewards"),
         }
     )
@@ -53,12 +55,12 @@ def study_page(status: "StudyStatus", title: str | None, command: str | None) ->
     if isinstance(best.policy, int) and status.learnt:
         page.figure(
             value_intervals(status, _LEADERS),
-            "The best estimates, largest first, with limits that hold for all policies at once.",
+            "The best estimates, the best first, with limits that hold for all policies at once.",
             name="leaders",
         )
     page.table(
         Table(
-            "The policies with the largest estimates",
+            f"The policies with the {best_in_words(status.problem)} estimates",
             ["policy", "estimate", "lower", "upper"],
             [
                 [row["name"], row["value"], row["lower"], row["upper"]]
@@ -66,6 +68,12 @@ def study_page(status: "StudyStatus", title: str | None, command: str | None) ->
             ],
         )
     )
+    if status.cost.rounds:
+        page.section("What exploring costs")
+        page.text(status.cost.guarantee)
+        page.table(cost_table(status.cost))
+    page.section("How long will it take?")
+    page.text(status.forecast.sentence())
     page.section("The rounds")
     page.table(
         Table(

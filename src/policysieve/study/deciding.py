@@ -7,10 +7,12 @@ import numpy as np
 import numpy.typing as npt
 from sqlalchemy import Connection, update
 
+from policysieve.availability import Available
 from policysieve.exploration.decisions import Decisions
 from policysieve.exploration.designs.base import Exploration
+from policysieve.log import Beside
 from policysieve.policies import Answers
-from policysieve.policies.base import names_of_actions
+from policysieve.policies.policy_class import names_of_actions
 from policysieve.study.drawing import Draws
 from policysieve.study.identity import packed_probes
 from policysieve.study.ids import as_ids, default_ids, insert_ids
@@ -47,7 +49,7 @@ class Decider:
         self._lock = threading.Lock()
         self.version = 0  # of the exploration that the next ask uses, if it is known
 
-    def ask(self, contexts: Any, ids: Any) -> Decisions:
+    def ask(self, contexts: Any, ids: Any, available: Any = None) -> Decisions:
         """Decide at contexts, and write the decisions down."""
         policies = self._ledger.policies
         with self._lock:
@@ -56,15 +58,19 @@ class Decider:
         x = policies.check_contexts(arranged)
         with self._lock:
             self._kind.check(x)
+        names = names_of_actions(policies, self._ledger.record.problem)
+        allowed = policies.check_available(available, len(x), names)
         given = None if ids is None else as_ids(ids, len(x))
         for attempt in range(_RETRIES + 1):
             try:
-                return self._ask(x, given, final=attempt == _RETRIES)
+                return self._ask(x, allowed, given, final=attempt == _RETRIES)
             except _SupersededError:
                 continue
         raise AssertionError("the last attempt is final")
 
-    def _ask(self, x: Any, given: list[str] | None, *, final: bool) -> Decisions:
+    def _ask(
+        self, x: Any, allowed: Available | None, given: list[str] | None, *, final: bool
+    ) -> Decisions:
         """Decide with the exploration at hand; raise if there is a newer one, unless it is final.
 
         One that is not the newest any more is as valid as any: its propensities are its own.
@@ -72,7 +78,7 @@ class Decider:
         version, exploration = self._exploration()
         ledger, record, n = self._ledger, self._ledger.record, len(x)
         which = None if ledger.policies.looked_up else exploration.consulted
-        answers = ledger.policies.answers_at(x, which)
+        answers = ledger.policies.answers_at(x, which, allowed)
         with self._storage.deciding() as connection:
             now = self._storage.now(connection)
             first, newest = ledger.take_places(connection, n)
@@ -82,10 +88,12 @@ class Decider:
             if given is not None:
                 insert_ids(connection, record.study, record.mark, given, first)
             batches = [
-                self._issue(connection, first + start, version, exploration, x, answers, start, now)
+                self._issue(
+                    connection, first + start, version, exploration, x, allowed, answers, start, now
+                )
                 for start in range(0, n, LARGEST)
             ]
-            if first == 0 and n and record.keep_contexts:
+            if first == 0 and n and record.keep_contexts and allowed is None:
                 probes = packed_probes(ledger.policies, x, answers)
                 mine = studies.c.study == record.study
                 connection.execute(update(studies).where(mine).values(probes=probes))
@@ -94,7 +102,7 @@ class Decider:
             ledger.issued = max(ledger.issued, first + n)
             for batch in batches if self._keeps else ():
                 ledger.keep(batch)
-        return self._decisions(x, batches, first, given, now)
+        return self._decisions(x, allowed, batches, first, given, now)
 
     def _issue(
         self,
@@ -103,6 +111,7 @@ class Decider:
         version: int,
         exploration: Exploration,
         x: Any,
+        allowed: Available | None,
         answers: Answers,
         start: int,
         now: float,
@@ -111,7 +120,7 @@ class Decider:
         ledger, rows = self._ledger, slice(start, start + LARGEST)
         some, said = x[rows], answers if len(x) <= LARGEST else answers.take(rows)
         uniforms = self._draws.at(first, len(some), exploration.draws_per_round)
-        actions, propensities = exploration._choose(said, uniforms)
+        actions, propensities = exploration._decide(said, uniforms)
         batch = Batch(
             first=first,
             exploration=version,
@@ -120,12 +129,19 @@ class Decider:
             propensities=propensities,
             contexts=some.copy(),
             answers=said,
+            available=None if allowed is None else allowed[rows],
         )
         ledger.issue(connection, batch, exploration)
         return batch
 
     def _decisions(
-        self, x: Any, batches: list[Batch], first: int, given: list[str] | None, now: float
+        self,
+        x: Any,
+        allowed: Available | None,
+        batches: list[Batch],
+        first: int,
+        given: list[str] | None,
+        now: float,
     ) -> Decisions:
         record, m, n = self._ledger.record, self._ledger.policies.slate_size, len(x)
         nothing: tuple[npt.NDArray[np.int32], npt.NDArray[np.float64]]
@@ -140,6 +156,7 @@ class Decider:
             asked=np.full(n, now),
             issuer=record.mark,
             all_actions=names_of_actions(self._ledger.policies, record.problem),
+            beside=Beside(allowed),
             ids=default_ids(record.mark, places.tolist()) if given is None else ids,
         )
 

@@ -9,15 +9,17 @@ from typing import Any
 import numpy as np
 from sqlalchemy import Connection
 
+from policysieve.availability import Available
 from policysieve.checks import as_path
 from policysieve.errors import InvalidArgumentError
 from policysieve.formats.registry import find_format
 from policysieve.frames import ContextFrame, common_type, concatenated
-from policysieve.log import Layout, Log, Rounds
-from policysieve.policies.base import names_of_actions
+from policysieve.log import Beside, Layout, Log, Rounds
+from policysieve.policies.policy_class import names_of_actions
+from policysieve.scaling import usual_range
 from policysieve.study.ids import ids_at
 from policysieve.study.ledger import DISCARDED, SqlLedger
-from policysieve.study.packing import Batch
+from policysieve.study.packing import Batch, beside_of
 
 __all__ = ["log_of", "write_log"]
 
@@ -30,7 +32,8 @@ def log_of(ledger: SqlLedger, connection: Connection, learnt: int) -> Log:
     if logs:
         return Log.concatenate(logs)
     m = ledger.policies.slate_size
-    return Log.empty(contexts=np.empty(0, np.int64), slate_size=m)
+    units = ledger.record.problem.reward_range
+    return Log.empty(contexts=np.empty(0, np.int64), slate_size=m, reward_range=units)
 
 
 def write_log(
@@ -58,15 +61,17 @@ def write_log(
             layout = rounds.layout
         else:
             dtype = common_type(layout.context_dtype, rounds.contexts.dtype)
-            layout = replace(layout, context_dtype=dtype)
+            some = layout.has_available or rounds.beside.available is not None
+            layout = replace(layout, context_dtype=dtype, has_available=some)
     if layout is None:
         raise InvalidArgumentError(
             f"study {ledger.record.name!r} has no settled rounds to write yet"
         )
     chosen.not_held(layout)
     found = layout
-    pieces = (_as_type(rounds, found) for rounds in _rounds(ledger, connection, learnt))
-    chosen.save(out, pieces, layout, ledger.policies.n_actions, new=not overwrite)
+    k = ledger.policies.n_actions
+    pieces = (_as_type(rounds, found, k) for rounds in _rounds(ledger, connection, learnt))
+    chosen.save(out, pieces, layout, k, new=not overwrite)
     return written
 
 
@@ -104,6 +109,8 @@ def _together(ledger: SqlLedger, connection: Connection, batches: list[Batch]) -
         ids_at(connection, record.study, record.mark, np.arange(first, end)[kept]),
         np.repeat([batch.asked for batch in batches], [len(b) for b in batches])[kept],
         action_names=_names(ledger),
+        beside=beside_of([(batch.available, len(batch)) for batch in batches])[kept],
+        reward_range=usual_range(record.problem.reward_range),
     )
 
 
@@ -112,10 +119,13 @@ def _names(ledger: SqlLedger) -> tuple[str, ...] | None:
     return None if names is None else tuple(names)
 
 
-def _as_type(rounds: Rounds, layout: Layout) -> Rounds:
-    contexts: Any = rounds.contexts
+def _as_type(rounds: Rounds, layout: Layout, n_actions: int) -> Rounds:
+    """The same rounds with what others of the log have, too."""
+    contexts, beside = rounds.contexts, rounds.beside
     if isinstance(contexts, ContextFrame):
         contexts = contexts.as_type(layout.context_dtype)
     else:
         contexts = contexts.astype(layout.context_dtype, copy=False)
-    return replace(rounds, contexts=contexts)
+    if layout.has_available and beside.available is None:
+        beside = Beside(Available.everything(len(rounds), n_actions))
+    return replace(rounds, contexts=contexts, beside=beside)

@@ -14,12 +14,14 @@ __all__ = ["PROBES", "check_identity", "check_probes", "identity_of", "packed_pr
 
 PROBES = 4  # contexts whose answers tell functions and models apart
 _FEW = 5  # names that an error lists
+_FIELDS = ("kind", "n_policies", "n_actions", "slate_size", "names", "action_names", "fallback")
 
 
 def identity_of(policies: PolicyClass, version: Any) -> dict[str, Any]:
     """What a study keeps of its class: kind, sizes, names, fingerprint, and the user's version."""
     if version is not None and not isinstance(version, str):
         raise InvalidArgumentError(f"version must be a text, got {shown(version)}")
+    order = getattr(policies, "fallback", None)
     return {
         "kind": type(policies).__name__,
         "n_policies": policies.n_policies,
@@ -27,6 +29,7 @@ def identity_of(policies: PolicyClass, version: Any) -> dict[str, Any]:
         "slate_size": policies.slate_size,
         "names": None if policies.names is None else list(policies.names),
         "action_names": None if policies.action_names is None else list(policies.action_names),
+        "fallback": None if order is None else order.tolist(),
         "version": version,
         "fingerprint": policies.fingerprint(),
     }
@@ -37,7 +40,7 @@ def check_identity(known: dict[str, Any], policies: PolicyClass, version: Any) -
     found = identity_of(policies, version)
     wrong = [
         _difference(field, known[field], found[field])
-        for field in ("kind", "n_policies", "n_actions", "slate_size", "names", "action_names")
+        for field in _FIELDS
         if known[field] != found[field]
     ]
     if known["version"] != found["version"]:

@@ -10,6 +10,7 @@ from sqlalchemy import Connection, bindparam, insert, select, update
 from policysieve.exploration.designs.saving import ExplorationFile
 from policysieve.exploration.explorer import Explorer
 from policysieve.exploration.ledger import Part
+from policysieve.exploration.status import Look, Status, status_of
 from policysieve.log import Log
 from policysieve.policies import Answers
 from policysieve.study.ledger import DISCARDED, Front, SqlLedger
@@ -118,6 +119,7 @@ class Learning:
         return (
             self.learner.splits_freely
             and last.exploration == batch.exploration
+            and (last.available is None) == (batch.available is None)
             and batch.end - first.first <= _TOGETHER
         )
 
@@ -163,13 +165,20 @@ class Learning:
         policies = self._ledger.policies
         parts: list[Answers]
         if self._ledger.reads_contexts:
-            parts = [policies.answers_at(policies.check_contexts(b.contexts)) for b in batches]
+            parts = [
+                policies.answers_at(policies.check_contexts(b.contexts), None, b.available)
+                for b in batches
+            ]
         else:
             parts = [batch.answers for batch in batches if batch.answers is not None]
         whole = parts[0]
         for part in parts[1:]:
             whole = whole.plus(part)
         return whole
+
+    def status(self) -> Status:
+        """How things stand with the learner."""
+        return status_of(Look(self.learner, pending=0, left=None, spent=False))
 
     def publish(self, connection: Connection, fence: int, now: float) -> None:
         """Publish the exploration; who calls holds the lease of this fence."""

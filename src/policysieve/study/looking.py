@@ -6,12 +6,14 @@ import numpy as np
 import numpy.typing as npt
 from sqlalchemy import Connection, func, select
 
+from policysieve.availability import Available
 from policysieve.exploration.decisions import Decisions
 from policysieve.frames import concatenated
-from policysieve.policies.base import names_of_actions
+from policysieve.policies.policy_class import names_of_actions
 from policysieve.study.ids import ids_at
 from policysieve.study.learning import Learning
 from policysieve.study.ledger import DISCARDED, EXPIRED, TOLD, SqlLedger
+from policysieve.study.packing import beside_of
 from policysieve.study.record import StudyRecord
 from policysieve.study.results import StudyStatus, StudySummary
 from policysieve.study.schema import batches, counters, leases, rewards, studies
@@ -37,6 +39,7 @@ def decided(ledger: SqlLedger, connection: Connection, places: Places) -> Decisi
     """
     record, m = ledger.record, ledger.policies.slate_size
     contexts: list[Any] = []
+    said: list[tuple[Available | None, int]] = []
     actions = np.empty((len(places), m), np.int32)
     propensities, asked = np.empty((len(places), m)), np.empty(len(places))
     order = np.argsort(places, kind="stable")
@@ -47,6 +50,7 @@ def decided(ledger: SqlLedger, connection: Connection, places: Places) -> Decisi
         actions[into], propensities[into] = batch.actions[rows], batch.propensities[rows]
         asked[into] = batch.asked
         contexts.append(batch.contexts[rows] if batch.forgotten is None else None)
+        said.append((None if batch.available is None else batch.available[rows], len(rows)))
         start = stop
     last = None if contexts else ledger.last(connection)
     if last is not None:  # none, but of the kind that others are
@@ -63,6 +67,7 @@ def decided(ledger: SqlLedger, connection: Connection, places: Places) -> Decisi
         asked=asked,
         issuer=record.mark,
         all_actions=names_of_actions(ledger.policies, record.problem),
+        beside=beside_of(said)[np.argsort(order)],
         ids=ids_at(connection, record.study, record.mark, places),
     )
 
@@ -84,7 +89,7 @@ def status_of(
     ledger: SqlLedger, connection: Connection, learning: Learning, now: float
 ) -> StudyStatus:
     """Where a study stands, after what was learnt."""
-    record = ledger.record
+    record, stands = ledger.record, learning.status()
     rounds, version = ledger.counters(connection)
     counted = (
         select(rewards.c.state, func.count().label("n"))
@@ -101,6 +106,7 @@ def status_of(
     return StudyStatus(
         name=record.name,
         learner=record.learner,
+        problem=record.problem,
         candidates=ledger.policies.size_in_words,
         created=record.created,
         archived=record.archived is not None,
@@ -117,8 +123,11 @@ def status_of(
         deadline=record.deadline,
         exploration=version,
         holder=lease.holder if lease is not None and lease.expires > now else None,
-        finished=learning.learner.finished,
-        recommendation=learning.learner.recommend(),
+        survivors=stands.survivors,
+        finished=stands.finished,
+        recommendation=stands.recommendation,
+        cost=stands.cost,
+        forecast=stands.forecast,
         intervals=learning.learner.intervals(),
     )
 

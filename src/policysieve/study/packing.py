@@ -6,6 +6,7 @@ that helps. A new column of rounds is added here and in `schema`, whose version 
 """
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -14,14 +15,17 @@ import numpy as np
 import numpy.typing as npt
 
 from policysieve.archives import most_bytes
+from policysieve.availability import Available
 from policysieve.errors import FileFormatError
 from policysieve.frames import ContextFrame, FrameType
+from policysieve.log import NOTHING, Beside
 from policysieve.policies import Answers, PolicyClass, Slates
 from policysieve.policies.base import action_dtype
 from policysieve.policies.digests import context_digests
 
 __all__ = [
     "Batch",
+    "beside_of",
     "context_hashes",
     "pack_answers",
     "pack_contexts",
@@ -55,6 +59,8 @@ class Batch:
         Of those rounds alone whose contexts were not erased; None if they were not read.
     answers : Answers or None
         None if the class looks its answers up, or cannot be listed.
+    available : Available or None
+        What could be shown; None if everything could.
     forgotten : boolean array of shape (n,), or None
         Rounds whose contexts were erased; None if there are none.
     """
@@ -66,6 +72,7 @@ class Batch:
     propensities: npt.NDArray[np.float64]
     contexts: Any
     answers: Answers | None
+    available: Available | None = None
     forgotten: npt.NDArray[np.bool_] | None = None
 
     def __len__(self) -> int:
@@ -91,6 +98,7 @@ def packed(
         "propensities": batch.propensities.tobytes(),
         "contexts": pack_contexts(x) if keep_contexts else context_hashes(x),
         "answers": None if answers is None else pack_answers(policies, answers, which),
+        "available": None if batch.available is None else batch.available.bits.tobytes(),
     }
 
 
@@ -112,9 +120,12 @@ def unpacked(row: Any, policies: PolicyClass, which: Which, *, contexts: bool) -
         propensities = np.frombuffer(row.propensities, np.float64).reshape(shape)
         if actions.size and actions.max() >= policies.n_actions:
             raise ValueError(f"action {actions.max()}")
-        said = None
+        said = allowed = None
+        if row.available is not None:
+            bits = np.frombuffer(row.available, np.uint8).reshape(row.size, -1)
+            allowed = Available(bits, policies.n_actions)
         if row.answers is not None:
-            said = unpack_answers(policies, row.answers, row.size, which)
+            said = unpack_answers(policies, row.answers, row.size, which, allowed)
         forgotten, left = None, row.size
         if row.forgotten is not None:
             bits = np.frombuffer(row.forgotten, np.uint8)
@@ -134,8 +145,18 @@ def unpacked(row: Any, policies: PolicyClass, which: Which, *, contexts: bool) -
         propensities=propensities,
         contexts=x,
         answers=said,
+        available=allowed,
         forgotten=forgotten,
     )
+
+
+def beside_of(parts: Sequence[tuple[Available | None, int]]) -> Beside:
+    """What was available in parts of so many rounds, one behind the other."""
+    whole, n = NOTHING, 0
+    for allowed, size in parts:
+        whole = whole.plus(n, Beside(allowed), size)
+        n += size
+    return whole
 
 
 def pack_contexts(contexts: Any) -> bytes:
@@ -186,7 +207,13 @@ def pack_answers(policies: PolicyClass, answers: Answers, which: Which) -> bytes
     return _squeezed(np.ascontiguousarray(said).tobytes())
 
 
-def unpack_answers(policies: PolicyClass, data: bytes, n: int, which: Which) -> Slates:
+def unpack_answers(
+    policies: PolicyClass,
+    data: bytes,
+    n: int,
+    which: Which,
+    available: Available | None = None,
+) -> Slates:
     """What `pack_answers` has packed; columns of other policies are there, and empty."""
     dtype, m = action_dtype(policies.n_actions), policies.slate_size
     assert policies.n_policies is not None
@@ -194,10 +221,10 @@ def unpack_answers(policies: PolicyClass, data: bytes, n: int, which: Which) -> 
     said = np.frombuffer(_unsqueezed(data, n * count * m * dtype.itemsize), dtype)
     said = said.reshape(n, count, m)
     if which is None or count == policies.n_policies:
-        return Slates(said)
+        return Slates(said, None, available)
     slates = np.zeros((n, policies.n_policies, m), dtype)
     slates[:, which] = said
-    return Slates(slates)
+    return Slates(slates, None, available)
 
 
 def _shape_of(contexts: npt.NDArray[Any]) -> bytes:

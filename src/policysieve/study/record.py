@@ -2,6 +2,7 @@
 
 import json
 import secrets
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from importlib import metadata
 from typing import Any, Self
@@ -11,7 +12,7 @@ from sqlalchemy import Connection, insert, select
 from sqlalchemy.exc import IntegrityError
 
 from policysieve.arrays import shown
-from policysieve.checks import flag, integer, number, one_of
+from policysieve.checks import flag, integer, one_of
 from policysieve.errors import InvalidArgumentError
 from policysieve.exploration.explorer import Explorer
 from policysieve.exploration.learners import LEARNERS
@@ -44,8 +45,6 @@ class StudyRecord:
         Of the class, as `identity` has it.
     deadline : float or None
         Seconds.
-    default_reward : float
-        Of a round without an answer by then.
     keep_contexts : bool
     package : str
         The release that created it.
@@ -63,7 +62,6 @@ class StudyRecord:
     seed: int
     identity: dict[str, Any]
     deadline: float | None
-    default_reward: float
     keep_contexts: bool
     package: str
     created: float
@@ -80,7 +78,6 @@ class StudyRecord:
         seed: Any,
         identity: dict[str, Any],
         deadline: Any,
-        default_reward: Any,
         keep_contexts: Any,
     ) -> Self:
         """A record of what a user gave, or raise."""
@@ -89,7 +86,11 @@ class StudyRecord:
                 f"name must be a text of 1 to {_LONGEST} characters, got {shown(name)}"
             )
         check_problem(problem)
+        _check_kept(problem, settings)
         one_of("learner", learner, LEARNERS)
+        wait = None if deadline is None else seconds("deadline", deadline)
+        if wait is not None:
+            problem.unanswered  # noqa: B018  # or raise
         seed = secrets.randbits(63) if seed is None else integer("seed", seed, low=0)
         return cls(
             study=-1,
@@ -100,10 +101,7 @@ class StudyRecord:
             settings=_plain(settings),
             seed=seed,
             identity=identity,
-            deadline=None if deadline is None else seconds("deadline", deadline),
-            default_reward=number(
-                "default_reward", default_reward, above=0, below=1, closed=True, closed_below=True
-            ),
+            deadline=wait,
             keep_contexts=flag("keep_contexts", keep_contexts),
             package=metadata.version("policysieve"),
             created=0.0,
@@ -121,7 +119,6 @@ class StudyRecord:
             "seed": str(self.seed),
             "identity": json.dumps(self.identity),
             "deadline": self.deadline,
-            "default_reward": self.default_reward,
             "keep_contexts": self.keep_contexts,
             "package": self.package,
             "created": now,
@@ -161,7 +158,6 @@ class StudyRecord:
             seed=int(row.seed),
             identity=json.loads(row.identity),
             deadline=row.deadline,
-            default_reward=row.default_reward,
             keep_contexts=row.keep_contexts,
             package=row.package,
             created=row.created,
@@ -176,6 +172,25 @@ class StudyRecord:
             raise InvalidArgumentError(
                 f"settings must be arguments of {self.learner}: {error}"
             ) from error
+
+
+def _check_kept(problem: Problem, settings: Any) -> None:
+    """Raise if a learner would have to remember what a study does not keep yet."""
+    if problem.outcomes is not None:
+        raise InvalidArgumentError(
+            "problem must declare neither outcomes nor guardrails for a study, which keeps one "
+            "reward for each item; leave them out, or use a learner in memory"
+        )
+    if problem.max_loss is not None:
+        raise InvalidArgumentError(
+            f"problem must have no max_loss for a study, got {problem.max_loss:g}: deciders do not "
+            "know what the others have spent; use Problem(traffic=...), or a learner in memory"
+        )
+    if isinstance(settings, Mapping) and settings.get("additions"):
+        raise InvalidArgumentError(
+            f"additions must be 0 for a study, got {shown(settings['additions'])}: its class is "
+            "fixed; create a new study with all candidates, or use a learner in memory"
+        )
 
 
 def _plain(settings: Any) -> dict[str, Any]:

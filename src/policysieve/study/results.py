@@ -4,7 +4,10 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from policysieve.evidence import ValueIntervals
+from policysieve.exploration.costs import ExploringCost
 from policysieve.exploration.decisions import Recommendation
+from policysieve.exploration.forecast import Forecast
+from policysieve.problem import Problem
 from policysieve.reported import Reported
 
 __all__ = ["StudyStatus", "StudySummary", "Told", "Verification"]
@@ -67,6 +70,7 @@ class StudyStatus(Reported):
     Attributes
     ----------
     name, learner : str
+    problem : Problem
     candidates : str
         How many there are, in words.
     created : float
@@ -92,13 +96,20 @@ class StudyStatus(Reported):
         Version of the newest that is published.
     holder : str or None
         Who may publish the next, if anybody.
+    survivors : int or None
+        Policies that can still be the best; None if the learner eliminates none.
     finished : bool
     recommendation : Recommendation
+    cost : ExploringCost
+        What exploring has cost in the rounds learnt from.
+    forecast : Forecast
+        How many rounds it will take.
     intervals : ValueIntervals
     """
 
     name: str
     learner: str
+    problem: Problem
     candidates: str
     created: float
     archived: bool
@@ -115,8 +126,11 @@ class StudyStatus(Reported):
     deadline: float | None
     exploration: int
     holder: str | None
+    survivors: int | None
     finished: bool
     recommendation: Recommendation
+    cost: ExploringCost
+    forecast: Forecast
     intervals: ValueIntervals
 
     @property
@@ -130,7 +144,7 @@ class StudyStatus(Reported):
         return None
 
     def leaders(self, count: int = 10) -> list[dict[str, Any]]:
-        """The policies with the largest estimates, with their limits."""
+        """The policies with the best estimates, with their limits."""
         return self.intervals.leaders(count)
 
     def to_dict(self) -> dict[str, Any]:
@@ -138,10 +152,13 @@ class StudyStatus(Reported):
         fields = {
             name: value
             for name, value in self.__dict__.items()
-            if name not in ("recommendation", "intervals")
+            if name not in ("problem", "recommendation", "cost", "forecast", "intervals")
         }
         return fields | {
+            "problem": asdict(self.problem),
             "recommendation": self.recommendation.to_dict(),
+            "cost": self.cost.to_dict(),
+            "forecast": self.forecast.to_dict(),
             "leaders": self.leaders(),
         }
 

@@ -73,7 +73,6 @@ studies = Table(
     Column("identity", Text, nullable=False),  # of the class
     Column("probes", LargeBinary),  # its answers at the first contexts
     Column("deadline", Float),
-    Column("default_reward", Float, nullable=False),
     Column("keep_contexts", Boolean, nullable=False),
     Column("package", String(50), nullable=False),
     Column("created", Float, nullable=False),
@@ -112,6 +111,7 @@ batches = Table(
     Column("propensities", LargeBinary, nullable=False),
     Column("contexts", LargeBinary),
     Column("answers", LargeBinary),
+    Column("available", LargeBinary),  # a bit for each action, where not all were
     Column("forgotten", LargeBinary),  # a bit for each round whose context was erased
 )
 

@@ -118,7 +118,7 @@ def expire(
 
 
 def _settle_expired(ledger: SqlLedger, connection: Connection, places: Places, now: float) -> None:
-    reward = np.full((len(places), ledger.policies.slate_size), ledger.record.default_reward)
+    reward = np.full((len(places), ledger.policies.slate_size), ledger.record.problem.unanswered)
     ledger.settle(connection, places, EXPIRED, reward, now)
 
 

@@ -80,7 +80,6 @@ class Study:
         settings: Mapping[str, Any] | None = None,
         seed: int | None = None,
         deadline: Any = None,
-        default_reward: float = 0.0,
         keep_contexts: bool = True,
         version: str | None = None,
         learn: bool = True,
@@ -105,9 +104,7 @@ class Study:
             kept.
         deadline : duration, optional
             How long a reward may take, such as ``"2h"``. A round without an answer by then has the
-            default reward.
-        default_reward : float
-            In [0, 1].
+            reward 0, or the problem's `no_answer`.
         keep_contexts : bool
             Whether contexts are kept, or only a hash of each.
         version : str, optional
@@ -118,7 +115,8 @@ class Study:
         Raises
         ------
         InvalidArgumentError
-            If there is a study of this name, or an argument breaks a rule.
+            If there is a study of this name, or an argument breaks a rule. Outcomes, guardrails,
+            `max_loss` and `additions` are not kept yet.
         """
         check_class(policies)
         record = StudyRecord.checked(
@@ -129,7 +127,6 @@ class Study:
             seed=seed,
             identity=identity_of(policies, version),
             deadline=deadline,
-            default_reward=default_reward,
             keep_contexts=keep_contexts,
         )
         learns = flag("learn", learn)
@@ -195,7 +192,7 @@ class Study:
             check_probes(probes, policies)
         return cls(storage, record, policies, learns=learns)
 
-    def ask(self, contexts: Any, *, ids: Any = None) -> Decisions:
+    def ask(self, contexts: Any, *, ids: Any = None, available: Any = None) -> Decisions:
         """Decide what to show at one context or many; the decisions are on disk when it returns.
 
         Parameters
@@ -205,6 +202,9 @@ class Study:
         ids : sequence of str, optional
             Your names of the rounds, which no other round of the study has. By default they are
             named for you.
+        available : bool array of shape (n, n_actions), or sequence of sequences, optional
+            What can be shown at each context, as a mask or as lists of numbers or names. Nothing
+            else is shown.
 
         Returns
         -------
@@ -219,7 +219,7 @@ class Study:
             If the database cannot be reached, or is full.
         """
         self._check_active()
-        return self._decider.ask(contexts, ids)
+        return self._decider.ask(contexts, ids, available)
 
     def tell(self, ids: Any, rewards: Any = None) -> Told:
         """Report the rewards of what was shown; they are on disk when it returns.
@@ -233,7 +233,7 @@ class Study:
             Of decisions, in any order. A frame has the columns ``id`` and ``reward``, of slates
             ``reward_0``, ``reward_1``, ....
         rewards : array of shape (n, m), or (n,) when m = 1
-            Rewards in [0, 1] of the shown items; None with a frame.
+            Rewards of the shown items, in [0, 1] or in the problem's range; None with a frame.
 
         Raises
         ------
@@ -245,8 +245,9 @@ class Study:
         """
         self._check_active()
         names, given = as_told(ids, rewards, self.problem.slate_size)
-        told = as_rewards(given, len(names), self.problem.slate_size, self.problem.sparsity)
-        self._worker.start.learner._check_told(told)
+        q = self.problem
+        told = as_rewards(given, len(names), q.slate_size, q.sparsity, q.reward_range)
+        self._worker.start.learner._check_told(q.scale.inside(told))
         if not names:
             return Told(counted=0, again=0, late=())
         for attempt in range(_ATTEMPTS):
@@ -308,9 +309,9 @@ class Study:
             return decided(self._ledger, connection, places)
 
     def expire(self, *, older_than: Any = None) -> list[str]:
-        """Settle decisions that have waited too long with the default reward; return their ids.
+        """Settle decisions that have waited too long with reward 0, and return their ids.
 
-        A study with a deadline does that by itself as it learns.
+        Or with the problem's `no_answer`. A study with a deadline does that by itself as it learns.
 
         Parameters
         ----------

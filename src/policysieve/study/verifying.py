@@ -51,6 +51,8 @@ def verified(ledger: SqlLedger, connection: Connection, known: Learning) -> Veri
         wrong.append(f"{anew.learnt:,} rounds were folded where {known.learnt:,} are known")
     elif anew.learner.recommend().to_dict() != known.learner.recommend().to_dict():
         wrong.append("the recommendation is another")
+    elif anew.learner.cost().to_dict() != known.learner.cost().to_dict():
+        wrong.append("the cost of exploring is another")
     else:
         mine, theirs = anew.learner.intervals(), known.learner.intervals()
         names = ("values", "lower", "upper")

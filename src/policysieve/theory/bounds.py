@@ -73,12 +73,12 @@ class Bound:
 
 
 def _checked(rounds: Callable[[Problem, float], T]) -> Callable[[Problem, float], T]:
-    """The same function for arguments that were checked."""
+    """The same function for arguments that were checked, and rewards in [0, 1]."""
 
     @wraps(rounds)
     def checked(problem: Problem, log_n_policies: float) -> T:
         check_problem(problem)
-        return rounds(problem, log_of_size("log_n_policies", log_n_policies))
+        return rounds(problem.unit, log_of_size("log_n_policies", log_n_policies))
 
     return checked
 
@@ -265,7 +265,6 @@ BOUNDS = (
 """The results on the number of rounds that this package knows: this paper's, and those it names."""
 
 
-@_checked
 def figure(problem: Problem, log_n_policies: float) -> "Figure":
     """Draw every bound of `BOUNDS` that applies against epsilon, around the problem's own.
 
@@ -292,7 +291,8 @@ def figure(problem: Problem, log_n_policies: float) -> "Figure":
     """
     from policysieve.report.theory_plots import bounds_figure
 
-    return bounds_figure(problem, log_n_policies)
+    check_problem(problem)
+    return bounds_figure(problem, log_of_size("log_n_policies", log_n_policies))
 
 
 def _positive(rounds: float) -> float | None:

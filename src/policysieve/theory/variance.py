@@ -68,7 +68,9 @@ def _known(problem: Problem) -> tuple[int, int, float, float]:
             "problem.sparsity must be a number for a bound in advance, got None; the design's own "
             "variance_bound needs no sparsity"
         )
-    return problem.n_actions, problem.slate_size, problem.reward_cap, problem.sparsity
+    unit = problem.unit
+    assert unit.sparsity is not None
+    return unit.n_actions, unit.slate_size, unit.reward_cap, unit.sparsity
 
 
 def _checked(log_n_policies: float, explore_rounds: int, mixing: float) -> tuple[float, int, float]:

@@ -1,5 +1,6 @@
 """Where rewards come from: worlds to learn in, most of them with known answers."""
 
+from policysieve.worlds.availability import Availability
 from policysieve.worlds.base import Draw, World
 from policysieve.worlds.classification import Classification
 from policysieve.worlds.datasets import Dataset, fetch_log, load_dataset
@@ -11,6 +12,7 @@ from policysieve.worlds.replay import Replay
 from policysieve.worlds.synthetic import SparseSynthetic
 
 __all__ = [
+    "Availability",
     "Classification",
     "Dataset",
     "Draw",

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import numpy.typing as npt
 
+from policysieve.availability import Available
 from policysieve.checks import MOST_ACTIONS, as_actions, as_rng, integer, number, refuse_rows
 from policysieve.errors import InvalidArgumentError, UnknownValueError
 from policysieve.frames import Contexts, read_only
 from policysieve.naming import check_same_actions, labels_of, looked_up, named_actions
-from policysieve.problem import Problem
+from policysieve.problem import Objective, Problem
+from policysieve.scaling import Range, range_in_words
 
 if TYPE_CHECKING:
     from policysieve.policies import AnyPolicies, MarginalPolicy, Policies, Policy
@@ -37,9 +39,11 @@ class Draw:
         n_actions: int,
         slate_size: int,
         actions: Sequence[str] | None = None,
+        available: Available | None = None,
     ) -> None:
         self._contexts = contexts[:]
         read_only(self._contexts)
+        self._available = available
         self._rewards_of = rewards_of
         self._n_actions = n_actions
         self._slate_size = slate_size
@@ -49,6 +53,11 @@ class Draw:
     def contexts(self) -> Any:
         """Contexts, shape (n, ...), read-only."""
         return self._contexts
+
+    @property
+    def available(self) -> Available | None:
+        """What can be shown in each round, as `ask` takes it; None if everything can."""
+        return self._available
 
     def __len__(self) -> int:
         return len(self._contexts)
@@ -67,12 +76,13 @@ class Draw:
         Returns
         -------
         array of shape (n, m)
-            Rewards in [0, 1]. A row of NaN means that the world cannot say; only `Replay` has such.
+            Rewards in [0, 1] or the world's range. A row of NaN means that the world cannot say;
+            only `Replay` has such.
 
         Raises
         ------
         InvalidArgumentError
-            If the actions are not n slates of m different actions in range.
+            If the actions are not n slates of m different actions in range, and available.
         """
         return self._rewards_of(self._checked(actions))
 
@@ -89,28 +99,40 @@ class Draw:
             f"actions must lie in [0, {self._n_actions - 1}]",
             lambda row: slates[row].tolist(),
         )
+        if self._available is not None:
+            refuse_rows(
+                ~self._available.has(slates).all(axis=1),
+                "actions must be available",
+                lambda row: slates[row].tolist(),
+                hint="pass draw.available to ask",
+            )
         return slates
 
 
 class World(ABC):
     """Where rewards come from: a distribution D over contexts x and reward vectors r.
 
-    The rewards of the K actions lie in [0, 1] and sum to at most `sparsity` in every round. A new
-    world implements `_draw` and `_values`.
+    The rewards of the K actions lie in [0, 1] and sum to at most `sparsity` in every round. A world
+    whose rewards lie in another range says so in `reward_range`. A new world implements `_draw` and
+    `_values`.
 
     Attributes
     ----------
     n_actions, slate_size : int
         How many actions there are, how many are shown each round.
-    sparsity : float
-        Bound on the sum of all K rewards of one round.
+    sparsity : float or None
+        Bound on the sum of all K rewards of one round; None if rewards have a range, and it is not
+        known.
+    reward_range : (low, high) or None
+        Least and largest reward of an action; None for 0 and 1.
     actions : tuple of str or None
         Names of the actions, in the order of their numbers, if they have any.
     """
 
     n_actions: int
     slate_size: int
-    sparsity: float
+    sparsity: Any
+    reward_range: Range = None
     actions: tuple[str, ...] | None = None
 
     def __init__(
@@ -118,7 +140,7 @@ class World(ABC):
         *,
         n_actions: int | None,
         slate_size: int,
-        sparsity: float,
+        sparsity: float | None,
         actions: Sequence[str] | None = None,
     ) -> None:
         self.actions, count = named_actions(actions, n_actions)
@@ -130,19 +152,22 @@ class World(ABC):
             high=self.n_actions,
             hint="a slate holds different actions, so at most n_actions",
         )
-        self.sparsity = number(
-            "sparsity",
-            sparsity,
-            above=0,
-            below=self.n_actions,
-            closed=True,
-            hint="it bounds the sum of n_actions rewards in [0, 1]",
-        )
+        self.sparsity = None
+        if sparsity is not None or self.reward_range is None:
+            self.sparsity = number(
+                "sparsity",
+                sparsity,
+                above=0,
+                below=self.n_actions * (self.reward_range or (0.0, 1.0))[1],
+                closed=True,
+                hint=f"it bounds the sum of n_actions rewards in "
+                f"{range_in_words(self.reward_range)}",
+            )
 
     def __repr__(self) -> str:
         return (
             f"{type(self).__name__}(n_actions={self.n_actions}, slate_size={self.slate_size}, "
-            f"sparsity={self.sparsity:g})"
+            f"sparsity={'None' if self.sparsity is None else f'{self.sparsity:g}'})"
         )
 
     def draw(self, n: int, rng: Any) -> Draw:
@@ -199,7 +224,7 @@ class World(ABC):
         )
 
     def best_value(self, policies: "AnyPolicies") -> float:
-        """Exact expected reward per round of the best policy of a class.
+        """Exact expected reward per round of the best policy of a class: the largest.
 
         Raises
         ------
@@ -212,19 +237,34 @@ class World(ABC):
             f"{type(self).__name__} cannot tell the best value of {type(policies).__name__}"
         )
 
-    def problem(self, *, epsilon: float, delta: float, against: int | str | None = None) -> Problem:
+    def problem(
+        self,
+        *,
+        epsilon: float,
+        delta: float,
+        against: int | str | None = None,
+        traffic: float = 1.0,
+        max_loss: float | None = None,
+        objective: Objective = "maximize",
+    ) -> Problem:
         """The problem of finding a policy within `epsilon` of the best in this world.
 
-        And better than the one `against` which it runs, if that is given, by number or name.
+        And better than the one `against` which it runs, if that is given, by number or name. What
+        exploring may cost is limited by `traffic` and `max_loss`. With ``objective="minimize"``
+        rewards are costs, of which no sparsity is known.
         """
         return Problem(
             n_actions=self.n_actions,
             slate_size=self.slate_size,
-            sparsity=self.sparsity,
+            sparsity=self.sparsity if objective == "maximize" else None,
             epsilon=epsilon,
             delta=delta,
             actions=self.actions,
             against=against,
+            reward_range=self.reward_range,
+            objective=objective,
+            traffic=traffic,
+            max_loss=max_loss,
         )
 
     @abstractmethod

@@ -123,7 +123,15 @@ class FiniteWorld(World):
             yield rows, self._expected_rewards(rows) * chance[:, None]
 
     def _values(self, policies: "Policies") -> npt.NDArray[np.float64]:
-        """Sum P(x) E[r(j) | x] over the contexts x and the items j that each policy shows."""
+        return self.values_among(policies, None)
+
+    def values_among(
+        self, policies: "Policies", mask: npt.NDArray[np.bool_] | None
+    ) -> npt.NDArray[np.float64]:
+        """Sum P(x) E[r(j) | x] over the contexts x and the items j that each policy shows.
+
+        Where the same actions (n_actions,) are available at all contexts, or all actions are.
+        """
         m, n_policies = self.slate_size, policies.n_policies
         policy_block = max(1, min(n_policies, _BLOCK // m))
         context_block = max(1, _BLOCK // max(policy_block * m, self.n_actions))
@@ -133,7 +141,8 @@ class FiniteWorld(World):
             which = None if end - p == n_policies else np.arange(p, end)
             for x in range(0, self.n_contexts, context_block):
                 rows = np.arange(x, min(x + context_block, self.n_contexts), dtype=np.intp)
-                slates = policies.actions(self._contexts[rows], which=which)
+                limits = {} if mask is None else {"available": np.tile(mask, (len(rows), 1))}
+                slates = policies.actions(self._contexts[rows], which=which, **limits)
                 flat = slates.reshape(len(rows), -1)
                 rewards = self._expected_rewards(rows)[np.arange(len(rows))[:, None], flat]
                 weights = (

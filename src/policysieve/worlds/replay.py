@@ -1,11 +1,12 @@
 """A log served as if it were live, by rejection."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
 
+from policysieve.availability import Available
 from policysieve.checks import number, refuse_rows
 from policysieve.errors import InvalidArgumentError, UnknownValueError
 from policysieve.log import AnyLog, Log, load_for, open_log
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["Replay"]
 
 _SLACK = 1 + 1e-9  # rounding allowed in propensities
+_USUAL: Any = "1, or None where rewards have a range"
 
 
 class Replay(World):
@@ -26,8 +28,9 @@ class Replay(World):
     probability floor / b comes up; otherwise its rewards are NaN. Whatever is shown, a row is then
     accepted with probability `floor`, so accepted rounds are distributed like live ones.
 
-    That needs an honest `floor`: every action, at every context, must have had at least this
-    probability of being logged. The log alone can show that it is too large, not that it is right.
+    That needs an honest `floor`: every available action, at every context, must have had at least
+    this probability of being logged. The log alone can show that it is too large, not that it is
+    right.
 
     The world moves on through the log: `draw` hands out the next rows, fewer at the end and none
     when it is exhausted, and `rewind` starts over.
@@ -36,12 +39,12 @@ class Replay(World):
     ----------
     log : Log, LogFile, path or paths
         Rounds of single actions (slate_size 1) with their propensities. Rows appended later are
-        not served.
+        not served. What was available in them is what can be shown.
     n_actions : int
         Number K of actions. May be left out where they are named.
-    sparsity : float
+    sparsity : float, optional
         Bound on the rewards of all actions of one round; a log shows only one of them, so this is
-        taken on trust.
+        taken on trust. By default 1, and not known if the log's rewards have another range.
     floor : float, optional
         Smallest probability with which any action was logged. The smallest propensity in the log
         by default, or 1/K if that is smaller.
@@ -62,7 +65,7 @@ class Replay(World):
         log: AnyLog,
         *,
         n_actions: int | None = None,
-        sparsity: float = 1.0,
+        sparsity: float | None = _USUAL,
         floor: float | None = None,
         actions: Sequence[str] | None = None,
     ) -> None:
@@ -77,6 +80,9 @@ class Replay(World):
             )
         if not len(log):
             raise InvalidArgumentError("log must have at least one row, got none")
+        self.reward_range = log.reward_range
+        if sparsity is _USUAL:
+            sparsity = 1.0 if log.reward_range is None else None
         super().__init__(n_actions=n_actions, slate_size=1, sparsity=sparsity, actions=actions)
         self._log = log[:]  # keeps its length when the log grows
         logged, rewards = self._log.actions[:, 0], self._log.rewards[:, 0]
@@ -85,11 +91,20 @@ class Replay(World):
             f"actions of the log must lie in [0, {self.n_actions - 1}]",
             lambda row: logged[row],
         )
-        refuse_rows(
-            rewards > self.sparsity * _SLACK,
-            f"rewards of the log must be at most the sparsity {self.sparsity:g}",
-            lambda row: f"{rewards[row]:g}",
-        )
+        available = self._log.available
+        if available is not None:
+            available = Available.of(available, len(self._log), self.n_actions)
+            refuse_rows(
+                ~available.has(self._log.actions).all(axis=1),
+                "actions of the log must be among those that were available",
+                lambda row: logged[row],
+            )
+        if self.sparsity is not None:
+            refuse_rows(
+                rewards > self.sparsity * _SLACK,
+                f"rewards of the log must be at most the sparsity {self.sparsity:g}",
+                lambda row: f"{rewards[row]:g}",
+            )
         smallest = float(self._log.propensities.min())
         if floor is None:
             self.floor = min(smallest, 1 / self.n_actions)
@@ -137,6 +152,7 @@ class Replay(World):
             n_actions=self.n_actions,
             slate_size=1,
             actions=self.actions,
+            available=None if part.available is None else part.available.wide(self.n_actions),
         )
 
     def _rewards_of(self, part: Log, coin: npt.NDArray[np.bool_]) -> RewardsOf:

@@ -16,6 +16,7 @@ from policysieve.exploration.designs import (
     MixtureExploration,
     NeedExploration,
     OptimizedExploration,
+    TodayExploration,
     UniformExploration,
 )
 from policysieve.exploration.designs.saving import sealed
@@ -24,6 +25,7 @@ from policysieve.policies.weights import UnlistedWeights
 POLICIES = ps.PolicyTable(np.random.default_rng(0).integers(0, 4, (6, 5)), n_actions=4)
 TABULAR = ps.TabularPolicies(n_contexts=6, n_actions=4)
 PROBLEM = ps.Problem(n_actions=4, epsilon=0.1, delta=0.1)
+SHARED = ps.Problem(n_actions=4, epsilon=0.1, delta=0.1, against=2, traffic=0.3)
 NEEDS = {
     "survivors": np.array([0, 2, 3]),
     "need": np.array([1.0, 0.5, 0.2]),
@@ -53,6 +55,18 @@ def every_kind():
             information_weight=9.0,
             binary=True,
         )
+    yield TodayExploration(POLICIES, SHARED)
+    yield UniformExploration(POLICIES, SHARED)
+    yield MixtureExploration(POLICIES, SHARED, **MIXTURE)
+    yield NeedExploration(POLICIES, SHARED, **{**NEEDS, "survivors": np.array([0, 3, 4])})
+    yield ListExploration(POLICIES, SHARED, listed=np.array([3, 0]), mixing=0.4)
+    yield OptimizedExploration(
+        POLICIES,
+        SHARED,
+        weights=weights_after_events(POLICIES),
+        information_weight=9.0,
+        binary=True,
+    )
     state = TABULAR.start_weights()
     state.wait(3)
     state.add(np.array([2]), np.array([1]), np.array([1.0]))
@@ -173,6 +187,8 @@ def test_other_bad_fields():
         dataclasses.replace(KINDS[4], information_weight=4.0)
     with pytest.raises(ps.InvalidArgumentError, match="rounds"):
         dataclasses.replace(KINDS[-1], rounds=0)
+    with pytest.raises(ps.InvalidArgumentError, match="period must be a whole number >= 0"):
+        NeedExploration(POLICIES, PROBLEM, **NEEDS, period=-1)
     other = ps.Problem(n_actions=5, epsilon=0.1, delta=0.1)
     with pytest.raises(ps.InvalidArgumentError, match="agree on n_actions"):
         UniformExploration(POLICIES, other)

@@ -23,6 +23,7 @@ from policysieve.bench.faults.call import (
 )
 from policysieve.bench.faults.classifier_calls import CLASSIFIER_CALLS
 from policysieve.bench.faults.learner_calls import LEARNER_CALLS, a_learner
+from policysieve.bench.faults.outcome_calls import OUTCOME_CALLS
 
 __all__ = ["CALLS"]
 
@@ -63,6 +64,8 @@ CALLS: dict[str, Call] = {
             "epsilon": 0.1,
             "delta": 0.1,
             "against": "old",
+            "traffic": 0.5,
+            "max_loss": 3.0,
         },
     ),
     "Problem and plan": Call(
@@ -507,5 +510,6 @@ CALLS: dict[str, Call] = {
     ),
     **CLASSIFIER_CALLS,
     **LEARNER_CALLS,
+    **OUTCOME_CALLS,
 }
 """The public functions, by their names."""

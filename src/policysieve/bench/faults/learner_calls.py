@@ -101,7 +101,7 @@ def _constructor(kind: str) -> Call:
     if kind in ("Exp4", "EpsilonGreedy", "Sieve", "LogBarrier", "ListWeights"):
         numbers |= {"mixing": 0.5}
     if kind in ("Sieve", "PolicyElimination"):
-        numbers |= {"memory_limit": 1000}
+        numbers |= {"memory_limit": 1000, "additions": 1}
     if kind == "ExplorationByOptimization":
         numbers |= {"information_weight": 10.0, "rewards": "binary", "output": "erm"}
     learner: Any = LEARNERS[kind]
@@ -111,8 +111,20 @@ def _constructor(kind: str) -> Call:
     )
 
 
+def _add(kind: str) -> Call:
+    """How candidates join one that lets them in."""
+    learner: Any = LEARNERS[kind]
+    return Call(
+        lambda one, policies, unseen: one.add(policies, unseen=unseen),
+        lambda: {"policies": a_table(), "unseen": False},
+        lambda: learner(a_table(), a_problem(), rng=0, additions=1),
+        lambda one: (_learner_state(one), one.policies.n_policies),
+    )
+
+
 LEARNER_CALLS: dict[str, Call] = {
     **{kind: _constructor(kind) for kind in LEARNERS},
+    **{f"{kind}.add": _add(kind) for kind in ("Sieve", "PolicyElimination")},
     **{name: call for kind in LEARNERS for name, call in _method(kind).items()},
 }
 """How learners are made, and their methods."""

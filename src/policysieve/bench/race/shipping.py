@@ -2,7 +2,6 @@
 
 import json
 import sys
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,8 @@ from policysieve.measured import MEASURED
 
 __all__ = ["shipped"]
 
+_ASKED = ("n_actions", "slate_size", "sparsity", "epsilon", "delta")
+
 
 def shipped(result: dict[str, Any]) -> dict[str, Any]:
     """What `policysieve.plan` compares with, from a result of the race.
@@ -24,13 +25,11 @@ def shipped(result: dict[str, Any]) -> dict[str, Any]:
     for row in result["proving"]:
         if row["learner"] == "Sieve":
             game = Game.of(TASKS[row["task"]], 0)
-            asked = asdict(game.problem)
-            del asked["actions"], asked["against"]  # no names, and nothing that runs today
             tasks.append(
                 {
                     "task": row["task"],
                     "summary": TASKS[row["task"]].summary,
-                    "problem": asked,
+                    "problem": {name: getattr(game.problem, name) for name in _ASKED},
                     "n_policies": game.policies.n_policies,
                     "rounds": row["rounds"],
                 }

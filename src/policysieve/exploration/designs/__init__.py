@@ -6,6 +6,7 @@ from policysieve.exploration.designs.listed import ListExploration
 from policysieve.exploration.designs.mixture import MixedExploration, MixtureExploration
 from policysieve.exploration.designs.needs import NeedExploration
 from policysieve.exploration.designs.optimized import OptimizedExploration
+from policysieve.exploration.designs.today import TodayExploration
 from policysieve.exploration.designs.uniform import UniformExploration
 from policysieve.exploration.designs.unlisted import MarginalExploration
 
@@ -17,6 +18,7 @@ __all__ = [
     "MixtureExploration",
     "NeedExploration",
     "OptimizedExploration",
+    "TodayExploration",
     "UniformExploration",
     "design",
 ]

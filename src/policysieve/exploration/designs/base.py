@@ -4,17 +4,20 @@ import os
 import threading
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from policysieve.arrays import plain_array, real_numbers
+from policysieve.availability import Available
 from policysieve.checks import as_path, as_rng
 from policysieve.errors import InvalidArgumentError
 from policysieve.exploration.decisions import Decisions
+from policysieve.log import NOTHING, Beside
 from policysieve.policies import Answers, PolicyClass, check_class
-from policysieve.policies.base import names_of_actions
+from policysieve.policies.policy_class import names_of_actions
 from policysieve.problem import Problem
 
 __all__ = ["Array", "Exploration", "frozen_array"]
@@ -22,6 +25,7 @@ __all__ = ["Array", "Exploration", "frozen_array"]
 Array = npt.NDArray[np.float64]
 
 _STREAM = 2  # of random numbers: others than those of worlds and learners
+_ENTRIES = 1 << 22  # propensities worked out at once
 _own = threading.local()  # a generator for each thread of each process
 
 
@@ -33,9 +37,11 @@ class Exploration(ABC):
     for. Any thread or process may decide with it. A learner publishes its own as
     ``learner.exploration``; `design` makes one from a log.
 
-    A new kind is a frozen dataclass whose fields are numbers, arrays and `Weights`, with
-    `draws_per_round`, `floor`, `_choose` and `_propensities`; it raises in ``__post_init__`` if
-    its fields break a rule. `save` and `load` then know it by its name.
+    A new kind is a frozen dataclass whose fields are numbers, arrays and `Weights`, with `_draws`,
+    `_floor`, `_choose` and `_propensities`; it raises in ``__post_init__`` if its fields break a
+    rule. `save` and `load` then know it by its name. What a kind says is how to explore: if only a
+    share of the rounds does so, the problem's `traffic`, the others show what the policy that runs
+    today would, and propensities are those of both together.
 
     Attributes
     ----------
@@ -58,39 +64,55 @@ class Exploration(ABC):
         self.policies.check_fits(self.problem)
 
     @property
-    @abstractmethod
     def draws_per_round(self) -> int:
-        """Uniform random numbers that one round uses."""
+        """Uniform random numbers that one round uses; one more if only a share explores."""
+        return self._draws + (self.problem.traffic < 1)
+
+    @property
+    def floor(self) -> float:
+        """Smallest propensity that an item can have, for `FloorEvidence`."""
+        return self.problem.traffic * self._floor
 
     @property
     @abstractmethod
-    def floor(self) -> float:
-        """Smallest propensity that an item can have, for `FloorEvidence`."""
+    def _draws(self) -> int:
+        """Uniform random numbers that a round uses which explores."""
+
+    @property
+    @abstractmethod
+    def _floor(self) -> float:
+        """Smallest propensity that an item can have in a round which explores."""
 
     @property
     def consulted(self) -> npt.NDArray[np.int32] | None:
         """Policies whose answers are read of rounds that it decides, now or later; None if all."""
         return None
 
-    def ask(self, contexts: Any, *, rng: Any = None) -> Decisions:
+    def ask(self, contexts: Any, *, available: Any = None, rng: Any = None) -> Decisions:
         """Decide what to show at the contexts, and with which propensities.
 
         Parameters
         ----------
         contexts
             Of the kind that the policies take.
+        available : bool array of shape (n, n_actions), or sequence of sequences, optional
+            What can be shown at each context, as a mask or as lists of numbers or names.
         rng : seed or numpy Generator, optional
             By default a generator of this process. A seed draws the same numbers each time: pass a
             generator for several batches.
         """
         rng = _own_generator() if rng is None else rng
         x = self.policies.check_contexts(contexts)
-        uniforms = as_rng(rng, stream=_STREAM).random((len(x), self.draws_per_round))
-        actions, propensities = self._choose(self._answers(x), uniforms)
         names = names_of_actions(self.policies, self.problem)
-        return Decisions.of(x.copy(), actions, propensities, all_actions=names)
+        allowed = self.policies.check_available(available, len(x), names)
+        uniforms = as_rng(rng, stream=_STREAM).random((len(x), self.draws_per_round))
+        actions, propensities = self._decide(self._answers_at(x, allowed), uniforms)
+        beside = NOTHING if allowed is None else Beside(allowed)
+        return Decisions.of(x.copy(), actions, propensities, all_actions=names, beside=beside)
 
-    def choose(self, contexts: Any, uniforms: Array) -> tuple[npt.NDArray[np.int32], Array]:
+    def choose(
+        self, contexts: Any, uniforms: Array, *, available: Any = None
+    ) -> tuple[npt.NDArray[np.int32], Array]:
         """What to show, and its propensities, as uniform random numbers have it.
 
         Parameters
@@ -98,12 +120,14 @@ class Exploration(ABC):
         contexts : contexts, or Answers of the policies at them
         uniforms : float array of shape (n, draws_per_round)
             In [0, 1).
+        available : optional
+            As in `ask`; answers know it.
 
         Returns
         -------
         actions, propensities : arrays of shape (n, slate_size)
         """
-        answers = self._answers(contexts)
+        answers = self._answers(contexts, available)
         shape = (len(answers), self.draws_per_round)
         drawn = real_numbers("uniforms", uniforms, f"numbers in [0, 1) of shape {shape}")
         if drawn.shape != shape:
@@ -112,11 +136,20 @@ class Exploration(ABC):
             )
         if not ((drawn >= 0) & (drawn < 1)).all():
             raise InvalidArgumentError("uniforms must lie in [0, 1); draw them with rng.random")
-        return self._choose(answers, drawn)
+        return self._decide(answers, drawn)
 
-    def propensities(self, contexts: Any) -> Array:
-        """W(x, j) of every item at the contexts, shape (n, n_actions); rows sum to slate_size."""
-        return self._propensities(self._answers(contexts))
+    def propensities(self, contexts: Any, *, available: Any = None) -> Array:
+        """W(x, j) of every item at the contexts, shape (n, n_actions); rows sum to slate_size.
+
+        It is 0 of what is not available.
+        """
+        answers = self._answers(contexts, available)
+        found, traffic = self._propensities(answers), self.problem.traffic
+        if traffic < 1:
+            found *= traffic
+            found[np.arange(len(found))[:, None], self._slates_of_today(answers)] += 1 - traffic
+            np.minimum(found, 1.0, out=found)
+        return found
 
     def same_as(self, other: Any) -> bool:
         """Whether the other is of this kind, for the same problem, and has the same numbers."""
@@ -155,8 +188,26 @@ class Exploration(ABC):
         check_class(policies)
         return ExplorationFile.read(as_path(path)).exploration(policies)
 
-    def _answers(self, contexts: Any) -> Answers:
-        answers: Answers = self.policies.answers(contexts)
+    def _answers(self, contexts: Any, available: Any = None) -> Answers:
+        """What the policies say at contexts, or have said: then answers are given back."""
+        if isinstance(contexts, Answers):
+            if available is not None:
+                raise InvalidArgumentError(
+                    "available goes with contexts: answers know what was available"
+                )
+            return self._given(contexts)
+        x = self.policies.check_contexts(contexts)
+        names = names_of_actions(self.policies, self.problem)
+        return self._answers_at(x, self.policies.check_available(available, len(x), names))
+
+    def _given(self, answers: Answers) -> Answers:
+        """Answers of the policies, or of others that know the contexts."""
+        found: Answers = self.policies.answers(answers)
+        return found
+
+    def _answers_at(self, contexts: Any, available: Available | None) -> Answers:
+        """What the policies say at contexts that were checked."""
+        answers: Answers = self.policies.answers_at(contexts, None, available)
         return answers
 
     def _check_floor(self) -> None:
@@ -167,13 +218,43 @@ class Exploration(ABC):
                 f"{self.floor:g}; explore more"
             )
 
+    @cached_property
+    def _today(self) -> Any:
+        """Number of the policy that runs today, if the problem names it."""
+        return self.policies.against(self.problem)
+
+    def _slates_of_today(self, answers: Any) -> npt.NDArray[np.int32]:
+        """What the policy that runs today would show, shape (n, slate_size)."""
+        return np.asarray(answers.table[answers.rows, self._today], dtype=np.int32)
+
+    def _decide(self, answers: Answers, uniforms: Array) -> tuple[npt.NDArray[np.int32], Array]:
+        """What to show, whether a round explores or not: W' = traffic W + (1-traffic) 1[today].
+
+        Whole slates are either explored or those of the policy that runs today (docs/maths.md,
+        "Exploring on a share of the traffic").
+        """
+        traffic = self.problem.traffic
+        if traffic == 1:
+            return self._choose(answers, uniforms)
+        actions, propensities = self._choose(answers, uniforms[:, 1:])
+        today, stays = self._slates_of_today(answers), np.flatnonzero(uniforms[:, 0] >= traffic)
+        actions[stays] = today[stays]
+        block = max(1, _ENTRIES // self.problem.n_actions)
+        for start in range(0, len(stays), block):
+            rows = stays[start : start + block]
+            every = self._propensities(answers.take(rows))
+            propensities[rows] = np.take_along_axis(every, actions[rows].astype(np.intp), axis=1)
+        propensities *= traffic
+        propensities[(actions[:, :, None] == today[:, None, :]).any(axis=2)] += 1 - traffic
+        return actions, np.minimum(propensities, 1.0)
+
     @abstractmethod
     def _choose(self, answers: Answers, uniforms: Array) -> tuple[npt.NDArray[np.int32], Array]:
-        """`choose` for checked arguments."""
+        """What to show in rounds that explore, and its propensities."""
 
     @abstractmethod
     def _propensities(self, answers: Answers) -> Array:
-        """`propensities` for answers."""
+        """W(x, j) of rounds that explore."""
 
     def __getstate__(self) -> dict[str, Any]:
         """The fields; what was worked out from them can be worked out again."""

@@ -1,5 +1,6 @@
 """From a log to the next exploration."""
 
+from dataclasses import replace
 from math import expm1, sqrt
 from math import log as ln
 from typing import Any
@@ -7,9 +8,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from policysieve.checks import as_rewards, as_rng, number
+from policysieve.checks import as_rng, number
 from policysieve.errors import InvalidArgumentError
 from policysieve.evidence import rewarded_events
+from policysieve.evidence.events import load_unit
 from policysieve.exploration.designs.frank_wolfe import FrankWolfe
 from policysieve.exploration.designs.hedge import (
     AveragedHedge,
@@ -20,10 +22,10 @@ from policysieve.exploration.designs.hedge import (
 )
 from policysieve.exploration.designs.implicit_hedge import ImplicitHedge
 from policysieve.exploration.designs.mixture import MixedExploration
-from policysieve.log import AnyLog, load_for
+from policysieve.log import AnyLog
+from policysieve.log.returning import first_rounds
 from policysieve.planning import estimation_rounds, plan
 from policysieve.policies import AnyPolicies, check_class
-from policysieve.policies.base import names_of_actions
 from policysieve.problem import Problem
 
 __all__ = [
@@ -58,7 +60,7 @@ def design(
     ----------
     log : Log, LogFile, path or paths
         Rounds in the order of their decisions, explored uniformly or not; more of them make a
-        better design. Files may be of any format.
+        better design. Files may be of any format. Of units that are named the first round counts.
     policies, problem
         They must fit the log.
     mixing : float, optional
@@ -80,16 +82,17 @@ def design(
     """
     check_class(policies)
     policies.check_fits(problem)
-    log = load_for(log, names_of_actions(policies, problem))
+    log, cap = load_unit(log, policies, problem), problem.unit.reward_cap
     if not len(log):
         raise InvalidArgumentError("log must have at least one round, got none")
-    as_rewards(log.rewards, len(log), log.slate_size, problem.sparsity)
-    sizes = plan(problem, log_n_policies=known_log_size(policies), sampled=sampled)
+    log, _ = first_rounds(log, None, 0)
+    everywhere = replace(problem, traffic=1.0)
+    sizes = plan(everywhere, log_n_policies=known_log_size(policies), sampled=sampled)
     share = sizes.mixing if mixing is None else number("mixing", mixing, above=0, below=1)
     smallest = float(log.propensities.min())
-    theta = sizes.learning_rate * problem.reward_cap * problem.n_actions
+    theta = sizes.learning_rate * cap * problem.n_actions
     theta /= sizes.mixing * problem.slate_size
-    largest = problem.reward_cap / (share * min(smallest, problem.slate_size / problem.n_actions))
+    largest = cap / (share * min(smallest, problem.slate_size / problem.n_actions))
     hedge = start_hedge(
         policies,
         problem,
@@ -99,7 +102,7 @@ def design(
         rng=as_rng(rng, stream=_STREAM) if sampled else None,
     )
     block = len(log)
-    if not policies.looked_up:
+    if not policies.looked_up or log.available is not None:
         block = max(1, _BLOCK_BYTES // (policies.n_policies * policies.slate_size))
     for start in range(0, len(log), block):
         hedge.add(rewarded_events(log[start : start + block], policies))
@@ -117,7 +120,7 @@ def rounds_needed(exploration: MixedExploration, policies: AnyPolicies) -> int:
     By the variance that was observed while it was made, which holds with 1 - delta/2
     (docs/maths.md, "Explicit sizes"), for the class that it was made for.
     """
-    problem = exploration.problem
+    problem = exploration.problem.unit
     return estimation_rounds(
         problem,
         exploration.variance_bound,
@@ -174,7 +177,8 @@ def found_by(
         log_term=known_log_size(policies) + ln(2 / problem.delta),
     )
     find: Any = hedge.exploration
-    found: MixedExploration = find(policies, problem, float(variances.max()))
+    # 1/W is larger by 1/traffic at most if only a share of the rounds explores.
+    found: MixedExploration = find(policies, problem, float(variances.max()) / problem.traffic)
     return found
 
 

@@ -3,15 +3,17 @@
 import os
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from policysieve.availability import Available
 from policysieve.errors import InvalidArgumentError
 from policysieve.evidence import Events
 from policysieve.evidence.implicit import WeightedEvents
 from policysieve.exploration.designs.mixture import MixtureExploration
-from policysieve.policies import FunctionPolicies, ImplicitPolicies, Policy
+from policysieve.policies import Answers, FunctionPolicies, ImplicitPolicies, Policy
 from policysieve.problem import Problem
 
 __all__ = ["FrankWolfe"]
@@ -22,6 +24,14 @@ Array = npt.NDArray[np.float64]
 @dataclass(frozen=True, eq=False)
 class FittedMixture(MixtureExploration):
     """A mixture of fitted policies, which only this process has."""
+
+    def _answers_at(self, contexts: Any, available: Available | None) -> Answers:
+        if available is not None:
+            raise InvalidArgumentError(
+                "available must be left out with policies that were fitted for an exploration, "
+                "which know nothing of what is available; design it for a list of candidates"
+            )
+        return super()._answers_at(contexts, None)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Raise: fitted models could only be kept as pickles, which run code when they are read."""

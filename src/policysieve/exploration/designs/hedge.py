@@ -47,7 +47,7 @@ def counts_squares(problem: Problem) -> bool:
     r^2 <= r, so the term is smaller, and a slate's E R^2 is at most m times it. With r it is
     at most mu = min(s, m) times the term, which is better if s < m and rewards are 0 or 1.
     """
-    return problem.slate_size == 1 or problem.reward_cap == problem.slate_size
+    return problem.slate_size == 1 or problem.unit.reward_cap == problem.slate_size
 
 
 class Hedge(ABC):

@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from policysieve.exploration.designs.base import Array
 from policysieve.exploration.designs.mixture import MixedExploration
-from policysieve.exploration.designs.parts import checked_numbers
+from policysieve.exploration.designs.parts import checked_numbers, spread
 from policysieve.kernels.slates import list_slates
 
 __all__ = ["ListExploration"]
@@ -42,14 +42,19 @@ class ListExploration(MixedExploration):
     def _choose(self, answers: Any, uniforms: Array) -> tuple[npt.NDArray[np.int32], Array]:
         slates = np.empty((len(answers), self.problem.slate_size), dtype=np.int32)
         propensities = np.empty(slates.shape)
-        shown, k = self._shown(answers), self.problem.n_actions
-        list_slates(uniforms[:, 1:], self.mixing, k, shown, slates, propensities)
-        return slates, propensities
+        shown, k, available = self._shown(answers), self.problem.n_actions, answers.available
+        if available is None:
+            list_slates(uniforms[:, 1:], self.mixing, k, shown, slates, propensities)
+            return slates, propensities
+        list_slates(uniforms[:, 1:], 0.0, k, shown, slates, propensities)
+        evenly = (uniforms[:, 1] < self.mixing) | (not len(self.listed))
+        spread(slates, evenly, uniforms[:, 2:], available)
+        return slates, np.take_along_axis(self._propensities(answers), slates, axis=1)
 
     def _marginals(self, answers: Any) -> Array:
         found = np.zeros((len(answers), self.problem.n_actions))
         if not len(self.listed):
-            found[:] = 1.0
+            found[:] = 1.0 if answers.available is None else answers.available.dense()
         found[np.arange(len(answers))[:, None, None], self._shown(answers)] = 1.0
         found *= self.problem.slate_size / found.sum(axis=1, keepdims=True)
         return found

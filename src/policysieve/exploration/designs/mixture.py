@@ -8,9 +8,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from policysieve.availability import Available
 from policysieve.checks import number
 from policysieve.exploration.designs.base import Array, Exploration
-from policysieve.exploration.designs.parts import ContextMemory, alias_of, checked_shares
+from policysieve.exploration.designs.parts import (
+    ContextMemory,
+    alias_of,
+    checked_shares,
+    even_share,
+    spread,
+)
 from policysieve.kernels.slates import look_up, marginals, mixed_subsets, shown_marginals
 from policysieve.policies import Answers
 
@@ -20,6 +27,8 @@ __all__ = ["MixedExploration", "MixtureExploration"]
 @dataclass(frozen=True, eq=False)
 class MixedExploration(Exploration):
     """With probability `mixing` a uniform slate, else what a design would show.
+
+    Both of what is available, if not everything is.
 
     Attributes
     ----------
@@ -46,28 +55,30 @@ class MixedExploration(Exploration):
         set_(self, "variance_bound", self.largest_gain if bound == float("inf") else bound)
 
     @property
-    def draws_per_round(self) -> int:
+    def _draws(self) -> int:
         """A coin, the policy, and one for each item."""
         return self.problem.slate_size + 2
 
     @property
-    def floor(self) -> float:
-        """Smallest propensity that an item can have: mixing m/K."""
+    def _floor(self) -> float:
+        """Smallest propensity that an available item can have: mixing m/K."""
         return self.mixing * self.problem.slate_size / self.problem.n_actions
 
     @property
     def largest_gain(self) -> float:
         """The most one round can add to an estimate: B = mu K / (mixing m)."""
-        return self.problem.reward_cap / self.floor
+        return self.problem.unit.reward_cap / self.floor
 
-    def _mixed(self, shown: Array) -> Array:
-        """W = mixing m/K + (1-mixing) Q, in place of Q."""
+    def _mixed(self, shown: Array, available: Available | None = None) -> Array:
+        """W = mixing m/K(x) + (1-mixing) Q, in place of Q of available items."""
         shown *= 1 - self.mixing
-        shown += self.floor
+        shown += even_share(self.problem, available, self.mixing)
         return np.minimum(shown, 1.0, out=shown)
 
     def _propensities(self, answers: Answers) -> Array:
-        return self._mixed(self._marginals(answers))
+        found, available = self._marginals(answers), answers.available
+        found = self._mixed(found, available)
+        return found if available is None else found * available.dense()
 
     @abstractmethod
     def _marginals(self, answers: Answers) -> Array:
@@ -113,11 +124,11 @@ class MixtureExploration(MixedExploration):
         return ContextMemory(self.policies, self.problem.n_actions)
 
     def _choose(self, answers: Any, uniforms: Array) -> tuple[npt.NDArray[np.int32], Array]:
-        table, rows = answers.table, answers.rows
+        table, rows, available = answers.table, answers.rows, answers.available
         slates = np.empty((len(rows), self.problem.slate_size), dtype=np.int32)
         mixed_subsets(
             uniforms,
-            self.mixing,
+            self.mixing if available is None else 0.0,
             self.problem.n_actions,
             table,
             rows,
@@ -125,8 +136,10 @@ class MixtureExploration(MixedExploration):
             *self._alias,
             slates,
         )
+        if available is not None:
+            spread(slates, uniforms[:, 0] < self.mixing, uniforms[:, 2:], available)
         shown = np.empty(slates.shape)
-        if self._memory.works:
+        if self._memory.works(answers):
             (known,) = self._memory.at(
                 rows, lambda fresh: (self._marginals(answers.at_numbers(fresh)),)
             )
@@ -135,7 +148,7 @@ class MixtureExploration(MixedExploration):
             shown_marginals(
                 table, rows, self.support, self.shares, self.problem.n_actions, slates, shown
             )
-        return slates, self._mixed(shown)
+        return slates, self._mixed(shown, available)
 
     def _marginals(self, answers: Any) -> Array:
         shown = np.zeros((len(answers), self.problem.n_actions))

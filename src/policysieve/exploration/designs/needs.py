@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from policysieve.checks import number
+from policysieve.availability import Available
+from policysieve.checks import integer, number
 from policysieve.errors import InvalidArgumentError
 from policysieve.exploration.designs.base import Array, Exploration, frozen_array
 from policysieve.exploration.designs.parts import alias_of, checked_shares
@@ -35,12 +36,15 @@ class NeedExploration(Exploration):
     votes : float array of shape (n_survivors,)
         Not negative; they sum to one.
     mixing : float
+    period : int
+        How often the learner that published it had let candidates in or had begun anew.
     """
 
     survivors: npt.NDArray[np.int32] = field(kw_only=True)
     need: Array = field(kw_only=True)
     votes: Array = field(kw_only=True)
     mixing: float = field(kw_only=True)
+    period: int = field(kw_only=True, default=0)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -53,16 +57,19 @@ class NeedExploration(Exploration):
         mixing = number("mixing", self.mixing, above=0, below=1, closed=True)
         if need.max() > np.finfo(np.float64).max / max(len(need), self.problem.n_actions):
             raise InvalidArgumentError(f"need must have a finite sum, got {need.max():g} at most")
-        self.__dict__.update(survivors=survivors, need=need, votes=votes, mixing=mixing)
+        period = integer("period", self.period, low=0)
+        self.__dict__.update(
+            survivors=survivors, need=need, votes=votes, mixing=mixing, period=period
+        )
         self._check_floor()
 
     @property
-    def draws_per_round(self) -> int:
+    def _draws(self) -> int:
         """A coin, the policy, the items."""
         return 3
 
     @cached_property
-    def floor(self) -> float:
+    def _floor(self) -> float:
         """A number that no propensity of an item of a survivor is below, whatever the context."""
         q, need = self.problem, self.need
         total = min(q.n_actions * need.max(), q.slate_size * need.sum())
@@ -78,12 +85,15 @@ class NeedExploration(Exploration):
     def _alias(self) -> tuple[Array, npt.NDArray[np.int32]]:
         return alias_of(self.votes)
 
-    def _answers(self, contexts: Any) -> Answers:
-        """Of contexts those of the survivors alone: nobody else needs to be asked."""
-        if isinstance(contexts, Answers):
-            return super()._answers(contexts)
-        x = self.policies.check_contexts(contexts)
-        answers: Answers = self.policies.answers_at(x, self.survivors)
+    def _answers_at(self, contexts: Any, available: Available | None) -> Answers:
+        """Those of the survivors alone: nobody else needs to be asked.
+
+        But for the policy that runs today, if only a share of the rounds explores.
+        """
+        asked: npt.NDArray[np.integer] = self.survivors
+        if self.problem.traffic < 1:
+            asked = np.union1d(asked, self._today)
+        answers: Answers = self.policies.answers_at(contexts, asked, available)
         return answers
 
     def _choose(self, answers: Any, uniforms: Array) -> tuple[npt.NDArray[np.int32], Array]:

@@ -44,7 +44,7 @@ class OptimizedExploration(Exploration):
     """Play q, the closed form of the marginal w of the weights at a context; single actions only.
 
     For 0/1 rewards q_a = (w_a + kappa)(1 - w_a - kappa)/(kappa G) (docs/maths.md, "Exploration by
-    optimization").
+    optimization"). Policies show available actions only, so w and q are 0 elsewhere.
 
     Attributes
     ----------
@@ -82,12 +82,12 @@ class OptimizedExploration(Exploration):
         self._check_floor()
 
     @property
-    def draws_per_round(self) -> int:
+    def _draws(self) -> int:
         """One."""
         return 1
 
     @property
-    def floor(self) -> float:
+    def _floor(self) -> float:
         """1/q <= G D/(D - 2) with D = G - K + 2 for 0/1 rewards, and G for others."""
         price = self.information_weight
         if not self.binary:
@@ -97,7 +97,7 @@ class OptimizedExploration(Exploration):
 
     def solve(self, answers: Answers) -> Solution:
         """The closed form at the contexts of the answers."""
-        if self._memory.works:
+        if self._memory.works(answers):
             rows = answers.numbers
             found = self._memory.at(rows, lambda fresh: self._solved(answers.at_numbers(fresh)))
         else:
@@ -119,7 +119,8 @@ class OptimizedExploration(Exploration):
     def _choose(self, answers: Answers, uniforms: Array) -> tuple[npt.NDArray[np.int32], Array]:
         n = len(answers)
         actions, propensities = np.empty((n, 1), dtype=np.int32), np.empty((n, 1))
-        block = n if self._memory.works else max(1, _BLOCK // self.problem.n_actions)
+        remembered = self._memory.works(answers)
+        block = n if remembered else max(1, _BLOCK // self.problem.n_actions)
         for start in range(0, n, max(1, block)):
             part = slice(start, start + block)
             solution = self.solve(answers.take(part))

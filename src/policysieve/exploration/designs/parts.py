@@ -6,11 +6,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from policysieve.availability import Available
 from policysieve.errors import InvalidArgumentError
 from policysieve.exploration.designs.base import Array, frozen_array
+from policysieve.kernels.available import available_subsets
 from policysieve.kernels.slates import alias_table, uniform_subsets
-from policysieve.policies import PolicyClass
+from policysieve.policies import Answers, PolicyClass
 from policysieve.policies.weights import Weights
+from policysieve.problem import Problem
 
 __all__ = [
     "ContextMemory",
@@ -18,6 +21,8 @@ __all__ = [
     "check_weights",
     "checked_numbers",
     "checked_shares",
+    "even_share",
+    "spread",
     "uniform_slates",
 ]
 
@@ -82,11 +87,42 @@ def alias_of(shares: Array) -> tuple[Array, npt.NDArray[np.int32]]:
     return accept, alias
 
 
-def uniform_slates(uniforms: Array, n_actions: int) -> npt.NDArray[np.int32]:
-    """Uniformly random sets of m different actions, from (n, m) uniform random numbers."""
+def uniform_slates(
+    uniforms: Array, n_actions: int, available: Available | None = None
+) -> npt.NDArray[np.int32]:
+    """Uniformly random sets of m different actions, from (n, m) uniform random numbers.
+
+    Of what is available at each context, if not everything is.
+    """
     slates = np.empty(uniforms.shape, dtype=np.int32)
-    uniform_subsets(uniforms, n_actions, slates)
+    if available is None:
+        uniform_subsets(uniforms, n_actions, slates)
+    else:
+        available_subsets(uniforms, available.dense(), slates)
     return slates
+
+
+def spread(
+    slates: npt.NDArray[np.int32],
+    evenly: npt.NDArray[np.bool_],
+    uniforms: Array,
+    available: Available,
+) -> None:
+    """Put uniform slates of what is available into the rows of a mask, in place."""
+    rows = np.flatnonzero(evenly)
+    slates[rows] = uniform_slates(uniforms[rows], available.n_actions, available[rows])
+
+
+def even_share(problem: Problem, available: Available | None, mixing: float = 1.0) -> float | Array:
+    """Propensity of each item in a share `mixing` of uniform slates: mixing m/K(x).
+
+    K(x) is the number of available items: a column with a row for each context, or one number if
+    everything is available.
+    """
+    if available is None:
+        return mixing * problem.slate_size / problem.n_actions
+    shares: Array = mixing * problem.slate_size / available.counts[:, None]
+    return shares
 
 
 class ContextMemory:
@@ -108,10 +144,9 @@ class ContextMemory:
             self._missing = np.ones(n_contexts, dtype=np.bool_)
             self._known = tuple(np.empty((n_contexts, width)) for width in widths)
 
-    @property
-    def works(self) -> bool:
-        """Whether contexts are numbered, and few enough."""
-        return self._known is not None
+    def works(self, answers: Answers) -> bool:
+        """Whether contexts are numbered, few enough, and say all: everything is available."""
+        return self._known is not None and answers.available is None
 
     def at(
         self, rows: npt.NDArray[np.intp], work: Callable[[npt.NDArray[np.intp]], tuple[Array, ...]]

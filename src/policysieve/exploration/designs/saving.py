@@ -41,6 +41,8 @@ class ExplorationFile:
         That of the policies which the exploration was made for.
     names, action_names : tuples of str or None
         Names of these policies and of their actions, if they have any.
+    fallback : tuple of int or None
+        What takes the place of actions that are not available, if these policies declare it.
     numbers : dict
         Fields that are single numbers.
     arrays : dict
@@ -56,6 +58,7 @@ class ExplorationFile:
     action_names: tuple[str, ...] | None
     numbers: dict[str, Any]
     arrays: dict[str, npt.NDArray[Any]]
+    fallback: tuple[int, ...] | None = None
     source: str = ""
 
     @classmethod
@@ -80,6 +83,7 @@ class ExplorationFile:
             action_names=exploration.policies.action_names,
             numbers=numbers,
             arrays=arrays,
+            fallback=_order_of(exploration.policies),
         )
 
     def write(self, path: str | os.PathLike[str]) -> None:
@@ -98,6 +102,8 @@ class ExplorationFile:
             "numbers": self.numbers,
             "arrays": sorted(self.arrays),
         }
+        if self.fallback is not None:
+            header["fallback"] = self.fallback
         file = BytesIO()
         content: dict[str, Any] = {"header": json.dumps(header), **self.arrays}
         np.savez_compressed(file, **content)
@@ -142,6 +148,7 @@ class ExplorationFile:
                 action_names=_names_in(header, "action_names"),
                 numbers=dict(header["numbers"]),
                 arrays=dict(zip(arrays, found, strict=True)),
+                fallback=None if "fallback" not in header else tuple(header["fallback"]),
                 source=name,
             )
         except FileFormatError:
@@ -159,6 +166,11 @@ class ExplorationFile:
             raise InvalidArgumentError(
                 "policies must have the names that the exploration was made for, "
                 f"{_names_in_words(self.names)}, got {_names_in_words(policies.names)}"
+            )
+        if _order_of(policies) != self.fallback:
+            raise InvalidArgumentError(
+                "policies must have the fallback that the exploration was made for, "
+                f"{_order_in_words(self.fallback)}, got {_order_in_words(_order_of(policies))}"
             )
         found = policies.fingerprint()
         if found != self.fingerprint:
@@ -181,6 +193,16 @@ class ExplorationFile:
             raise FileFormatError(
                 f"{self.source} breaks a rule of explorations: {error}"
             ) from error
+
+
+def _order_of(policies: PolicyClass) -> tuple[int, ...] | None:
+    """The fallback of a list, if it declares one."""
+    order = getattr(policies, "fallback", None)
+    return None if order is None else tuple(order.tolist())
+
+
+def _order_in_words(order: tuple[int, ...] | None) -> str:
+    return "none" if order is None else f"fallback={shown(list(order))}"
 
 
 def _names_in(header: dict[str, Any], key: str) -> tuple[str, ...] | None:

@@ -54,7 +54,7 @@ class ExplorationByOptimization(RecordedExplorer):
         G, the paper's gamma: how much regret a unit of information is worth. By default the best
         for the rounds, K - 2 + sqrt(s rounds / ln(|Pi|/(0.95 delta))); at least 1.2 K.
     rewards : {"binary", "real"}
-        Whether rewards are 0 or 1, or anything in [0, 1].
+        Whether rewards are 0 or 1 (the ends of their range), or anything between.
     output : {"erm", "weights", "average", "last_half"}
         What to recommend: the policy with the largest importance-weighted estimate, the one with
         the largest weight, or a `RandomizedPolicy`: the average of the weights over all rounds,
@@ -68,6 +68,7 @@ class ExplorationByOptimization(RecordedExplorer):
     """
 
     takes_implicit = True
+    takes_traffic = False
     takes_slates = False
     exploration: OptimizedExploration
 
@@ -95,15 +96,16 @@ class ExplorationByOptimization(RecordedExplorer):
             )
         log_size = known_log_size(policies)
         if rounds is None:
-            rounds = by_optimization_rounds(problem, log_size, binary=rewards == "binary")
+            rounds = by_optimization_rounds(problem.unit, log_size, binary=rewards == "binary")
             if rounds is None:
                 raise InvalidArgumentError(
                     "rounds must be given when the sparsity is not known: no number of them can "
-                    "guarantee epsilon in advance"
+                    f"guarantee epsilon in advance{_about_sparsity(problem)}"
                 )
         super().__init__(policies, problem, rounds=rounds, rng=rng)
         self.rewards, self.output = rewards, output
-        self._sparsity = 1.0 if problem.sparsity is None else problem.sparsity
+        sparsity = problem.unit.sparsity
+        self._sparsity = 1.0 if sparsity is None else sparsity
         if information_weight is None:
             information_weight = information_price(
                 problem.n_actions,
@@ -141,6 +143,11 @@ class ExplorationByOptimization(RecordedExplorer):
     @property
     def mean_objective(self) -> float:
         """Mean of Gamma over the rounds so far; NaN before the first."""
+        return self.problem.scale.distance(self._mean_objective)
+
+    @property
+    def _mean_objective(self) -> float:
+        """The same for rewards in [0, 1]."""
         n = self._record.rounds
         return self._objective / n if n else float("nan")
 
@@ -155,17 +162,21 @@ class ExplorationByOptimization(RecordedExplorer):
         min(D, mean Gamma + D sqrt(ln(20/delta)/(8T)) (1 + T/n)) + G ln(|Pi|/(0.95 delta))/n.
         D bounds Gamma, and the square root passes from the contexts that were seen to their
         distribution. At the rounds of `plan` it is at most epsilon (docs/maths.md, "Exploration by
-        optimization").
+        optimization"). It is in the user's units.
         """
-        n, planned = self._record.rounds, self.planned_rounds
+        return self.problem.scale.distance(self._average_bound())
+
+    def _average_bound(self) -> float:
+        """The same for rewards in [0, 1]."""
+        n, planned, cap = self._record.rounds, self.planned_rounds, self.problem.unit.reward_cap
         if not n:
-            return self.problem.reward_cap
+            return cap
         largest, log_term = self._largest_objective, -log(CONTEXT_SHARE * self.problem.delta)
         contexts = largest * sqrt(log_term / (8 * planned)) * (1 + planned / n)
         limit = information_limit(self.problem, known_log_size(self.policies))
         estimation = self.information_weight * limit / n
-        objective = min(largest, self.mean_objective + contexts)
-        return min(self.problem.reward_cap, objective + estimation)
+        objective = min(largest, self._mean_objective + contexts)
+        return min(cap, objective + estimation)
 
     def regret_bound(self) -> RegretBound | None:
         """How much reward was lost so far at most, at any time with probability 1 - delta.
@@ -183,7 +194,7 @@ class ExplorationByOptimization(RecordedExplorer):
         return self._snapshot()._regret_bound()
 
     def _regret_bound(self) -> RegretBound | None:
-        n, q, G = self._record.rounds, self.problem, self.information_weight
+        n, q, G = self._record.rounds, self.problem.unit, self.information_weight
         known = q.sparsity is not None and self.policies.log_size is not None
         if not known or not self._sequential or self._contradiction() is not None:
             return None
@@ -195,8 +206,11 @@ class ExplorationByOptimization(RecordedExplorer):
         most = (2 * G if self.rewards == "binary" else G) / room  # w_a/q_a is never above it
         played = recommended + self._transfer.limit(most - 1, q.delta / 2)
         trivial = n * q.reward_cap
+        distance = self.problem.scale.distance
         return RegretBound(
-            recommended=min(trivial, recommended), played=min(trivial, played), rounds=n
+            recommended=distance(min(trivial, recommended)),
+            played=distance(min(trivial, played)),
+            rounds=n,
         )
 
     def _learn(self, rounds: Log, exploration: Any, answers: Answers) -> None:
@@ -262,9 +276,9 @@ class ExplorationByOptimization(RecordedExplorer):
                 "sparsity and contexts that are asked for one at a time, each after the last "
                 "answer."
             )
-        bound = self.average_bound()
-        return bound, (
-            f"The average policy is within {bound:.3g} of the best {sure}, whenever you look."
+        return self._average_bound(), (
+            f"The average policy is within {self.average_bound():.3g} of the best {sure}, whenever "
+            "you look."
         )
 
     @property
@@ -275,6 +289,15 @@ class ExplorationByOptimization(RecordedExplorer):
 
     def _check_told(self, rewards: Array) -> None:
         if self.rewards == "binary" and ((rewards > 0) & (rewards < 1)).any():
+            low, high = self.problem.scale.range
             raise InvalidArgumentError(
-                "rewards must be 0 or 1, got a fraction; make the learner with rewards='real'"
+                f"rewards must be {low:g} or {high:g}, got a fraction; make the learner with "
+                "rewards='real'"
             )
+
+
+def _about_sparsity(problem: Problem) -> str:
+    """Where it can be declared, that it can."""
+    if problem.scale.is_unit or problem.scale.minimize or problem.scale.low:
+        return ""
+    return "; rewards from 0 up may declare one, Problem(sparsity=...)"

@@ -28,6 +28,9 @@ class PolicyElimination(SiftingExplorer):
         Rounds after which to stop, certified or not.
     memory_limit : int
         Bytes of rounds that the evidence may keep.
+    additions : int
+        How often candidates may join while it runs, by `add`. Delta is split for so many times,
+        whether or not it comes to that (docs/new-candidates.md).
     """
 
     def __init__(
@@ -37,10 +40,17 @@ class PolicyElimination(SiftingExplorer):
         *,
         rounds: int | None = None,
         memory_limit: int = MEMORY_LIMIT,
+        additions: int = 0,
         rng: Any = None,
     ) -> None:
         super().__init__(
-            policies, problem, rounds=rounds, mixing=1.0, memory_limit=memory_limit, rng=rng
+            policies,
+            problem,
+            rounds=rounds,
+            mixing=1.0,
+            memory_limit=memory_limit,
+            additions=additions,
+            rng=rng,
         )
 
     def _needs(self) -> Array:

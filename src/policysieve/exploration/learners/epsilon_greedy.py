@@ -77,6 +77,7 @@ class EpsilonGreedy(RecordedExplorer):
     def _recommend(self) -> Recommendation:
         return anytime_recommendation(
             self._record,
+            self.problem,
             rounds=self._rounds,
             remark="no number of rounds of epsilon-greedy guarantees an epsilon in advance.",
             policy=self.leader,

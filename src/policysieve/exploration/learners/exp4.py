@@ -85,6 +85,7 @@ class Exp4(RecordedExplorer):
     def _recommend(self) -> Recommendation:
         return anytime_recommendation(
             self._record,
+            self.problem,
             rounds=self._rounds,
             remark="EXP4 promises little regret, not a good final policy.",
         )

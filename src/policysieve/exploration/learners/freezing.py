@@ -13,6 +13,7 @@ from policysieve.evidence.freezing import evidence_arrays, past_arrays, thawed
 from policysieve.exploration.explorer import Explorer
 from policysieve.exploration.learners.sifting import SiftingExplorer
 from policysieve.exploration.learners.uniform import Uniform
+from policysieve.exploration.spending import Spending, Sums
 
 __all__ = ["Frozen", "frozen", "restore"]
 
@@ -43,22 +44,45 @@ class Frozen(NamedTuple):
 def frozen(learner: Explorer, since: int = 0) -> Frozen | None:
     """What a learner knows, with the past from one of its rounds on; None if it cannot be kept.
 
-    Evidence that has begun to forget keeps a past that does not only grow: then all of it is there.
+    Evidence that has begun to forget keeps a past that does not only grow, nor does that of a table
+    where not everything was available: then all of it is there.
     """
-    state: Arrays = {"learner": np.array([*learner._mass, float(learner._rounds)])}
+    if not _is_plain(learner):
+        return None
+    spending = learner._spending
+    sums = (spending.earned, spending.lost_least, spending.lost_most, spending.worth)
+    counts = (learner._rounds, learner._mass[0])
+    state: Arrays = {
+        "rounds_learnt": np.array([*counts, spending.rounds, spending.explored, spending.settled]),
+        "sums": np.array([learner._mass[1:], *sums]),
+    }
     if isinstance(learner, SiftingExplorer):
         evidence, ended = learner.evidence, learner._ended
         if ended is not None and ended.rounds != evidence.at_look.rounds:
             return None
-        start = since if evidence._incumbent is None else 0
+        grows = evidence._past._looked_up == learner.policies.looked_up
+        start = since if evidence._incumbent is None and grows else 0
         state |= evidence_arrays(evidence)
         state["ended"] = np.array(ended is not None)
         return Frozen(state, past_arrays(evidence, start), len(evidence._past), start == 0)
     if isinstance(learner, Uniform) and type(learner._estimates) is Estimates:
-        sums = learner._estimates
-        state |= {"totals": sums.totals, "squares": sums.squares, "counted": np.array(sums.rounds)}
+        found = learner._estimates
+        state |= {"totals": found.totals, "squares": found.squares}
+        state["counted"] = np.array(found.rounds)
         return Frozen(state, None, 0, True)
     return None
+
+
+def _is_plain(learner: Explorer) -> bool:
+    """Whether it has neither outcomes nor units, nobody joined, and it began and explores once."""
+    evidence = getattr(learner, "evidence", None)
+    return (
+        learner._late is None
+        and learner._period == 0
+        and not learner._stopped
+        and getattr(learner, "_waiting", ()) == ()
+        and (evidence is None or (evidence._guards is None and evidence._met is None))
+    )
 
 
 def restore(learner: Explorer, state: Arrays, pasts: list[Arrays]) -> None:
@@ -72,10 +96,12 @@ def restore(learner: Explorer, state: Arrays, pasts: list[Arrays]) -> None:
     pasts : list of dict
         As `frozen` gave them.
     """
-    mass, squares, rounds = state["learner"]
-    learner._mass, learner._rounds = (float(mass), float(squares)), int(rounds)
+    rounds, counted, seen, explored, settled = map(int, state["rounds_learnt"])
+    mass, *spent = [Sums(float(total), float(square)) for total, square in state["sums"]]
+    learner._rounds, learner._mass = rounds, (counted, *mass)
+    learner._spending = Spending(learner.problem.unit, seen, explored, settled, *spent)
     if isinstance(learner, SiftingExplorer):
-        learner.evidence = thawed(learner.evidence, state, pasts)
+        learner.evidence = learner._learnt = thawed(learner.evidence, state, pasts)
         if state["ended"]:
             learner._ended = learner._answer(learner.evidence.at_look)
         learner.exploration = learner._explore_next()

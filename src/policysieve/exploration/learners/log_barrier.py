@@ -75,7 +75,7 @@ class LogBarrier(WeighedPhasesExplorer):
 
     @property
     def _expected_variance(self) -> float:
-        q = self.problem
+        q = self.problem.unit
         sparsity = q.reward_cap if q.sparsity is None else q.sparsity
         return sparsity / (q.reward_cap * (1 - self.mixing))
 

@@ -67,6 +67,7 @@ class LowVarianceExploration(TwoPhaseExplorer):
     """
 
     takes_implicit = True
+    takes_traffic = False
 
     def __init__(
         self,
@@ -124,7 +125,7 @@ class LowVarianceExploration(TwoPhaseExplorer):
     def _find_design(self, events: Events) -> MixedExploration:
         hedge = self._start_hedge()
         hedge.add(events)
-        largest = self.problem.reward_cap * self.problem.n_actions
+        largest = self.problem.unit.reward_cap * self.problem.n_actions
         largest /= self.mixing * self.problem.slate_size
         design = found_by(
             hedge,
@@ -158,12 +159,18 @@ class LowVarianceExploration(TwoPhaseExplorer):
             against=None if contradiction else self.policies.against(self.problem),
         )
 
+    @property
+    def _limits_hold(self) -> bool:
+        known = promise_of_class(self.policies, self.problem) is None
+        planned = self._finished and known and self._contradiction() is None
+        return self.evidence is not None or planned
+
     def _planned_intervals(self) -> ValueIntervals:
         """Estimates of all policies, from the phase whose leader is known more precisely.
 
         Limits hold at the end of phase 2, which is then the phase they come from.
         """
-        q = self.problem
+        q = self.problem.unit
         uniform = q.n_actions * q.reward_cap / q.slate_size
         if not self._designed.rounds:
             return self._bounded(self._explored, uniform)
@@ -174,7 +181,7 @@ class LowVarianceExploration(TwoPhaseExplorer):
 
     def _bounded(self, estimates: Estimates | ImplicitEstimates, largest: float) -> ValueIntervals:
         return estimates.fixed_size_intervals(
-            reward_cap=self.problem.reward_cap, largest=largest, delta=self.problem.delta
+            reward_cap=self.problem.unit.reward_cap, largest=largest, delta=self.problem.delta
         )
 
     @property

@@ -48,11 +48,11 @@ class RecordedExplorer(PlannedExplorer):
 
     def __init__(self, policies: AnyPolicies, problem: Problem, *, rounds: int, rng: Any) -> None:
         super().__init__(policies, problem, rounds=rounds, rng=rng)
-        self._record = Record(policies, problem)
+        self._record = Record(policies, problem.unit)
 
     @property
     def _counted(self) -> int:
         return self._record.rounds
 
     def _intervals(self) -> ValueIntervals:
-        return anytime_intervals(self._record)
+        return anytime_intervals(self._record).in_units(self.problem.scale)

@@ -3,6 +3,7 @@
 from typing import Any
 
 from policysieve.evidence import Evidence, Record, ValueIntervals, anytime_intervals
+from policysieve.evidence.verdicts import AMONG, guardrails_in_words
 from policysieve.exploration.decisions import Recommendation
 from policysieve.policies import PolicyClass
 from policysieve.problem import Problem
@@ -33,6 +34,7 @@ def fixed_size_recommendation(
     Parameters
     ----------
     intervals : ValueIntervals
+        Of rewards in [0, 1]. The recommendation is in the user's units.
     problem : Problem
     rounds, planned : int
         Rounds so far, and rounds declared in advance.
@@ -43,7 +45,7 @@ def fixed_size_recommendation(
     policy : int, Policy, RandomizedPolicy or MarginalPolicy, optional
         By default the one with the largest estimate.
     bound : float, optional
-        On its suboptimality; by default from the intervals.
+        On its suboptimality, for rewards in [0, 1]; by default from the intervals.
     against : int, optional
         The policy that runs today: all intervals hold at once, so they also bound the gain.
     """
@@ -60,11 +62,11 @@ def fixed_size_recommendation(
         lower=lower,
         upper=upper,
         suboptimality_bound=bound,
-        certified=complete and bound <= problem.epsilon,
+        certified=complete and bound <= problem.unit.epsilon,
         rounds=rounds,
         guarantee=promise,
         gain=None if against is None or not complete else _gain(intervals, chosen, lower, against),
-    )
+    ).in_units(problem.scale)
 
 
 def _gain(intervals: ValueIntervals, chosen: Any, lower: float, against: int) -> float:
@@ -74,19 +76,19 @@ def _gain(intervals: ValueIntervals, chosen: Any, lower: float, against: int) ->
 
 
 def anytime_recommendation(
-    record: Record, *, rounds: int, remark: str, policy: Any = None
+    record: Record, problem: Problem, *, rounds: int, remark: str, policy: Any = None
 ) -> Recommendation:
     """Recommend a policy, by default the leader, from intervals that hold at any time."""
-    sure = f"with probability at least {1 - record.problem.delta:g}"
+    sure = f"with probability at least {1 - problem.delta:g}"
     return fixed_size_recommendation(
         anytime_intervals(record, policy),
-        record.problem,
+        problem,
         rounds=rounds,
         planned=rounds,
         complete=True,
         promise=f"All intervals hold {sure}; {remark}",
         policy=policy,
-        against=record.policies.against(record.problem),
+        against=record.policies.against(problem),
     )
 
 
@@ -97,6 +99,11 @@ def certificate_recommendation(evidence: Evidence, *, rounds: int) -> Recommenda
     value, lower, upper = evidence.interval(proof.leader)
     bound = proof.suboptimality_bound
     sure = f"with probability at least {1 - evidence.problem.delta:g}"
+    guardrails, best = None, "the best policy"
+    if evidence.problem.guardrails is not None:
+        guardrails, best = evidence.guardrails(), f"{best}{AMONG}"
+    said = [f"Within {bound:.3g} of {best} {sure}, whenever you look."]
+    said += guardrails_in_words(guardrails, proof.barred)
     return Recommendation(
         policy=proof.leader,
         value=value,
@@ -105,10 +112,9 @@ def certificate_recommendation(evidence: Evidence, *, rounds: int) -> Recommenda
         suboptimality_bound=bound,
         certified=proof.certified,
         rounds=rounds,
-        guarantee=f"Within {bound:.3g} of the best policy {sure}, whenever you look."
-        if rounds
-        else "Nothing is known yet: no round was told.",
+        guarantee=" ".join(said) if rounds else "Nothing is known yet: no round was told.",
         gain=proof.gain,
+        guardrails=guardrails,
     )
 
 

@@ -6,13 +6,11 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
-from policysieve.evidence.classical import stitched_boundary
+from policysieve.evidence.classical import limit_of_sum
 
 __all__ = ["RegretBound", "Transfer"]
 
 Array = npt.NDArray[np.float64]
-
-_START = 10.0  # intrinsic time at which the first epoch of the boundary begins
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,9 +54,5 @@ class Transfer:
         return type(self)(self.total + float(x.sum()), self.square + float(x @ x))
 
     def limit(self, largest: float, delta: float) -> float:
-        """Upper limit, at all times, on the sum of the means of X, none of which is over `largest`.
-
-        -X/largest >= -1, so it is the stitched boundary of scale 1 (docs/maths.md, "Stitched").
-        """
-        time = np.array(self.square / largest**2)
-        return self.total + largest * float(stitched_boundary(time, delta, scale=1.0, start=_START))
+        """Upper limit, at all times, on the sum of the means of X, none of which is over it."""
+        return limit_of_sum(self.total, self.square, largest, delta)

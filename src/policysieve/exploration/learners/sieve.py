@@ -7,6 +7,7 @@ import numpy as np
 from policysieve.checks import number, one_of
 from policysieve.errors import InvalidArgumentError
 from policysieve.evidence import Certificate, Evidence
+from policysieve.exploration.forecast import Forecast, no_forecast, planned_forecast
 from policysieve.exploration.learners.sifting import MEMORY_LIMIT, Array, SiftingExplorer
 from policysieve.policies import Policies
 from policysieve.problem import Problem, check_problem
@@ -45,6 +46,9 @@ class Sieve(SiftingExplorer):
     memory_limit : int
         Bytes of rounds that the evidence may keep. Beyond, a leader is certified by the rounds
         since it leads, which takes more of them.
+    additions : int
+        How often candidates may join while it runs, by `add`. Delta is split for so many times,
+        whether or not it comes to that (docs/new-candidates.md).
     """
 
     def __init__(
@@ -56,6 +60,7 @@ class Sieve(SiftingExplorer):
         rounds: int | None = None,
         mixing: float | None = None,
         memory_limit: int = MEMORY_LIMIT,
+        additions: int = 0,
         rng: Any = None,
     ) -> None:
         one_of("goal", goal, get_args(Goal))
@@ -73,11 +78,12 @@ class Sieve(SiftingExplorer):
             rounds=rounds,
             mixing=number("mixing", share, above=0, below=1, closed=True),
             memory_limit=memory_limit,
+            additions=additions,
             rng=rng,
         )
 
     @property
-    def _today(self) -> int | None:
+    def _to_beat(self) -> int | None:
         """The policy that is to be beaten, if that is the goal."""
         today: int | None = self.policies.against(self.problem) if self.goal == "beat" else None
         return today
@@ -85,29 +91,48 @@ class Sieve(SiftingExplorer):
     def _proves(self, certificate: Certificate) -> bool:
         """Whether it proves epsilon, or who is to be beaten is or cannot be; never for the best."""
         if self.goal == "beat":
-            stays = certificate.certified and certificate.leader == self._today
+            stays = certificate.certified and certificate.leader == self._to_beat
             return stays or (certificate.gain or 0.0) > 0
         return self.goal == "certify" and certificate.certified
 
     def _answer(self, evidence: Evidence) -> Evidence:
         """Led by the policy that runs today if none is proved better, nor could be by epsilon."""
-        if self._today is None or self._proves(evidence.certificate()):
+        if self._to_beat is None or self._proves(evidence.certificate()):
             return evidence
-        stay = evidence.led_by(self._today)
+        stay = evidence.led_by(self._to_beat)
         return stay if self._proves(stay.certificate()) else evidence
+
+    def _forecast(self) -> Forecast:
+        """Of the proof; for the best of what is left."""
+        if self.goal != "best":
+            return super()._forecast()
+        if self.max_rounds is None:
+            endless = (
+                'a Sieve for the best never stops by itself; give it rounds, or goal="certify".'
+            )
+            return no_forecast(endless, rounds=self._rounds)
+        return planned_forecast(max(self.max_rounds - self._rounds, 0), rounds=self._rounds)
+
+    def _times_to_proof(self, evidence: Evidence) -> float | None:
+        """Until epsilon is proved, or whichever comes first: that another is better, or none."""
+        if self._to_beat is None:
+            return evidence.times_to_proof()
+        both = (evidence.times_to_gain(), evidence.led_by(self._to_beat).times_to_proof())
+        return min((times for times in both if times is not None), default=None)
 
     def _needs(self) -> Array:
         """The survivors' eps/(eps + gap): about 1/W/(eps + gap) rounds are needed for each.
 
         The gap to the leader is taken to be a standard error smaller than its estimate. The policy
-        that is to be beaten has the leader's need.
+        that is to be beaten, or that guardrails compare with, has the leader's need.
         """
-        standing, epsilon = self.evidence.standing, self.problem.epsilon
+        standing, epsilon = self.evidence.standing, self.problem.unit.epsilon
         need = standing.gaps
         need -= standing.errors
         np.maximum(need, 0.0, out=need)
         need += epsilon
         np.divide(epsilon, need, out=need)
-        if self._today is not None:
-            need[standing.survivors.searchsorted(self._today)] = 1.0
+        if self._to_beat is not None or self.problem.guardrails is not None:
+            today = self.policies.against(self.problem)
+            need[standing.survivors.searchsorted(today)] = 1.0
         return need

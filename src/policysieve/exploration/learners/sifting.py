@@ -2,18 +2,30 @@
 
 from abc import abstractmethod
 from copy import copy
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from policysieve.checks import integer
+from policysieve.checks import flag, integer
+from policysieve.errors import InvalidArgumentError
 from policysieve.evidence import Certificate, Evidence, ValueIntervals
 from policysieve.evidence.evidence import MEMORY_LIMIT
+from policysieve.exploration.asking import changing
 from policysieve.exploration.decisions import Recommendation
 from policysieve.exploration.designs.needs import NeedExploration
 from policysieve.exploration.explorer import BATCH, Explorer
+from policysieve.exploration.forecast import (
+    Forecast,
+    forecast_of_proof,
+    no_forecast,
+    planned_forecast,
+)
+from policysieve.exploration.learners.joining import Joining
 from policysieve.exploration.learners.promises import certificate_recommendation
+from policysieve.exploration.ledger import Part
 from policysieve.log import Log
 from policysieve.policies import Answers, Policies, Slates
 from policysieve.problem import Problem
@@ -46,8 +58,11 @@ class SiftingExplorer(Explorer):
         Share of exploration by need; the rest follows survivors by their votes.
     memory_limit : int
         Bytes of rounds that the evidence may keep.
+    additions : int
+        How often candidates may join, by `add`.
     """
 
+    takes_guardrails = True
     exploration: NeedExploration
 
     splits_freely = True  # the evidence looks at rounds of its own choice
@@ -60,14 +75,134 @@ class SiftingExplorer(Explorer):
         rounds: int | None,
         mixing: float,
         memory_limit: int,
+        additions: int,
         rng: Any,
     ) -> None:
         super().__init__(policies, problem, rng=rng)
         self.max_rounds = None if rounds is None else integer("rounds", rounds, low=1)
         self.mixing = mixing
-        self.evidence = Evidence(policies, problem, memory_limit=memory_limit)
+        self.additions = additions
+        self.memory_limit = memory_limit
+        self._begin_evidence(issued=0)
+
+    def _begin_evidence(self, *, issued: int) -> None:
+        """Begin with what is decided from now on; so many rounds were issued before."""
+        self.evidence = self._learnt = Evidence(
+            self.policies,
+            self.problem,
+            memory_limit=self.memory_limit,
+            additions=self.additions,
+        )
+        self._waiting: tuple[Joining, ...] = ()  # who joined after what was learnt
+        self._first_period = self._learnt_period = self._period
+        self._since, self._before = 0 if self._log is None else len(self._log), self._rounds
+        self._issued_before = issued
         self._ended: Evidence | None = None  # at the latest look that proved what is asked for
         self.exploration = self._explore_next()
+
+    def add(self, policies: Policies, *, unseen: bool = False) -> None:
+        """Let more candidates in; their numbers go on behind those of the others.
+
+        They are shown from the next decision on. Only rounds that are decided from now on count for
+        them, because they may have been fitted on the earlier ones, or been chosen by them. What is
+        recommended and proved is from now on about the larger class. That is a look at the
+        evidence, and costs what `additions` has set aside (docs/new-candidates.md).
+
+        Parameters
+        ----------
+        policies : Policies
+            For the same actions, slates and contexts, with new names if the others have names.
+        unseen : bool
+            Whether these candidates were neither fitted on the rounds so far nor chosen by them, as
+            a model from elsewhere. Then they are asked about all earlier contexts, and these rounds
+            count for estimates and certificates. If that is not so, the guarantees do not hold.
+
+        Raises
+        ------
+        InvalidArgumentError
+            If they do not fit the others, or may not join, as `additions` says, or if rounds
+            should count that were forgotten. Nothing is changed then.
+        PolicyFailureError
+            If one cannot answer; nothing is changed.
+        BusyError
+            Within another call of the same thread; nothing is changed.
+        """
+        unseen, admitted = flag("unseen", unseen), False
+        while not admitted:
+            now = self._snapshot()
+            now.evidence.check_joins(policies, unseen=unseen)
+            now._check_unseen(unseen)
+            joining = Joining.of(policies, now.policies, now._period + 1, unseen=unseen)
+            admitted = self._admit(joining.after(now._counted_log))  # no lock: they may be slow
+
+    def _check_unseen(self, unseen: bool) -> None:
+        """Raise if candidates should be judged by rounds of which some are no evidence."""
+        counted = self._counted_log
+        if unseen and counted is not None and len(counted) != self._learnt.rounds:
+            raise InvalidArgumentError(
+                f"unseen needs all rounds so far to be evidence, got {len(counted):,} rounds of "
+                f"which {self._learnt.rounds:,} are: the others showed what the policy that runs "
+                "today would, or were of units that had come before; leave unseen out"
+            )
+
+    @changing
+    def _admit(self, joining: Joining) -> bool:
+        """Let candidates in, unless others came in meanwhile."""
+        if joining.period != self._period + 1:
+            return False
+        earlier, asked = self._earlier(), joining.rounds
+        if earlier is not None:
+            joining.new.check_contexts(earlier[:1])
+        counted = self._counted_log
+        joining = joining.after(None if counted is None else counted[asked:])
+        self._change(partial(type(self)._let_in, joining=joining))
+        return True
+
+    def _let_in(self, joining: Joining) -> None:
+        self.policies, self._period = joining.policies, joining.period
+        self._waiting = (*self._waiting, joining)
+        self.evidence = joining.joined(self.evidence)
+        self._ended = None
+        self._look()
+
+    @property
+    def _counted_log(self) -> Log | None:
+        """The rounds that count; None if there are none yet."""
+        return None if self._log is None else self._log[self._since :]
+
+    @property
+    def _counted(self) -> int:
+        """How many rounds count, and those that showed what the policy that runs today would."""
+        return self._rounds - self._before
+
+    @changing
+    def restart(self) -> None:
+        """Begin anew: only rounds that are decided from now on count.
+
+        For a world that has changed, but any reason will do: what is said afterwards holds with
+        probability 1 - delta whenever and why ever it was called. Everyone who was eliminated is
+        back, exploration begins as it did at first, `rounds` are counted anew, and candidates may
+        join as often as before. `log` keeps all rounds, and `since` says from where on they count;
+        rounds that were decided before and are told later do not.
+
+        Raises
+        ------
+        BusyError
+            Within another call of the same thread; nothing is changed.
+        """
+        self._change(partial(type(self)._begin_anew, issued=self._ledger.issued))
+
+    def _begin_anew(self, *, issued: int) -> None:
+        self._period += 1
+        if self._late is not None:
+            self._log = None if self._log is None else self._late.in_log(self._log)
+            self._late = self._late.anew(issued)
+        self._begin_evidence(issued=issued)
+
+    @property
+    def since(self) -> int:
+        """The first round of `log` that counts: 0, or the first one decided after `restart`."""
+        return self._snapshot()._since
 
     @property
     def survivors(self) -> npt.NDArray[np.intp]:
@@ -88,29 +223,41 @@ class SiftingExplorer(Explorer):
         """Whether a certificate proves what is asked for."""
         return certificate.certified
 
+    def _ends(self, certificate: Certificate) -> bool:
+        """Whether nothing is left to do: it also proves that its leader keeps all guardrails."""
+        return self._proves(certificate) and certificate.cleared
+
     def _answer(self, evidence: Evidence) -> Evidence:
         """The evidence, led by the policy to recommend."""
         return evidence
 
     @property
     def _used_up(self) -> bool:
-        return self.max_rounds is not None and self._rounds >= self.max_rounds
+        return self.max_rounds is not None and self._counted >= self.max_rounds
+
+    @property
+    def _late_rounds(self) -> int:
+        """Rounds that wait for answers and will not count."""
+        return max(0, self._issued_before - self._frontier.learnt)
 
     def _batch(self, most: int | None, waiting: int) -> int:
         """Up to the last look within so many rounds, so that what is found there is what is known.
 
         Looks that a batch passes over cost few rounds, while it is a small part of them.
         """
-        most = max(BATCH, self._rounds // _BATCHES) if most is None else most
+        waiting = max(0, waiting - self._late_rounds)
+        most = max(BATCH, self.evidence.rounds // _BATCHES) if most is None else most
         size = self.evidence.up_to_look(most, waiting)
-        left = size if self.max_rounds is None else self.max_rounds - self._rounds - waiting
+        left = size if self.max_rounds is None else self.max_rounds - self._counted - waiting
         return min(size, left)
 
     @property
     def _wanted(self) -> int | None:
         """Rounds up to the next look at the evidence, which wants their answers, or to the end."""
-        end = self.evidence.next_look
-        return (end if self.max_rounds is None else min(end, self.max_rounds)) - self._rounds
+        wanted = self.evidence.next_look - self.evidence.rounds
+        if self.max_rounds is not None:
+            wanted = min(wanted, self.max_rounds - self._counted)
+        return wanted + self._late_rounds
 
     def _consults(self, exploration: Any) -> npt.NDArray[np.integer] | None:
         """The survivors: whoever is eliminated stays so, and later rounds say nothing of it."""
@@ -118,20 +265,95 @@ class SiftingExplorer(Explorer):
             return None
         survivors: npt.NDArray[np.integer] = exploration.survivors
         if exploration is not self.exploration:  # or a later one, which has none but these
-            survivors = np.union1d(survivors, self.evidence.survivors)
+            left = self.evidence.survivors
+            left = left[left < self._class_of(exploration).n_policies]
+            survivors = np.union1d(survivors, left)
         return survivors
+
+    def _class_of(self, exploration: Any) -> Any:
+        """The class without those who joined after the exploration was published."""
+        if exploration.period == self._period:
+            return self.policies
+        return self._classes.get(exploration.period, exploration.policies)
+
+    @property
+    def _classes(self) -> dict[int, Policies]:
+        """The classes of the periods whose rounds may come next."""
+        later = {joining.period: joining.policies for joining in self._waiting}
+        return {self._learnt_period: self._learnt.policies, **later}
+
+    def _takes(self, exploration: Any) -> bool:
+        if type(exploration) is not type(self.exploration) or exploration.problem != self.problem:
+            return False
+        mine, theirs = self._classes.get(exploration.period), exploration.policies
+        return mine is not None and (
+            theirs is mine or bool(theirs.fingerprint() == mine.fingerprint())
+        )
+
+    def _check_turn(self, exploration: Any) -> None:
+        waits = self._ledger.next_exploration(self._frontier)
+        if isinstance(waits, NeedExploration) and waits.period < exploration.period:
+            raise InvalidArgumentError(
+                "rounds must be learnt from in the order of their decisions: some that were asked "
+                "for before candidates joined, or before it began anew, are still open; tell, "
+                "expire or discard these first"
+            )
+        if exploration.period < self._learnt_period:
+            raise InvalidArgumentError(
+                "rounds must be learnt from in the order of their decisions: these were decided "
+                "before candidates joined, or before it began anew, and later ones are learnt from"
+            )
+
+    def _fold(self, part: Part) -> None:
+        super()._fold(part)
+        decided = part.exploration
+        if isinstance(decided, NeedExploration) and decided.period < self._first_period:
+            assert self._log is not None
+            self._since, self._before = len(self._log), self._rounds
 
     def _learn(self, rounds: Log, exploration: Any, answers: Answers) -> None:
         assert isinstance(answers, Slates)
-        evidence = copy(self.evidence)
+        if exploration.period < self._first_period:
+            return
+        before, waiting = self._learnt, self._waiting
+        while waiting and waiting[0].period <= exploration.period:
+            before, self._learnt_period = waiting[0].joined(before), waiting[0].period
+            waiting = waiting[1:]
+        evidence = self._informed(before)
         evidence.take(rounds, answers, lambda rows: exploration.propensities(answers.take(rows)))
-        looked = evidence.next_look > self.evidence.next_look
-        self.evidence = evidence
+        looked = evidence.next_look > before.next_look or before is not self._learnt
+        self._learnt = self.evidence = evidence
+        self._waiting = tuple(joining.after(rounds) for joining in waiting)
+        for joining in self._waiting:
+            self.evidence = joining.joined(self.evidence)
         if looked:
-            answer = self._answer(evidence.at_look)
-            if self._proves(answer.certificate()):
-                self._ended = answer
-            self.exploration = self._explore_next()
+            self._look()
+
+    def _look(self) -> None:
+        """End if the evidence has proved what is asked for, and explore anew."""
+        answer = self._answer(self.evidence.at_look)
+        if self._ends(answer.certificate()):
+            self._ended = answer
+        self.exploration = self._explore_next()
+
+    def _informed(self, evidence: Evidence) -> Evidence:
+        """A copy of evidence that has what is known of outcomes."""
+        informed = copy(evidence)
+        informed.outcomes = None if self._late is None else self._late.counted
+        return informed
+
+    def _weigh(self) -> None:
+        """Take back an end that a policy has brought about which late outcomes bar."""
+        self.evidence = self._learnt = self._informed(self.evidence)
+        if self._ended is not None:
+            barred = self.evidence.certificate().barred
+            if barred is not None and self._ended.certificate().leader in barred:
+                self._ended = None
+
+    @property
+    def _asked_of(self) -> npt.NDArray[np.integer] | None:
+        """The survivors."""
+        return None if self.policies.looked_up else self.evidence.survivors
 
     def _explore_next(self) -> NeedExploration:
         """What to play from now on, from everything that the evidence has looked at."""
@@ -146,6 +368,7 @@ class SiftingExplorer(Explorer):
             need=need,
             votes=standing.model.votes,
             mixing=self.mixing,
+            period=self._period,
         )
 
     @abstractmethod
@@ -154,7 +377,30 @@ class SiftingExplorer(Explorer):
 
     def _recommend(self) -> Recommendation:
         """The surviving policy with the largest estimate, and the latest certificate about it."""
-        return certificate_recommendation(self._shown(), rounds=self._rounds)
+        found = certificate_recommendation(self._shown(), rounds=self._counted)
+        if not self._since or not found.rounds:
+            return found
+        counts = f"That counts rounds from {self._since:,} on."
+        return replace(found, guarantee=f"{found.guarantee} {counts}")
+
+    def _forecast(self) -> Forecast:
+        """Of the proof, from how the evidence has grown so far."""
+        rounds, evidence = self._rounds, self.evidence
+        if self._finished:
+            return planned_forecast(0, rounds=rounds)
+        if evidence.forgets:
+            forgot = "early rounds were forgotten, for which the memory limit is too small."
+            return no_forecast(forgot, rounds=rounds, limit=self.max_rounds)
+        return forecast_of_proof(
+            self._times_to_proof(evidence.now()),
+            rounds=rounds,
+            next_look=evidence.next_look,
+            limit=self.max_rounds,
+        )
+
+    def _times_to_proof(self, evidence: Evidence) -> float | None:
+        """How many times the rounds so far it takes to prove what is asked for, if known."""
+        return evidence.times_to_proof()
 
     def _intervals(self) -> ValueIntervals:
         """Estimates and limits that hold at any time; of eliminated policies as they were then."""
@@ -167,6 +413,6 @@ class SiftingExplorer(Explorer):
         certificates hold at all times at once.
         """
         answer = self._answer(self.evidence)
-        if self._ended is None or self._proves(answer.certificate()):
+        if self._ended is None or self._ends(answer.certificate()):
             return answer
         return self._ended

@@ -2,7 +2,9 @@
 
 from abc import abstractmethod
 from copy import copy
+from dataclasses import replace
 from functools import partial
+from math import ceil
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -15,6 +17,7 @@ from policysieve.exploration.decisions import Recommendation
 from policysieve.exploration.designs.mixture import MixedExploration
 from policysieve.exploration.designs.uniform import UniformExploration
 from policysieve.exploration.explorer import BATCH, Explorer
+from policysieve.exploration.forecast import Forecast, no_forecast, planned_forecast
 from policysieve.exploration.learners.promises import (
     anytime_recommendation,
     certificate_recommendation,
@@ -99,7 +102,7 @@ class TwoPhaseExplorer(Explorer):
         )
         self.exploration = UniformExploration(policies, problem)
         self.design = None
-        self._phase_one = Record(policies, problem)
+        self._phase_one = Record(policies, problem.unit)
         self._estimated = 0  # rounds of phase 2
         self._certified = False
 
@@ -172,21 +175,37 @@ class TwoPhaseExplorer(Explorer):
                 self._certified = evidence.certificate().certified
         return taken
 
+    def _forecast(self) -> Forecast:
+        rounds, left = self._rounds, self._left
+        if self._finished:
+            return planned_forecast(0, rounds=rounds)
+        if self.design is None and self.estimate_rounds is None:
+            unknown = "the size of phase 2 is known when phase 1 has ended."
+            return no_forecast(unknown, rounds=rounds)
+        if self.design is None:
+            left += self.estimate_rounds
+        if self.evidence is not None:
+            latest = f"it ends with a proof, at the latest after {rounds + left:,} rounds."
+            return no_forecast(latest, rounds=rounds, limit=rounds + left)
+        return planned_forecast(left, rounds=rounds)
+
     def _recommend(self) -> Recommendation:
         if self.evidence is not None:
             return certificate_recommendation(self.evidence, rounds=self._rounds)
         return self._planned_recommendation()
 
     def _intervals(self) -> ValueIntervals:
-        return self._planned_intervals() if self.evidence is None else self.evidence.intervals()
+        if self.evidence is not None:
+            return self.evidence.intervals()
+        return self._planned_intervals().in_units(self.problem.scale)
 
     @abstractmethod
     def _planned_recommendation(self) -> Recommendation:
-        """What to recommend if the learner ends after the planned rounds."""
+        """What to recommend if the learner ends after the planned rounds, in the user's units."""
 
     @abstractmethod
     def _planned_intervals(self) -> ValueIntervals:
-        """Estimates and limits that go with it."""
+        """Estimates and limits that go with it, for rewards in [0, 1]."""
 
     @abstractmethod
     def _count(self, events: Events, exploration: Any, *, phase: int) -> None:
@@ -199,6 +218,13 @@ class TwoPhaseExplorer(Explorer):
 
 def _propensities(exploration: Any, answers: Slates, rows: slice) -> npt.NDArray[np.float64]:
     return np.asarray(exploration.propensities(answers.take(rows)))
+
+
+def _on_traffic(sizes: Plan, problem: Problem) -> Plan:
+    """As many exploring rounds as planned, on average, if only a share of the rounds explores."""
+    phases = (sizes.explore_rounds, sizes.estimate_rounds)
+    explore, estimate = (ceil(rounds / problem.traffic) for rounds in phases)
+    return replace(sizes, explore_rounds=explore, estimate_rounds=estimate)
 
 
 class WeighedPhasesExplorer(TwoPhaseExplorer):
@@ -225,7 +251,7 @@ class WeighedPhasesExplorer(TwoPhaseExplorer):
         rng: Any,
     ) -> None:
         self._check_problem(policies, problem)
-        sizes = plan(problem, policies.n_policies)
+        sizes = _on_traffic(plan(replace(problem, traffic=1.0), policies.n_policies), problem)
         super().__init__(
             policies,
             problem,
@@ -236,7 +262,7 @@ class WeighedPhasesExplorer(TwoPhaseExplorer):
             rng=rng,
         )
         self.mixing = sizes.mixing if mixing is None else number("mixing", mixing, above=0, below=1)
-        self._record = Record(policies, problem)
+        self._record = Record(policies, problem.unit)
 
     @property
     @abstractmethod
@@ -252,6 +278,7 @@ class WeighedPhasesExplorer(TwoPhaseExplorer):
     def _planned_recommendation(self) -> Recommendation:
         return anytime_recommendation(
             self._record,
+            self.problem,
             rounds=self._rounds,
             remark="these sizes of the phases guarantee no epsilon in advance.",
         )

@@ -51,7 +51,7 @@ class Uniform(PlannedExplorer):
             raise InvalidArgumentError(
                 "rounds must be given for a class whose size is not known, or its log_size"
             )
-        self.needed_rounds = uniform_rounds(problem, known_log_size(policies))
+        self.needed_rounds = uniform_rounds(problem.unit, known_log_size(policies))
         if rounds is None:
             self.planned_rounds = self.needed_rounds
         self.exploration = UniformExploration(policies, problem)
@@ -67,7 +67,7 @@ class Uniform(PlannedExplorer):
     def _recommend(self) -> Recommendation:
         """The policy with the largest importance-weighted estimate."""
         return fixed_size_recommendation(
-            self._intervals(),
+            self._estimated(),
             self.problem,
             rounds=self._rounds,
             planned=self.planned_rounds,
@@ -82,10 +82,17 @@ class Uniform(PlannedExplorer):
             against=self.policies.against(self.problem),
         )
 
+    @property
+    def _limits_hold(self) -> bool:
+        return self._finished and promise_of_class(self.policies, self.problem) is None
+
     def _intervals(self) -> ValueIntervals:
         """Estimates of all policies with limits that hold at the planned number of rounds."""
+        return self._estimated().in_units(self.problem.scale)
+
+    def _estimated(self) -> ValueIntervals:
+        """The same for rewards in [0, 1]."""
+        cap = self.problem.unit.reward_cap
         return self._estimates.fixed_size_intervals(
-            reward_cap=self.problem.reward_cap,
-            largest=self.problem.reward_cap / self.exploration.floor,
-            delta=self.problem.delta,
+            reward_cap=cap, largest=cap / self.exploration.floor, delta=self.problem.delta
         )

@@ -1,0 +1,1 @@
+"""How good forecasts of the rounds to a proof are."""

@@ -1,0 +1,97 @@
+"""Outcomes and guardrails while a log is read: policies are asked once for all of it."""
+
+from collections.abc import Callable
+from typing import Any, cast
+
+from policysieve.errors import InvalidArgumentError
+from policysieve.evidence.estimates import ValueIntervals
+from policysieve.evidence.evidence import Evidence
+from policysieve.evidence.kinds import AnyEvidence
+from policysieve.evidence.outcomes import Outcomes, check_outcomes
+from policysieve.evidence.paired import PairedGuards
+from policysieve.evidence.verdicts import Guardrail
+from policysieve.log import Log, LogFile
+from policysieve.log.returning import Met, all_first_rounds, first_rounds
+from policysieve.policies import AnyPolicies
+from policysieve.problem import Problem
+
+__all__ = ["Watch"]
+
+
+class Watch:
+    """Adds pieces of a log to evidence, and to the sums of outcomes if any are declared.
+
+    Parameters
+    ----------
+    evidence : Evidence, FloorEvidence, ImplicitEvidence or UnprovedEvidence
+    add : callable
+        How it takes pieces.
+    policies, problem
+    """
+
+    def __init__(
+        self,
+        evidence: AnyEvidence,
+        add: Callable[..., None],
+        policies: AnyPolicies,
+        problem: Problem,
+    ) -> None:
+        check_outcomes(policies, problem)
+        self._evidence, self._add, self._problem = evidence, add, problem
+        self._policies = cast(Any, policies)  # listed ones, if outcomes are declared
+        self._outcomes: Outcomes | None = None
+        self._guards: PairedGuards | None = None
+        self._met: Met | None = None
+        if problem.outcomes is not None:
+            self._outcomes = Outcomes(self._policies, problem)
+        if problem.guardrails is not None and not isinstance(evidence, Evidence):
+            self._guards = PairedGuards(self._policies, problem)
+
+    def add(self, piece: Log) -> None:
+        """Take in the next rounds."""
+        if self._outcomes is None:
+            self._add(piece)
+        elif isinstance(self._evidence, Evidence):
+            self._add(piece)
+            self._outcomes = self._evidence.outcomes
+        else:
+            piece, self._met = first_rounds(piece, self._met, self._outcomes.rounds)
+            answers = self._policies.answers(piece.contexts, piece.available)
+            self._outcomes = self._outcomes.plus(piece, answers)
+            if self._guards is not None:
+                self._guards = self._guards.plus(piece, answers)
+            self._add(piece, answers=answers)
+
+    def bar(self) -> None:
+        """Let go of what the rounds so far prove to break a guardrail."""
+        if self._guards is not None:
+            self._evidence.bar(self._guards.barred)  # type: ignore[union-attr]
+
+    def outcomes(self, log: Log | LogFile) -> dict[str, ValueIntervals] | None:
+        """Values of all policies in all outcomes, if any are declared, or raise if none is there.
+
+        Raises
+        ------
+        InvalidArgumentError
+            If a declared outcome is known in no round.
+        """
+        if self._outcomes is None:
+            return None
+        for name in self._problem.outcomes or {}:
+            if not len(self._outcomes.known(name)):
+                raise InvalidArgumentError(
+                    f"log must have the outcome {name!r} that the problem declares, at least in "
+                    f"its first rounds, got none in {len(log):,} rounds; an outcome counts up to "
+                    "the first round in which it is not known"
+                )
+        return self._outcomes.intervals()
+
+    def guardrails(self, leader: Any, log: Log | LogFile) -> tuple[Guardrail, ...] | None:
+        """What is proved of the leader and each guardrail, if there are any."""
+        if self._problem.guardrails is None:
+            return None
+        if isinstance(self._evidence, Evidence):
+            return self._evidence.guardrails()
+        assert self._guards is not None
+        assert self._outcomes is not None
+        return self._guards.about(leader, all_first_rounds(log.pieces()), self._outcomes)

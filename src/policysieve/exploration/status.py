@@ -1,0 +1,126 @@
+"""How things stand with a learner, in one value."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from policysieve.evidence.change import Change
+from policysieve.exploration.costs import ExploringCost
+from policysieve.exploration.decisions import Recommendation
+from policysieve.exploration.forecast import Forecast
+from policysieve.reported import Carded
+
+__all__ = ["Look", "Status", "status_of"]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Status(Carded):
+    """How things stand with a learner, at the time that it was asked.
+
+    Attributes
+    ----------
+    learner : str
+        Name of its class.
+    rounds, pending : int
+        Rounds learnt from, and issued ones that are not settled yet.
+    survivors : int or None
+        Policies that can still be the best; None if the learner eliminates none.
+    finished, exploring : bool
+        Whether it has finished, and whether it explores unless it was told to stop.
+    traffic : float
+        Share of the rounds that explore.
+    max_loss : float or None
+        Limit on what exploring may cost, and
+    left : int or None
+        how many more rounds it allows to explore now; None if there is no limit.
+    since : int
+        The first round of the log that counts.
+    recommendation : Recommendation
+    cost : ExploringCost
+    forecast : Forecast
+        How many rounds it will take.
+    """
+
+    learner: str
+    rounds: int
+    pending: int
+    survivors: int | None
+    finished: bool
+    exploring: bool
+    traffic: float
+    max_loss: float | None
+    left: int | None
+    since: int
+    recommendation: Recommendation
+    cost: ExploringCost
+    forecast: Forecast
+    find_alarm: Callable[[], Change | None] = field(repr=False)
+
+    @cached_property
+    def alarm(self) -> Change | None:
+        """The change of the world that the rounds prove, or None.
+
+        It is looked for when it is first asked for, which takes a pass over all rounds.
+        """
+        return self.find_alarm()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Look for a change before travelling: the search needs the rounds."""
+        return {**self.__dict__, "alarm": self.alarm, "find_alarm": None}
+
+    def __repr__(self) -> str:
+        best = self.recommendation
+        certified = "certified" if best.certified else "not certified"
+        return (
+            f"Status({self.learner}, {self.rounds:,} rounds, {self.pending:,} pending, "
+            f"{best.policy_name} {certified}, {'exploring' if self.exploring else 'stopped'})"
+        )
+
+    def to_dict(self, *, alarm: bool = False) -> dict[str, Any]:
+        """Plain values for JSON.
+
+        Parameters
+        ----------
+        alarm : bool
+            Whether to look for a change of the world, too, which takes a pass over all rounds.
+        """
+        names = ("learner", "rounds", "pending", "survivors", "finished", "exploring", "traffic")
+        found: dict[str, Any] = {name: getattr(self, name) for name in names}
+        found |= {"max_loss": self.max_loss, "left": self.left, "since": self.since}
+        for name in ("recommendation", "cost", "forecast"):
+            found[name] = getattr(self, name).to_dict()
+        if alarm:
+            found["alarm"] = None if self.alarm is None else self.alarm.to_dict()
+        return found
+
+
+class Look(NamedTuple):
+    """A learner that nobody changes any more, and what its ledger said at the same time."""
+
+    learner: Any
+    pending: int
+    left: int | None
+    spent: bool
+
+
+def status_of(look: Look) -> Status:
+    """How things stand with a learner that was looked at."""
+    learner, problem = look.learner, look.learner.problem
+    evidence = getattr(learner, "evidence", None)
+    return Status(
+        learner=type(learner).__name__,
+        rounds=learner.rounds,
+        pending=look.pending,
+        survivors=None if evidence is None else len(evidence.survivors),
+        finished=learner.finished or look.spent,
+        exploring=learner.exploring,
+        traffic=problem.traffic,
+        max_loss=problem.max_loss,
+        left=look.left,
+        since=learner.since,
+        recommendation=learner.recommend(),
+        cost=learner.cost(),
+        forecast=learner.forecast(),
+        find_alarm=lambda: learner.alarm,
+    )
