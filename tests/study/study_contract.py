@@ -34,6 +34,16 @@ _SETTINGS = {
 }
 
 
+_PROBLEMS = {
+    "revenue": ps.Problem(n_actions=K, epsilon=2, delta=0.05, reward_range=(-5, 20), no_answer=-1),
+    "costs": ps.Problem(
+        n_actions=K, epsilon=3, delta=0.05, reward_range=(0, 30), objective="minimize"
+    ),
+    "against": replace(PROBLEM, against=1),
+    "traffic": replace(PROBLEM, against=1, traffic=0.4),
+}
+
+
 class StudyContract:
     @pytest.fixture
     def url(self):
@@ -56,15 +66,79 @@ class StudyContract:
     def test_it_learns_as_a_learner_in_memory_that_is_told_the_same_rounds(self, study):
         play(study, 12, 20)
         learner = ps.Sieve(linear(), PROBLEM)
-        log, start = study.log(), 0
-        assert isinstance(log, ps.Log)
-        with study._storage.reading() as connection:
-            for batch in study._ledger.all_batches(connection):
-                played = study._ledger.exploration(connection, batch.exploration)
-                learner.learn(log[start : batch.end], played)
-                start = batch.end
+        _learn_again(study, learner)
         assert learner.recommend() == study.recommend()
         assert learner.exploration.same_as(study.exploration)
+
+    @pytest.mark.parametrize("name", _PROBLEMS)
+    def test_problems_of_every_kind_are_studied_as_in_memory(self, url, name, monkeypatch):
+        monkeypatch.setattr("policysieve.study.snapshots.EVERY", 50)
+        problem = _PROBLEMS[name]
+        made = ps.Study.create(url, name, linear(), problem, seed=0, deadline="1h")
+        for start in range(12):
+            decisions = made.ask(contexts(20, seed=start))
+            told = problem.scale.value(rewards_of(decisions))
+            made.tell(decisions[2:], told[2:])
+            made.expire(older_than=0)
+            made.close()
+            made = ps.Study.open(url, name, linear())
+        assert made._worker.ready().learnt > 120  # from a snapshot
+        learner = ps.Sieve(linear(), problem)
+        _learn_again(made, learner)
+        assert learner.recommend() == made.recommend()
+        assert learner.exploration.same_as(made.exploration)
+        assert learner.cost().to_dict() == made.status().cost.to_dict()
+        assert set(made.log().rewards[::20].ravel()) == {problem.unanswered}
+        assert made.log().reward_range == problem.reward_range
+        assert made.verify().holds
+
+    def test_a_share_of_the_rounds_shows_what_runs_today(self, url):
+        problem = replace(PROBLEM, against=1, traffic=0.25)
+        made = ps.Study.create(url, "share", linear(), problem, seed=0)
+        decisions = made.ask(contexts(2000))
+        today = linear().actions(decisions.contexts)[:, 1]
+        assert (decisions.actions == today).mean() > 0.75
+        every = made.exploration.propensities(decisions.contexts)
+        shown = np.take_along_axis(every, decisions.actions.astype(int), 1)
+        np.testing.assert_allclose(shown, decisions.propensities, rtol=1e-12)
+
+    def test_only_what_is_available_is_shown(self, url, tmp_path, monkeypatch):
+        monkeypatch.setattr("policysieve.study.snapshots.EVERY", 50)
+        for kind, policies in (("linear", linear()), ("table", _table(fallback=[4, 3, 2, 1, 0]))):
+            made, twin = (
+                ps.Study.create(url, kind + add, policies, PROBLEM, seed=0) for add in ("", " twin")
+            )
+            for start in range(0, 16, 4):
+                for one in (made, twin):
+                    _play_any(one, 4, 11, start, restricted=start != 4)
+                made.close()
+                made = ps.Study.open(url, kind, policies)
+            assert same_bits(made, twin)
+            assert made.verify().holds
+            log = made.log()
+            assert log.available.has(log.actions).all()
+            some = made.decisions([f"{made._record.mark}-{place}" for place in (60, 3, 50)])
+            assert some.beside.available == log.available[[60, 3, 50]]
+            learner = ps.Sieve(policies, PROBLEM)
+            _learn_again(made, learner)
+            assert learner.recommend() == made.recommend()
+            assert made.log(tmp_path / f"{kind}.parquet").whole()[0] == log
+
+    def test_what_cannot_be_kept_is_refused(self, url):
+        sale = replace(PROBLEM, outcomes={"sale": (0, 1)})
+        guarded = replace(sale, against=1, guardrails={"sale": 0.01})
+        for problem, options, what in (
+            (sale, {}, "neither outcomes nor guardrails"),
+            (guarded, {}, "neither outcomes nor guardrails"),
+            (replace(PROBLEM, against=1, max_loss=5.0), {}, "no max_loss"),
+            (PROBLEM, {"settings": {"additions": 2}}, "additions must be 0"),
+            (_PROBLEMS["revenue"], {"settings": {"additions": True}}, "additions must be 0"),
+            (replace(_PROBLEMS["costs"], reward_range=(3, 9)), {"deadline": 9}, "no_answer"),
+        ):
+            with pytest.raises(ps.InvalidArgumentError, match=what):
+                ps.Study.create(url, "refused", linear(), problem, **options)
+        ps.Study.create(url, "good", linear(), PROBLEM, settings={"additions": 0})
+        assert [one.name for one in summaries(url)] == ["good"]
 
     def test_decisions_and_rewards_are_there_for_others_at_once(self, study, url):
         decisions = study.ask(contexts(3))
@@ -525,6 +599,16 @@ class StudyContract:
         assert abs(study.ask(contexts(1)).asked[0] - time.time()) < 60
 
 
+def _learn_again(study, learner):
+    """Let a learner in memory learn from the rounds of a study."""
+    log = study.log()
+    assert isinstance(log, ps.Log)
+    with study._storage.reading() as connection:
+        for batch in study._ledger.all_batches(connection):
+            played = study._ledger.exploration(connection, batch.exploration)
+            learner.learn(log[batch.first : batch.end], played)
+
+
 def _clock(study, monkeypatch):
     """Let the clock of the database be ahead; what is returned moves it on."""
     storage, ahead = study._storage, [0.0]
@@ -549,17 +633,22 @@ def _one(x):
     return np.ones(len(x), int)
 
 
-def _table():
-    return ps.PolicyTable(np.random.default_rng(1).integers(K, size=(30, N)), n_actions=K)
+def _table(fallback=None):
+    table = np.random.default_rng(1).integers(K, size=(30, N))
+    return ps.PolicyTable(table, n_actions=K, fallback=fallback)
 
 
-def _play_any(study, n_batches, size, start):
+def _play_any(study, n_batches, size, start, *, restricted=False):
     """Contexts are rows of a table, or features; rewards are a function of what is shown there."""
     for number in range(start, start + n_batches):
         rng = np.random.default_rng(number)
         x = contexts(size, seed=number)
         if isinstance(study.policies, ps.PolicyTable):
             x = rng.integers(30, size=size)
-        decisions = study.ask(x)
+        available = None
+        if restricted:
+            available = rng.random((size, K)) < 0.6
+            available[:, 2] = True
+        decisions = study.ask(x, available=available)
         right = study.policies.actions(x)[:, 3]
         study.tell(decisions, (decisions.actions == right).astype(float))
