@@ -7,7 +7,7 @@ import pytest
 
 import policysieve as ps
 from policysieve.availability import Available
-from policysieve.cli.decide import _parts
+from policysieve.cli.decide import parts_of
 from policysieve.cli.loading import load_policies
 from policysieve.exploration.designs.saving import ExplorationFile
 from policysieve.log import Beside, LogFile, Rounds
@@ -93,7 +93,7 @@ def test_names_are_those_of_the_design(folder, monkeypatch):
 def test_large_files_are_decided_in_small_parts():
     available = Available.everything(10, K)
     pieces = [(np.arange(10), None, None, Beside(available)), (np.arange(10), None, None, Beside())]
-    assert [len(part[0]) for part in _parts(iter(pieces), 4, 8)] == [4, 4, 2, 8, 2]
+    assert [len(part[0]) for part in parts_of(iter(pieces), 4, 8)] == [4, 4, 2, 8, 2]
 
 
 def test_without_a_fallback_decide_says_who_is_stuck(folder, monkeypatch):

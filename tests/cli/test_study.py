@@ -114,3 +114,33 @@ def test_mistakes_are_named(shop):
     assert "'nobody'" in command(shop, "tell", folder / "wrong.csv", exit_code=1).output
     np.save(folder / "table.npy", np.zeros((20, 6), int))
     assert "numbers that they are made of" in command(shop, "show", exit_code=1).output
+
+
+def test_costs_on_a_share_of_the_traffic_where_not_everything_is_available(shop):
+    folder, url, _, _ = shop
+    where = (url, "costs", "--policies", folder / "table.npy")
+    run(
+        "create", *where, "--actions", 4, "--fallback", "3,2,1,0", "--epsilon", 2, "--delta", 0.05,
+        "--reward-range", 0, 9, "--minimize", "--no-answer", 9, "--against", 1, "--traffic", 0.5,
+        "--deadline", "2h", "--seed", 0,
+    )  # fmt: skip
+    stock = [[k % 4, (k + 1) % 4] for k in range(20)]
+    lines = [json.dumps({"context": k, "available": stock[k]}) for k in range(20)]
+    (folder / "users.jsonl").write_text("\n".join(lines))
+    run("ask", *where, "--contexts", folder / "users.jsonl", "--out", folder / "asked.parquet")
+    asked = next(iter(ps.LogFile(folder / "asked.parquet").rounds()))
+    assert asked.reward_range == (0, 9)
+    assert all(action in some for (action,), some in zip(asked.actions, stock, strict=True))
+    rewards = pa.table({"id": asked.ids.tolist(), "reward": np.arange(20) % 10})
+    csv.write_csv(rewards, folder / "costs.csv")
+    assert json.loads(run("tell", *where, folder / "costs.csv", "--json").output)["counted"] == 20
+    found = json.loads(run("show", *where, "--json").output)
+    assert (found["problem"]["traffic"], found["problem"]["no_answer"]) == (0.5, 9)
+    assert found["cost"]["earned"] == pytest.approx(90)
+    assert json.loads(run("verify", *where, "--json").output)["holds"]
+
+
+def test_who_came_is_not_kept(shop):
+    (shop[0] / "users.jsonl").write_text('{"context": 1, "unit": "ann"}')
+    said = command(shop, "ask", "--contexts", shop[0] / "users.jsonl", "--json", exit_code=1)
+    assert "must not name units" in said.output

@@ -220,10 +220,12 @@ def ask(
 
     The file is a log with ids whose rewards are missing: fill them in, and tell takes it.
     """
+    from policysieve.policies.policy_class import names_of_actions
+
     if out is None and not as_json:
         raise click.UsageError("--out or --json is needed: where should the decisions go?")
     opened = where.open()
-    names = opened.policies.action_names
+    names = names_of_actions(opened.policies, opened.problem)
     pieces = read_contexts(contexts, format, columns, max_bytes, names)
     decisions = _asked(opened, parts_of(pieces, _BATCH, _BATCH))
     if out is not None:
