@@ -64,7 +64,7 @@ def test_the_largest_estimates_are_bet_on():
     world = World(5, n=400, n_policies=40, n_contexts=30, delta=0.01, right=0)
     evidence = world.evidence()
     world.feed(evidence, 0, 400)
-    standing, _ = evidence._now()
+    standing, *_ = evidence._now()
     assert len(standing.survivors) == 40
     log_term = log(4 * 40 / 0.01)
     order = sorted(range(40), key=lambda p: (-standing.values[p], p))

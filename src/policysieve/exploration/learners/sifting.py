@@ -16,6 +16,7 @@ from policysieve.evidence.evidence import MEMORY_LIMIT
 from policysieve.exploration.asking import changing
 from policysieve.exploration.decisions import Recommendation
 from policysieve.exploration.designs.needs import NeedExploration
+from policysieve.exploration.designs.today import TodayExploration
 from policysieve.exploration.explorer import BATCH, Explorer
 from policysieve.exploration.forecast import (
     Forecast,
@@ -272,7 +273,7 @@ class SiftingExplorer(Explorer):
 
     def _class_of(self, exploration: Any) -> Any:
         """The class without those who joined after the exploration was published."""
-        if exploration.period == self._period:
+        if isinstance(exploration, TodayExploration) or exploration.period == self._period:
             return self.policies
         return self._classes.get(exploration.period, exploration.policies)
 
@@ -291,6 +292,8 @@ class SiftingExplorer(Explorer):
         )
 
     def _check_turn(self, exploration: Any) -> None:
+        if isinstance(exploration, TodayExploration):
+            return
         waits = self._ledger.next_exploration(self._frontier)
         if isinstance(waits, NeedExploration) and waits.period < exploration.period:
             raise InvalidArgumentError(
