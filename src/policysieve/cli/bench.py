@@ -255,7 +255,7 @@ def faults(quick: bool, output: _Output) -> None:
 def study(quick: bool, folder: Path | None, output: _Output) -> None:
     """A durable study next to Optuna on the same disk, its size, and many processes at once.
 
-    Takes about three minutes; with --quick, half a minute.
+    Takes about a minute; with --quick, half of that.
     """
     from policysieve.bench.study.measuring import StudySettings, measure_study
 

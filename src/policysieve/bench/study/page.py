@@ -30,7 +30,9 @@ def tables(result: Result) -> dict[str, Table]:
             "keeps the context and learns; Optuna's draws at random.",
         ),
         "targets": Table(
-            "What was asked for", ["what", "found", "asked for", "kept"], list(_targets(result))
+            "What was asked for",
+            ["what", "found", "asked for", "kept"],
+            list(map(_in_digits, _targets(result))),
         ),
     }
     return {name: table for name, table in every.items() if table.rows}
@@ -48,6 +50,12 @@ def page(result: Result) -> Page:
         if name in every:
             shown.section(title).table(every[name])
     return shown
+
+
+def _in_digits(row: list[Any]) -> list[Any]:
+    """The number of a row with as many digits as it needs: the others are of other sizes."""
+    what, found, *rest = row
+    return [what, f"{found:,.0f}" if found >= 100 else f"{found:.2f}", *rest]
 
 
 def _targets(result: Result) -> Iterator[list[Any]]:
