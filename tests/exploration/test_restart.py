@@ -105,7 +105,7 @@ def test_rounds_decided_before_do_not_count_though_they_are_told_later():
     assert (one.since, one.evidence.rounds) == (115, 0)
     one.discard(early[0][15:20])
     one.tell(early[0][20:], early[1][20:])
-    assert (one.since, one.rounds, one.evidence.rounds) == (135, 165, 30)
+    assert (one.since, one.played, one.rounds, one.evidence.rounds) == (135, 165, 130, 30)
     np.testing.assert_array_equal(one.log.actions[one.since :], late[0].actions)
 
 

@@ -179,6 +179,7 @@ def values_by_segment(
     outcome: str | None = None,
     most: int = MOST,
     exploration: Decider | None = None,
+    by: str | None = None,
 ) -> Segments:
     """Values of two policies, or of all, by segments of the rounds of a log.
 
@@ -201,6 +202,8 @@ def values_by_segment(
         Segments that have rows of their own, the first to appear; later ones are pooled.
     exploration : Exploration, optional
         What decided all rounds.
+    by : str, optional
+        What makes the segments, in words.
     """
     most, of = integer("most", most, low=1), _outcome_of(problem, outcome)
     asked = problem.unit.of_rewards if of is None else of_one_outcome(problem)
@@ -236,7 +239,7 @@ def values_by_segment(
         for j, (label, one) in enumerate(found.items(), start=1)
     }
     return Segments(
-        by=in_words(segment),
+        by=in_words(segment) if by is None else by,
         outcome=outcome,
         policies=numbers,
         names=tuple(policies.name_of(p) for p in numbers),

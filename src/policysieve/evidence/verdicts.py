@@ -19,7 +19,7 @@ __all__ = [
     "scaled_amount",
 ]
 
-Verdict = Literal["holds", "not proved", "broken"]
+Verdict = Literal["holds", "not proved"]
 
 AMONG = " that is not proved to break a guardrail"
 """Of whom the best is meant where there are guardrails."""
@@ -36,8 +36,8 @@ class Guardrail:
         By how much it may be worse per round, in its own units.
     value, lower, upper : float
         Estimate of the policy's outcome less that of the one that runs today, and its limits.
-    verdict : {"holds", "not proved", "broken"}
-        What is proved.
+    verdict : {"holds", "not proved"}
+        What is proved. A policy that is proved to break one is out of the race.
     rounds : int
         Rounds in which the outcome is known.
     """
@@ -55,11 +55,7 @@ class Guardrail:
         return {**self.__dict__, "value": None if np.isnan(self.value) else self.value}
 
     def __str__(self) -> str:
-        what = {
-            "holds": "is proved to hold",
-            "not proved": "is not proved to hold",
-            "broken": "is proved to be broken",
-        }[self.verdict]
+        what = "is proved to hold" if self.verdict == "holds" else "is not proved to hold"
         return f"the guardrail on {self.outcome} ({self.amount:g}) {what}"
 
 
@@ -112,7 +108,6 @@ def guardrail_of(
     least: float,
     most: float,
     rounds: int,
-    barred: bool = False,
 ) -> Guardrail:
     """What limits on a policy's score less that of today's say of a guardrail.
 
@@ -129,6 +124,6 @@ def guardrail_of(
         value=0.0 if least == most == 0 else difference,
         lower=lower,
         upper=upper,
-        verdict="broken" if barred else "holds" if holds else "not proved",
+        verdict="holds" if holds else "not proved",
         rounds=rounds,
     )

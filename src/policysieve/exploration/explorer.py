@@ -108,10 +108,6 @@ class Explorer(Folding):
             What can be shown at each context, as a mask or as lists of numbers or names; at least
             slate_size actions. Nothing else is shown, and a policy is worth what it earns with the
             available items that it shows.
-
-        Parameters
-        ----------
-        contexts : array, data frame, list of dicts or sparse matrix
         units : sequence of str or int, optional
             The user or session of each context, if some come back: then only the first round of
             each counts as evidence, and towards what is planned. All rounds of a learner have them,
@@ -324,12 +320,22 @@ class Explorer(Folding):
         if self._log is None:
             return None
         names = names_of_actions(self.policies, self.problem)
-        return self._watch.alarm(self._log, self.since, self.problem, names)
+        first = self._counted_places if self._log.has_units else None
+        return self._watch.alarm(self._log, self.since, self.problem, names, first)
 
     @property
     def rounds(self) -> int:
-        """How many rounds were learnt from: if units are named, the first of each."""
+        """How many rounds were learnt from.
+
+        Not those that showed what the policy that runs today would for sure, nor, if units are
+        named, later ones of a unit.
+        """
         return self._rounds
+
+    @property
+    def played(self) -> int:
+        """How many rounds were settled, whether they were learnt from or not: those of `log`."""
+        return self._logged
 
     @property
     def pending(self) -> int:
