@@ -224,7 +224,7 @@ class SiftingExplorer(Explorer):
 
     def _ends(self, certificate: Certificate) -> bool:
         """Whether nothing is left to do: it also proves that its leader keeps all guardrails."""
-        return self._proves(certificate) and certificate.cleared
+        return self._proves(certificate) and bool(certificate.cleared)
 
     def _answer(self, evidence: Evidence) -> Evidence:
         """The evidence, led by the policy to recommend."""
