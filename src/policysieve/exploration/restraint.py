@@ -36,7 +36,7 @@ class Restrained(Asking):
     policies: Any
     problem: Problem
     exploration: Exploration
-    _left: int | None = None  # rounds that may explore, of a snapshot: it has no ledger,
+    _room_left: int | None = None  # rounds that may explore, of a snapshot: it has no ledger,
     _was_spent = False  # and whether that was none, and nothing was waited for
 
     def _begin(self) -> None:
@@ -90,7 +90,7 @@ class Restrained(Asking):
         left = None if self.problem.max_loss is None else self._room()
         spent = left == 0 and not self._ledger.waiting(self._frontier)
         learner = self._snapshot()
-        learner._left, learner._was_spent = left, spent
+        learner._room_left, learner._was_spent = left, spent
         return _Look(learner, self._ledger.pending(self._frontier))
 
     def _seen(self) -> Any:
@@ -114,7 +114,7 @@ class Restrained(Asking):
             return "it was told to stop exploring; ask again after resume_exploring."
         if self._was_spent:
             return "the limit on what exploring may cost is used up, and nothing more is explored."
-        if self._left == 0:
+        if self._room_left == 0:
             return (
                 "the limit on what exploring may cost lets nothing be explored before more answers "
                 "are told."

@@ -131,7 +131,7 @@ def status_of(look: Any) -> Status:
         exploring=learner.exploring,
         traffic=problem.traffic,
         max_loss=problem.max_loss,
-        left=learner._left,
+        left=learner._room_left,
         since=learner.since,
         recommendation=learner.recommend(),
         cost=learner.cost(),

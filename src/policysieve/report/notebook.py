@@ -80,10 +80,12 @@ def _problem(problem: "Problem") -> str:
 
 
 def _cost(cost: "ExploringCost") -> str:
-    facts: dict[str, CellValue | tuple[CellValue, str]] = {"Earned": cost.earned}
+    facts: dict[str, CellValue | tuple[CellValue, str]] = {
+        "Cost in all" if cost.minimize else "Earned": cost.earned
+    }
     for lost in (cost.best,) if cost.today is None else (cost.today, cost.best):
         facts[f"Against {lost.policy_name}"] = (lost.estimate, _between(lost.lower, lost.upper))
-    facts["Rounds"] = (cost.rounds, f"{cost.explored:,} explored")
+    facts["Rounds"] = (cost.rounds, cost.explored_in_words)
     return _card("What exploring has cost", text=cost.guarantee, facts=facts)
 
 
