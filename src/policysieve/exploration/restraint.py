@@ -1,6 +1,6 @@
 """What keeps a learner from exploring, or makes it stop: a switch, and a limit on its cost."""
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -93,11 +93,12 @@ class Restrained(Asking):
         learner._room_left, learner._was_spent = left, spent
         return _Look(learner, self._ledger.pending(self._frontier))
 
-    def _seen(self) -> Any:
+    def _seen(self) -> Self:
         """A snapshot that knows how much may still be explored, if that is limited."""
         if self._lock is None or self.problem.max_loss is None:
             return self._snapshot()
-        return self._glance().learner
+        seen: Self = self._glance().learner
+        return seen
 
     @property
     def _spent(self) -> bool:
