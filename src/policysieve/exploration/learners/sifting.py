@@ -404,9 +404,10 @@ class SiftingExplorer(Explorer):
             forgot = "early rounds were forgotten, for which the memory limit is too small."
             return no_forecast(forgot, rounds=rounds, limit=self.max_rounds)
         evidence = evidence.now()
-        if not self._answer(evidence).certificate().cleared:
-            unproved = self._unproved(evidence)
-            return no_forecast(unproved, rounds=rounds, limit=self.max_rounds)
+        if self.problem.guardrails is not None:
+            answer = self._answer(evidence)
+            if not answer.certificate().cleared:
+                return no_forecast(self._unproved(answer), rounds=rounds, limit=self.max_rounds)
         return forecast_of_proof(
             self._times_to_proof(evidence),
             rounds=rounds,
