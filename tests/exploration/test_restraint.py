@@ -312,3 +312,42 @@ def test_learning_on_a_limit_is_as_valid_as_without():
     assert learner.evidence.rounds == learner.cost().explored < learner.played == 600
     assert (limits.lower <= truth).all()
     assert (truth <= limits.upper).all()
+
+
+def test_no_proof_is_expected_of_a_learner_that_does_not_explore():
+    policies, rewards = random_case(1)
+    for kind in (ps.Sieve, ps.Uniform):
+        learner = kind(policies, replace(PROBLEM, epsilon=0.01), rng=0)
+        play(learner, rewards, 200, 20, seed=0)
+        before = learner.forecast().sentence()
+        learner.stop_exploring()
+        for found in (learner.forecast(), learner.status().forecast):
+            assert found.total is None
+            assert "told to stop exploring" in found.sentence()
+        learner.resume_exploring()
+        assert learner.forecast().sentence() == before
+
+
+def test_a_limit_that_is_used_up_is_named_and_no_proof_is_expected():
+    policies, _ = random_case(1)
+    problem = replace(PROBLEM, epsilon=0.01, traffic=0.5, max_loss=30)
+    learner = ps.Sieve(policies, problem, rng=0)
+    assert "used up" not in learner.recommend().guarantee
+    batches = []
+    while learner.batch_size:
+        batches.append(learner.ask(np.arange(learner.batch_size) % 5))
+    assert "before more answers are told" in learner.forecast().reason
+    while not learner.finished:
+        for batch in batches:
+            mine = policies.actions(batch.contexts)[:, 3]  # it is the best
+            learner.tell(batch, (batch.actions == mine).astype(float))
+        batches = [learner.ask(np.arange(learner.batch_size) % 5)]
+    assert not learner.recommend().certified
+    status = learner.status()
+    for best in (learner.recommend(), status.recommendation):
+        assert "The limit on what exploring may cost, 30, is used up." in best.guarantee
+    for found in (learner.forecast(), status.forecast):
+        assert found.total is None
+        assert "is used up" in found.sentence()
+    assert status.finished
+    assert status.left == 0

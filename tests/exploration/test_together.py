@@ -170,10 +170,10 @@ class TestRestart:
     def test_what_is_lost_to_the_best_is_not_claimed_across_a_change(self):
         learner = ps.Sieve(table(fallback=range(K)), problem(), goal="best", rng=0)
         play(learner, 300, units=False)
-        assert "do not hold now" not in learner.cost().guarantee
+        assert "That is wide" not in learner.cost().guarantee
         learner.restart()
         play(learner, 100, units=False)
-        assert "do not hold now" in learner.cost().guarantee
+        assert "limits on values count rounds from 300 on" in learner.cost().guarantee
 
 
 class TestJoining:

@@ -196,6 +196,7 @@ class FloorEvidence:
             against=None if against is None else policies.name_of(against),
             find_gain=partial(gain_over, policies, problem, leader, copy(self)._least_difference),
             barred=self._barred,
+            cleared=True if self.problem.guardrails is None else None,
         )
         return certificate.in_units(self.problem.scale), betting
 

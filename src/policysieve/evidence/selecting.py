@@ -120,6 +120,10 @@ def select(
     watch.bar()
     certificate, intervals = evidence.certificate(), evidence.intervals()
     leader = certificate.leader
+    guardrails = watch.guardrails(leader, log)
+    if guardrails is not None and certificate.cleared is None:
+        cleared = all(one.verdict == "holds" for one in guardrails)
+        certificate = replace(certificate, cleared=cleared)
     selection = Selection(
         policy=leader,
         value=float(intervals.values[intervals.place_of(leader)]),
@@ -129,7 +133,7 @@ def select(
         floor=None if method == "capped" else floor,
         returning=played - evidence.rounds if log.has_units else None,
         outcomes=watch.outcomes(log),
-        guardrails=watch.guardrails(leader, log),
+        guardrails=guardrails,
         find_comparison=partial(_compared, evidence, log, exploration),
         find_segments=segments_finder(log, policies, problem, intervals, leader, exploration),
     )

@@ -229,7 +229,7 @@ class Selection(Reported):
     ) -> Segments:
         """For whom the selected policy is better: values by the values of a column of contexts.
 
-        Compared with the policy that runs today, or else with the one of the next largest estimate.
+        Compared with the policy that runs today, or else with the one of the next best estimate.
         The log is read again, and the policies are asked about its contexts again.
 
         Parameters

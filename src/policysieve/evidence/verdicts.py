@@ -15,6 +15,7 @@ __all__ = [
     "Guardrail",
     "guardrail_of",
     "guardrails_in_words",
+    "open_in_words",
     "outcomes_to_dict",
     "scaled_amount",
 ]
@@ -75,6 +76,28 @@ def guardrails_in_words(guardrails: Sequence[Guardrail] | None, barred: Sized | 
     if n:
         said.append(f"{n:,} {'policy is' if n == 1 else 'policies are'} proved to break one.")
     return said
+
+
+def open_in_words(guardrails: Sequence[Guardrail] | None, missing: Mapping[str, int]) -> str:
+    """Which guardrails are not proved yet, and how many outcomes they wait for; empty if none.
+
+    Parameters
+    ----------
+    guardrails : sequence of Guardrail, or None
+    missing : dict of int
+        In how many rounds each outcome is not known yet.
+    """
+    names = [one.outcome for one in guardrails or () if one.verdict == "not proved"]
+    if not names:
+        return ""
+    waits = [
+        f"{missing[name]:,} outcome{' is' if missing[name] == 1 else 's are'} open of {name}"
+        for name in names
+        if missing.get(name)
+    ]
+    many = len(names) > 1
+    said = f"Guardrail{'s' if many else ''} {', '.join(names)} {'are' if many else 'is'} not proved"
+    return f"{said} yet{': ' * bool(waits)}{', '.join(waits)}."
 
 
 def outcomes_to_dict(

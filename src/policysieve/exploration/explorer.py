@@ -394,18 +394,22 @@ class Explorer(Folding):
 
     def recommend(self) -> Recommendation:
         """The policy to deploy now, and what is known about it."""
-        now = self._snapshot()
+        now = self._seen()
         best, policies = now._recommend(), now.policies
         if policies.names is not None and isinstance(best.policy, int):
             best = replace(best, name=policies.names[best.policy])
         against = policies.against(self.problem)
         if now._late is not None:
             best = best.with_outcomes(now.outcomes(), against)
+            best = best.with_open(now.open_outcomes, finished=now.finished)
         if against is not None:
             best = replace(best, against=policies.name_of(against))
         if best.gain is not None and best.against is not None and best.rounds:
             gain = gain_in_words(best.policy_name, best.against, best.gain, self.problem)
             best = replace(best, guarantee=f"{best.guarantee} {gain}")
+        if now._spent and not now._finished:
+            spent = f"The limit on what exploring may cost, {self.problem.max_loss:g}, is used up."
+            best = replace(best, guarantee=f"{best.guarantee} {spent} Nothing more is explored.")
         change = now._alarm
         return best if change is None else replace(best, guarantee=change.warning(best.guarantee))
 
@@ -416,7 +420,8 @@ class Explorer(Folding):
     def forecast(self, per_day: float | None = None) -> Forecast:
         """How many rounds it will take, with an interval; no guarantee (docs/how-long.md).
 
-        Planned rounds are exact. A proof is expected when evidence, growing as it did, is enough.
+        Planned rounds are exact. A proof is expected when evidence, growing as it did, is enough;
+        there is no forecast while nothing may be explored, or a guardrail is not proved.
 
         Parameters
         ----------
@@ -425,7 +430,11 @@ class Explorer(Folding):
         """
         if per_day is not None:
             per_day = number("per_day", per_day, above=0, below=float("inf"))
-        return replace(self._snapshot()._forecast(), per_day=per_day)
+        now = self._seen()
+        found, why = now._forecast(), now._why_no_proof
+        if why is not None and not now._finished:
+            found = no_forecast(why, rounds=now._rounds, limit=found.limit)
+        return replace(found, per_day=per_day)
 
     def _forecast(self) -> Forecast:
         wanted, rounds = self._wanted, self._rounds

@@ -15,6 +15,7 @@ from policysieve.columns import Columns
 from policysieve.errors import InvalidArgumentError
 from policysieve.evidence import Certificate, Evidence, ValueIntervals
 from policysieve.evidence.evidence import MEMORY_LIMIT
+from policysieve.evidence.verdicts import open_in_words
 from policysieve.exploration.asking import changing
 from policysieve.exploration.decisions import Recommendation
 from policysieve.exploration.designs.needs import NeedExploration
@@ -220,7 +221,7 @@ class SiftingExplorer(Explorer):
 
     def _ends(self, certificate: Certificate) -> bool:
         """Whether nothing is left to do: it also proves that its leader keeps all guardrails."""
-        return self._proves(certificate) and certificate.cleared
+        return self._proves(certificate) and bool(certificate.cleared)
 
     def _answer(self, evidence: Evidence) -> Evidence:
         """The evidence, led by the policy to recommend."""
@@ -331,12 +332,22 @@ class SiftingExplorer(Explorer):
         return informed
 
     def _weigh(self) -> None:
-        """Take back an end that a policy has brought about which late outcomes bar."""
+        """End if late outcomes prove what was missing; take an end back if they bar who won."""
+        before = self.evidence.outcomes
         self.evidence = self._learnt = self._informed(self.evidence)
+        guarded, now = self.problem.guardrails or {}, self.evidence.outcomes
+        if before is not None and now is not None:
+            counts = [(len(before.known(name)), len(now.known(name))) for name in guarded]
+            if all(then == more for then, more in counts):
+                return  # nothing new is known
         if self._ended is not None:
             barred = self.evidence.certificate().barred
             if barred is not None and self._ended.certificate().leader in barred:
                 self._ended = None
+        if self._ended is None and guarded:
+            answer = self._answer(self.evidence)
+            if self._ends(answer.certificate()):
+                self._ended = answer
 
     def _places_for(self, policies: Sequence[int] | None) -> npt.NDArray[np.int64]:
         """Those since all of them had joined."""
@@ -385,12 +396,24 @@ class SiftingExplorer(Explorer):
         if evidence.forgets:
             forgot = "early rounds were forgotten, for which the memory limit is too small."
             return no_forecast(forgot, rounds=rounds, limit=self.max_rounds)
+        evidence = evidence.now()
+        if self.problem.guardrails is not None:
+            answer = self._answer(evidence)
+            if not answer.certificate().cleared:
+                return no_forecast(self._unproved(answer), rounds=rounds, limit=self.max_rounds)
         return forecast_of_proof(
-            self._times_to_proof(evidence.now()),
+            self._times_to_proof(evidence),
             rounds=rounds,
             next_look=evidence.next_look,
             limit=self.max_rounds,
         )
+
+    def _unproved(self, evidence: Evidence) -> str:
+        """What guardrails wait for, in words."""
+        names = ", ".join(self.problem.guardrails or {})
+        waits = open_in_words(evidence.guardrails(), self.open_outcomes if self._late else {})
+        found = waits or f"nothing is known yet of {names}."
+        return f"{found[0].lower()}{found[1:]} How long that takes is not known."
 
     def _times_to_proof(self, evidence: Evidence) -> float | None:
         """How many times the rounds so far it takes to prove what is asked for, if known."""
