@@ -121,3 +121,15 @@ def test_guesses(names, expected):
 )
 def test_guesses_of_contexts_alone(names, expected):
     assert guessed(names.split(","), contexts_only=True) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("context=a,outcomes.cost=c", "write outcome.NAME for another outcome"),
+        ("context=a,units=u", "did you mean 'unit'"),
+    ],
+)
+def test_a_key_that_there_is_not_comes_with_what_was_meant(text, message):
+    with pytest.raises(InvalidArgumentError, match=message):
+        ColumnMap.parse(text)

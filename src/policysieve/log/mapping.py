@@ -10,7 +10,7 @@ from typing import Any
 from policysieve.arrays import shown
 from policysieve.checks import OF_SLATES
 from policysieve.errors import FileFormatError, InvalidArgumentError
-from policysieve.naming import as_names
+from policysieve.naming import as_names, meant
 
 __all__ = ["ITEMS", "ColumnMap", "guessed"]
 
@@ -18,6 +18,7 @@ ITEMS = ("action", "propensity", "reward")
 _SINGLE = ("id", "time", "slate", "position", "available", "unit")
 _OUTCOME = "outcome"
 _KEYS = ("context", *ITEMS, *_SINGLE, _OUTCOME)
+_ANOTHER = "; write outcome.NAME for another outcome, such as outcome.sale=bought"
 _EXAMPLE = "context=age+country,action=item,propensity=p,reward=clicked"
 
 
@@ -74,8 +75,10 @@ class ColumnMap:
             )
         for key in columns:
             if key not in _KEYS:
+                another = str(key).startswith(_OUTCOME)
                 raise InvalidArgumentError(
                     f"columns must have the keys {', '.join(_KEYS)}, got {shown(key)}"
+                    f"{_ANOTHER if another else meant(str(key), _KEYS)}"
                 )
         given = {
             key: _outcomes(columns[key]) if key == _OUTCOME else _names(key, columns[key])
