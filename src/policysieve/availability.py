@@ -48,8 +48,9 @@ class Available:
 
         Parameters
         ----------
-        given : Available, bool array of shape (n_rounds, n_actions), or sequence of sequences
-            A mask, or for each round the numbers or names of what is available.
+        given : Available, bool array of shape (n_rounds, n_actions), frame, or list of lists
+            A mask, a data frame of booleans with a column for each action that has a name, or for
+            each round the numbers or names of what is available.
         n_rounds : int
         n_actions : int or None
             By default as many as the mask has, or as are listed.
