@@ -114,7 +114,7 @@ def test_candidates_may_join_before_and_after():
     fourth = ps.PolicyTable(np.full((N, 1), 2), n_actions=3)
     one = play(sieve(additions=1), 2, rng)
     one.add(fourth)
-    with pytest.raises(ps.InvalidArgumentError, match="that was 1 times"):
+    with pytest.raises(ps.InvalidArgumentError, match="that was once"):
         one.add(fourth)
     waits = decided(one, 30, rng)
     one.restart()

@@ -262,7 +262,8 @@ class Evidence:
         check_joins(self.policies, policies)
         cohorts = self.standing.cohorts
         if not cohorts.left:
-            often = "none may" if not cohorts.additions else f"that was {cohorts.additions} times"
+            times = "once" if cohorts.additions == 1 else f"{cohorts.additions} times"
+            often = f"that was {times}" if cohorts.additions else "none may"
             raise InvalidArgumentError(
                 "candidates may join as often as additions=... said when delta was split, and "
                 f"{often}; begin anew with as many as you need, such as additions="
