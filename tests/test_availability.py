@@ -66,3 +66,18 @@ def test_anything_else_is_refused(given, message):
 def test_a_slate_needs_as_many_actions_as_it_shows():
     with pytest.raises(InvalidArgumentError, match="at least 2 actions to show, got 1 in row 1"):
         Available.of([[0, 1], [2]], 2, 3, slate_size=2)
+
+
+def test_a_word_that_is_no_action_has_its_row_once():
+    with pytest.raises(InvalidArgumentError, match=r"^available \(row 1\) must be one of .*'hat'"):
+        Available.of([["hats"], ["shoes", "hat"]], 2, 2, names=("hats", "shoes"))
+
+
+def test_a_data_frame_of_booleans_goes_by_its_columns():
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame({"shoes": [True, False], "hats": [False, True]})
+    found = Available.of(frame, 2, 2, names=("hats", "shoes"))
+    assert found.lists() == [[1], [0]]
+    for names in (None, ("hats", "socks")):
+        with pytest.raises(InvalidArgumentError, match=r"write available=frame.to_numpy\(\)"):
+            Available.of(frame, 2, 2, names=names)

@@ -58,7 +58,7 @@ def test_scores_go_from_worst_to_best_and_back_to_units():
         ({"guardrails": {"sale": 0.1}, "against": 0}, "must be of declared outcomes"),
         (
             {"guardrails": {"sale": -1}, "against": 0, "outcomes": {"sale": (0, 1)}},
-            "guardrails 'sale' must be a number with 0 <=",
+            "the guardrail 'sale' must be a finite number of at least 0",
         ),
         (
             {"guardrails": {}, "against": 0, "outcomes": {"sale": (0, 1)}},

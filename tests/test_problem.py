@@ -183,6 +183,13 @@ class TestUnits:
         with pytest.raises(ps.InvalidArgumentError, match="no_answer must be declared"):
             _ = ps.Problem(**BASE, epsilon=0.1, reward_range=(2, 3)).unanswered
 
+    @pytest.mark.parametrize(("objective", "worst"), [("maximize", 2), ("minimize", 3)])
+    def test_who_forgot_what_no_answer_counts_is_advised_the_worst(self, objective, worst):
+        asked = {"epsilon": 0.1, "reward_range": (2, 3), "sparsity": None}
+        problem = ps.Problem(**{**BASE, **asked}, objective=objective)
+        with pytest.raises(ps.InvalidArgumentError, match=rf"Problem\(no_answer={worst}\)"):
+            _ = problem.unanswered
+
     @given(
         st.floats(-1e6, 1e6),
         st.floats(1e-3, 1e6),

@@ -48,8 +48,9 @@ class Available:
 
         Parameters
         ----------
-        given : Available, bool array of shape (n_rounds, n_actions), or sequence of sequences
-            A mask, or for each round the numbers or names of what is available.
+        given : Available, bool array of shape (n_rounds, n_actions), frame, or list of lists
+            A mask, a data frame of booleans with a column for each action that has a name, or for
+            each round the numbers or names of what is available.
         n_rounds : int
         n_actions : int or None
             By default as many as the mask has, or as are listed.
@@ -58,6 +59,8 @@ class Available:
         slate_size : int
             So many must be available in every round.
         """
+        if hasattr(given, "columns") and hasattr(given, "to_numpy"):
+            given = _of_frame(given, names)
         if isinstance(given, Available):
             found = given if n_actions is None else given.wide(n_actions)
             if len(found) != n_rounds:
@@ -165,6 +168,19 @@ def _wrong(rule: str, got: str) -> InvalidArgumentError:
     return InvalidArgumentError(f"available must have {rule}, got {got}")
 
 
+def _of_frame(frame: Any, names: Sequence[str] | None) -> npt.NDArray[np.bool_]:
+    """The mask of a data frame that has a column of booleans for each action, or raise."""
+    columns, mask = list(frame.columns), np.asarray(frame.to_numpy())
+    if mask.dtype.kind != "b" or names is None or set(columns) != set(names):
+        known = "numbers" if names is None else "the names " + shown(list(names))
+        raise InvalidArgumentError(
+            f"available must be {_RULE}; a data frame of booleans has a column with the name of "
+            f"each action, got the columns {shown(columns)} of {mask.dtype}, and actions have "
+            f"{known}; if columns are in the order of the actions, write available=frame.to_numpy()"
+        )
+    return mask[:, [columns.index(name) for name in names]]
+
+
 def _is_mask(given: Any) -> bool:
     if isinstance(given, np.ndarray):
         return bool(given.dtype.kind == "b")
@@ -203,8 +219,8 @@ def _numbers(row: int, one: Any, names: Sequence[str] | None) -> npt.NDArray[np.
         raise InvalidArgumentError(
             f"available must be {_RULE}, got {shown(one)} in row {row}; write [...] around it"
         )
-    what = f"available, row {row}"
-    items = looked_up(what, labels_of(what, list(one), "a list of actions"), names)
+    labels = labels_of(f"available, row {row}", list(one), "a list of actions")
+    items = looked_up("available", labels, names, row=row)
     if items.size and items.dtype.kind not in "iu":
         raise InvalidArgumentError(f"available must be {_RULE}, got {shown(one)} in row {row}")
     return items.astype(np.intp)

@@ -78,6 +78,8 @@ def number(
     """
     less, least = "<=" if closed else "<", "<=" if closed_below else "<"
     rule = f"a number with {above:g} {least} {name} {less} {below:g}"
+    if math.isinf(below) and math.isfinite(above):
+        rule = f"a finite number {'of at least' if closed_below else 'above'} {above:g}"
     x = _real(name, value, rule, hint)
     inside = above < x < below or (closed and x == below) or (closed_below and x == above)
     if not inside:

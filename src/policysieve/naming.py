@@ -17,6 +17,7 @@ __all__ = [
     "check_same_actions",
     "labels_of",
     "looked_up",
+    "meant",
     "named",
     "named_actions",
     "named_parts",
@@ -79,7 +80,7 @@ def number_of(argument: str, name: str, names: Sequence[str] | None) -> int:
         return names.index(name)
     except ValueError:
         raise InvalidArgumentError(
-            f"{argument} must be one of {_listed(names)}, got {shown(name)}{_meant(name, names)}"
+            f"{argument} must be one of {_listed(names)}, got {shown(name)}{meant(name, names)}"
         ) from None
 
 
@@ -92,11 +93,15 @@ def labels_of(argument: str, values: Any, rule: str) -> npt.NDArray[Any]:
 
 
 def looked_up(
-    argument: str, values: npt.NDArray[Any], names: Sequence[str] | None
+    argument: str,
+    values: npt.NDArray[Any],
+    names: Sequence[str] | None,
+    *,
+    row: int | None = None,
 ) -> npt.NDArray[Any]:
     """An array of names as the numbers that they stand for; other arrays as they are.
 
-    An error names the first entry that is no name.
+    An error names the first entry that is no name, and its row, or the `row` that all are in.
     """
     if values.dtype.kind not in "UTO" or not values.size or not values.ndim:
         return values
@@ -109,7 +114,7 @@ def looked_up(
     unknown = numbers[where] < 0
     if unknown.any():
         entry = int(np.flatnonzero(unknown)[0])
-        row = entry // max(1, values[:1].size)
+        row = entry // max(1, values[:1].size) if row is None else row
         number_of(f"{argument} (row {row})", str(flat[entry]), names)
     return np.asarray(numbers[where]).reshape(values.shape)
 
@@ -178,6 +183,7 @@ def _listed(names: Sequence[str]) -> str:
     return ", ".join(map(repr, names[:_FEW])) + more
 
 
-def _meant(name: str, names: Sequence[str]) -> str:
+def meant(name: str, names: Sequence[str]) -> str:
+    """The end of an error: the closest of the names, if one is close."""
     close = get_close_matches(str(name), names, n=1)
     return f"; did you mean {close[0]!r}?" if close else ""

@@ -139,6 +139,6 @@ def as_guardrails(
                 f"outcomes={{{name!r}: (0, 1)}}"
             )
         found[name] = number(
-            f"guardrails {name!r}", guardrails[name], above=0, below=inf, closed_below=True
+            f"the guardrail {name!r}", guardrails[name], above=0, below=inf, closed_below=True
         )
     return found

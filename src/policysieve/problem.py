@@ -231,7 +231,7 @@ class Problem(Carded):
         raise InvalidArgumentError(
             "no_answer must be declared, what an item counts that has no answer by its deadline: 0 "
             f"is outside of the rewards' range {range_in_words(self.reward_range)}; give "
-            f"Problem(no_answer={low:g}), or what else it is worth"
+            f"Problem(no_answer={high if self.scale.minimize else low:g}), or what else it is worth"
         )
 
 

@@ -236,8 +236,8 @@ def run(
 
     def look() -> None:
         nonlocal policies, looked_at, true_values, best
-        if looked_at < learner.rounds:
-            looked_at = learner.rounds
+        if looked_at < learner.played:
+            looked_at = learner.played
             if policies is not learner.policies:  # some have joined
                 policies = learner.policies
                 true_values, best = _truth(learner, world)
@@ -251,34 +251,34 @@ def run(
             if on_checkpoint is not None:
                 on_checkpoint(history[-1])
 
-    start, spent = learner.rounds, _spent(learner)
+    start, spent = learner.played, _spent(learner)
     with progress_bar(type(learner).__name__, max_rounds, quiet=not progress) as move:
-        while not learner.finished and learner.rounds - start < max_rounds:
-            played = learner.rounds - start
+        while not learner.finished and learner.played - start < max_rounds:
+            played = learner.played - start
             size = min(max(1, learner._batch_of(batch_size)), max_rounds - played)
             draw = world.draw(size, world_rng)
             if not len(draw):
                 break
-            played, explored = learner.rounds, learner._spending.explored
+            played, explored = learner.played, learner._spending.explored
             decided_by, today = learner.exploration, learner._today
             _play(learner, draw)
             if on_batch is not None:
                 end = played + learner._spending.explored - explored
                 if end > played:
                     on_batch(learner.log[played:end], decided_by)
-                if learner.rounds > end and today is not None:
+                if learner.played > end and today is not None:
                     on_batch(learner.log[end:], today)
-            move(learner.rounds - start)
-            if stops and learner.rounds - start >= stops[0]:
-                stops = [stop for stop in stops if stop > learner.rounds - start]
+            move(learner.played - start)
+            if stops and learner.played - start >= stops[0]:
+                stops = [stop for stop in stops if stop > learner.played - start]
                 look()
                 if bar_shows(not progress):
-                    move(learner.rounds - start, title=_how_far(learner))
+                    move(learner.played - start, title=_how_far(learner))
     look()
     return RunResult(
         learner=type(learner).__name__,
         recommendation=history[-1].recommendation,
-        rounds=learner.rounds - start,
+        rounds=learner.played - start,
         history=tuple(history),
         suboptimality=history[-1].suboptimality,
         finished=learner.finished,

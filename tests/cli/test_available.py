@@ -80,14 +80,51 @@ def test_a_design_remembers_the_fallback_of_a_table(folder, monkeypatch):
     np.testing.assert_array_equal(fewer.actions, next(iter(LogFile(again).rounds())).actions)
 
 
-def test_names_are_those_of_the_design(folder, monkeypatch):
+def decided_by_name(folder, contexts):
     made = design(folder, "--fallback", "ties,socks,shoes,hats", actions=",".join(NAMES))
     assert made.exit_code == 0
-    order = ("socks", "ties", "gloves")  # as a file may have them; nobody knows gloves
-    mask = np.array([[True, False, True], [False, True, False]])
-    rounds = contexts_with(Available.of(mask, 2, 3), order)
-    _, found = decided(folder, monkeypatch, rounds)
-    assert found.plain_actions() == [["socks"], ["ties"]]
+    return invoke(
+        "decide",
+        folder / "design.npz",
+        *("--policies", folder / "table.npy", "--contexts", contexts),
+        *("--out", folder / "decisions.csv", "--seed", 0),
+    )
+
+
+def written(folder, suffix, available):
+    """A file of contexts that has names of what is available in an order of its own."""
+    lines = "".join(f"{i},{names}\n" for i, names in enumerate(available))
+    (folder / "contexts.csv").write_text("context,available\n" + lines)
+    if suffix == ".parquet":
+        pq = pytest.importorskip("pyarrow.parquet")
+        pa = pytest.importorskip("pyarrow")
+        table = pa.table(
+            {"context": range(len(available)), "available": [one.split() for one in available]}
+        )
+        pq.write_table(table, folder / "contexts.parquet")
+    return folder / f"contexts{suffix}"
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_names_are_those_of_the_design(folder, suffix):
+    result = decided_by_name(folder, written(folder, suffix, ["ties", "socks", "ties"]))
+    assert result.exit_code == 0, result.output
+    found = next(iter(LogFile(folder / "decisions.csv", actions=NAMES).rounds()))
+    assert found.plain_actions() == [["ties"], ["socks"], ["ties"]]
+    assert list(found.plain_available()) == [["ties"], ["socks"], ["ties"]]
+
+
+@pytest.mark.parametrize(("suffix", "where"), [(".csv", "line 3"), (".parquet", "row 2")])
+@pytest.mark.parametrize("misspelt", ["socs ties", "shoos"])
+def test_a_name_that_the_design_does_not_know_is_named(folder, suffix, where, misspelt):
+    result = decided_by_name(folder, written(folder, suffix, ["ties socks", misspelt]))
+    assert result.exit_code
+    said = " ".join(result.output.split())
+    assert misspelt.split()[0] in said
+    assert f"contexts{suffix}" in said
+    assert where in said
+    assert "did you mean" in said
+    assert not (folder / "decisions.csv").exists()
 
 
 def test_large_files_are_decided_in_small_parts():

@@ -68,6 +68,11 @@ def test_what_is_typed_is_declared():
     [
         (("--guardrail", "sale", 0.1), "guardrails must be of declared outcomes"),
         (("--outcome", "sale", 0, 1), "log must have the outcome 'sale'"),
+        (("--outcome", "minuts", 0, 1), "it has 'minutes'; did you mean 'minutes'?"),
+        (
+            ("--outcome", "minutes", 0, 10, "--guardrail", "minutes", -1),
+            "the guardrail 'minutes' must be a finite number of at least 0, got -1",
+        ),
         (("--segment", "country"), "segment must be the number of a column"),
     ],
 )
@@ -75,3 +80,10 @@ def test_what_does_not_fit_is_an_error(folder, arguments, message):
     result = asked(folder, *arguments)
     assert result.exit_code
     assert message in " ".join(result.output.split())
+
+
+def test_words_of_a_wide_table_are_whole(folder, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    table = asked(folder, "--segment", 0).output.split("By column 0")[1].split("Limits of")[0]
+    assert "difference" in table
+    assert max(map(len, table.splitlines())) <= 80

@@ -38,7 +38,9 @@ def test_select_counts_first_rounds(case):
     folder, columns = case
     found = json.loads(selected(folder, "--map", columns, "--json"))
     assert (found["certificate"]["rounds"], found["returning"]) == (200, 400)
-    assert "200 rounds count" in " ".join(selected(folder, "--map", columns).split())
+    said = " ".join(selected(folder, "--map", columns).split())
+    assert "200 rounds count" in said
+    assert "after 600 logged rounds, of which 200 count" in said
 
 
 def test_select_counts_all_rounds_without_units(case):

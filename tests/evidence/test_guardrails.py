@@ -266,6 +266,39 @@ class TestShownPropensitiesAlone:
             assert found.certificate.certified
             assert "no policy that is not proved to break a guardrail" in found.guarantee
         assert found.to_dict()["guardrails"][0]["outcome"] == "sale"
+        wide = ps.select(log, policies, replace(problem, guardrails={"sale": 0.95}), floor=floor)
+        assert [one.verdict for one in wide.guardrails] == ["holds"]
+        assert wide.certificate.cleared is True
+
+    @pytest.mark.parametrize("floor", [None, 0.2])
+    def test_a_guardrail_that_is_not_proved_is_not_cleared(self, floor):
+        log = ps.Log(
+            contexts=[0, 1, 0, 1],
+            actions=[2, 2, 0, 1],
+            propensities=[0.25] * 4,
+            rewards=[1, 1, 0, 0],
+            outcomes={"sale": [1, 0, 1, 0]},
+        )
+        problem = ps.Problem(
+            n_actions=4,
+            epsilon=0.3,
+            delta=0.1,
+            against=0,
+            outcomes={"sale": (0, 1)},
+            guardrails={"sale": 0.25},
+        )
+        policies = ps.PolicyTable(TABLE, n_actions=4)
+        found = ps.select(log, policies, problem, floor=floor)
+        assert [one.verdict for one in found.guardrails] == ["not proved"]
+        assert found.certificate.cleared is False
+        assert found.to_dict()["certificate"]["cleared"] is False
+        alone = ps.select(log, policies, problem.of_rewards, floor=floor)
+        assert alone.certificate.cleared is True
+
+    def test_evidence_of_a_floor_cannot_say_what_is_cleared(self):
+        world = World(2, n=60, sparsity=None, epsilon=0.9)
+        assert ps.FloorEvidence(world.policies, guarded(world)).certificate().cleared is None
+        assert ps.FloorEvidence(world.policies, world.problem).certificate().cleared is True
 
 
 def p(first, second, a, w, r):

@@ -254,7 +254,7 @@ def test_how_often_candidates_join_is_said_beforehand():
     with pytest.raises(ps.InvalidArgumentError, match=r"none may; begin anew .* additions=1"):
         evidence.add_policies(world.part(2, 1))
     evidence = world.played([(20, 1, False)], upto=30)
-    with pytest.raises(ps.InvalidArgumentError, match=r"that was 1 times; .* additions=2"):
+    with pytest.raises(ps.InvalidArgumentError, match=r"that was once; .* additions=2"):
         evidence.add_policies(world.part(2, 1))
 
 

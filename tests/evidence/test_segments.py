@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 import policysieve as ps
+from policysieve.evidence import ValueIntervals
 from policysieve.evidence.segment_labels import OTHERS
 from policysieve.evidence.segments import values_by_segment
+from policysieve.report.outcome_report import segment_differences
 from tests.evidence.capped import World
 from tests.oracles import outcomes as oracle
 from tests.statistics import assert_at_most
@@ -224,3 +226,68 @@ def today(rows):
 
 def new(rows):
     return np.ones(len(rows), int)
+
+
+COSTS = np.array([0.2, 0.3, 0.9])
+
+
+def costs(n=600):
+    rng = np.random.default_rng(0)
+    contexts, actions = rng.integers(0, 4, n), rng.integers(0, 3, n)
+    given = {"contexts": contexts, "actions": actions, "propensities": np.full(n, 1 / 3)}
+    return given, COSTS[actions]
+
+
+def priced():
+    table = np.tile([2, 0, 1], (4, 1))
+    return ps.PolicyTable(table, n_actions=3, names=["dear", "cheap", "middle"])
+
+
+def test_of_costs_the_next_best_is_the_next_cheapest_and_words_say_cost():
+    given, cost = costs()
+    problem = ps.Problem(n_actions=3, objective="minimize", epsilon=0.1, delta=0.05)
+    found = ps.select(ps.Log(**given, rewards=cost), priced(), problem, floor=1 / 3)
+    segments = found.by_segment(np.zeros(600, int))
+    assert segments.names == ("cheap", "middle")
+    assert segments.minimize
+    assert "the cost with cheap is" in segments.guarantee
+    axis = segment_differences(segments).axes[0].get_xlabel()
+    assert axis == "cost per round: cheap less middle"
+
+
+def test_of_rewards_words_say_reward(policies):
+    found = ps.select(shop(0, 300), policies, PROBLEM).by_segment(NAMES.__getitem__)
+    assert found.what == "reward"
+    assert "the reward with" in found.guarantee
+
+
+def test_leaders_of_an_outcome_to_be_minimised_are_those_that_have_least_of_it():
+    given, cost = costs()
+    problem = ps.Problem(
+        n_actions=3,
+        epsilon=0.1,
+        delta=0.05,
+        outcomes={"cost": ps.Outcome(0, 1, objective="minimize")},
+    )
+    log = ps.Log(**given, rewards=np.ones(600), outcomes={"cost": cost})
+    found = ps.select(log, priced(), problem, floor=1 / 3)
+    assert [one["name"] for one in found.outcomes["cost"].leaders()] == ["cheap", "middle", "dear"]
+    assert found.by_segment(np.zeros(600, int), outcome="cost").what == "cost"
+
+
+def test_a_learner_without_rounds_or_led_by_what_runs_today_compares_it_with_another():
+    for against in (None, "dear"):
+        problem = ps.Problem(n_actions=3, epsilon=0.1, delta=0.05, against=against)
+        learner = ps.Sieve(priced(), problem, rng=0)
+        for rounds in (0, 2):
+            if rounds:
+                learner.tell(learner.ask([0, 1]), [0, 0])
+            found = learner.by_segment(lambda contexts: contexts)
+            assert found.names == ("dear", "cheap")
+            assert sum(one.rounds for one in found) == rounds
+
+
+def test_one_policy_alone_is_compared_with_nobody():
+    alone = ValueIntervals(np.ones(1), np.zeros(1), np.ones(1))
+    with pytest.raises(ps.InvalidArgumentError, match="at least two"):
+        alone.best_but(0)

@@ -220,7 +220,9 @@ def test_little_data_proves_nothing(case):
     _, policies, problem, log = case
     selection = ps.select(log[:3], policies, problem, floor=FLOOR)
     assert selection.certificate.suboptimality_bound == 1.0
-    assert "prove nothing yet" in selection.guarantee
+    assert "3 rounds prove nothing yet" in selection.guarantee
+    one = ps.select(log[:1], policies, problem, floor=FLOOR)
+    assert "One round proves nothing yet" in one.guarantee
 
 
 def test_fixed_holds_at_the_declared_rounds_alone(case):

@@ -10,6 +10,7 @@ import pytest
 
 import policysieve as ps
 from policysieve.exploration import LEARNERS
+from policysieve.report.cost_report import cost_table
 from tests.exploration.cases import play, random_case, true_values
 from tests.statistics import assert_at_most
 
@@ -51,7 +52,7 @@ def test_limits_that_hold_only_at_the_end_are_not_used_before():
     learner = ps.Uniform(policies, PROBLEM, rounds=400, rng=0)
     play(learner, rewards, 200, 50, seed=0)
     cost = learner.cost()
-    assert "do not hold now" in cost.guarantee
+    assert "hold only when its planned rounds are done" in cost.guarantee
     earned = learner._spending.earned_limits(0.1 / 4)
     assert cost.best.upper == 200 - earned[0]
     play(learner, rewards, 200, 50, seed=1)
@@ -156,3 +157,34 @@ def test_a_change_of_the_world_is_looked_for_when_it_is_asked_for(monkeypatch):
     assert status.alarm.split == pytest.approx(500, abs=60)
     assert status.to_dict(alarm=True)["alarm"]["what"]
     assert len(looked) == 1
+
+
+def test_words_tell_costs_from_rewards_and_what_might_explore_from_what_did():
+    policies, rewards = case()
+    problem = replace(PROBLEM, objective="minimize", sparsity=None, traffic=0.2)
+    learner = ps.Sieve(policies, problem, rng=0)
+    play(learner, rewards, 100, 50, seed=0)
+    cost = learner.cost()
+    assert cost.guarantee.startswith(f"100 rounds have cost {cost.earned:.5g}.")
+    assert "earned" not in cost.guarantee
+    assert cost.explored_in_words == "100 explored, each with probability 0.2"
+    assert cost.to_dict()["traffic"] == 0.2
+    assert "100 explored, each with probability 0.2" in cost._repr_html_()
+    note = cost_table(cost).note
+    assert note.startswith(
+        "100 rounds, of which 100 explored, each with probability 0.2, have cost"
+    )
+    usual = ps.Sieve(policies, PROBLEM, rng=0)
+    play(usual, rewards, 100, 50, seed=0)
+    assert "100 rounds have earned" in usual.cost().guarantee
+    assert usual.cost().explored_in_words == "100 explored"
+
+
+def test_why_nothing_sharper_is_said_of_the_best_where_units_come_back():
+    policies, rewards = case()
+    learner = ps.Sieve(policies, PROBLEM, rng=0)
+    batch = learner.ask(np.arange(5), units=[0, 1, 2, 3, 3])
+    learner.tell(batch, rewards[np.arange(5)[:, None], batch.actions])
+    said = learner.cost().guarantee
+    assert "limits on values are about the first round of each unit" in said
+    assert said.endswith("so it goes by the range of rewards alone.")

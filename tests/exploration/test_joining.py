@@ -279,7 +279,7 @@ def test_errors_change_nothing():
             learner.add(bad, **given)
         assert seen(learner) == before
     learner.add(policies(NEW, "function"))
-    with pytest.raises(ps.InvalidArgumentError, match="that was 1 times"):
+    with pytest.raises(ps.InvalidArgumentError, match="that was once"):
         learner.add(policies(NEW, "function"))
     with pytest.raises(ps.InvalidArgumentError, match="additions must be a whole number"):
         sieve(additions=1.5)

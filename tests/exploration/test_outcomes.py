@@ -260,6 +260,50 @@ class TestGuardrails:
         learner.tell(decisions, click, outcomes={"sale": sale})
         assert 1 not in learner.survivors
 
+    def waiting(self):
+        """A learner that has proved all but its guardrail, and what it has not been told."""
+        learner, rng, told = self.learner(), np.random.default_rng(3), []
+        while learner.rounds < 2_500:
+            decisions = learner.ask(rng.integers(0, X, 100))
+            learner.tell(decisions, answered(decisions, rng)[0])
+            told.append(decisions)
+        return learner, told
+
+    def test_one_that_is_not_proved_is_named_with_what_it_waits_for(self):
+        learner, _ = self.waiting()
+        best, status = learner.recommend(), learner.status()
+        assert best.certified
+        assert not learner.finished
+        said = "Guardrail sale is not proved yet: 2,500 outcomes are open of sale."
+        assert f"{said} The learner goes on until it is." in best.guarantee
+        assert status.recommendation.guarantee == best.guarantee
+        assert status.unproved == {"sale": 2_500}
+        assert "guardrail on sale not proved (2,500 open)" in repr(status)
+        assert status.to_dict()["open_outcomes"] == {"sale": 2_500, "minutes": 2_500}
+        assert "certified, guardrail not proved" in status._repr_html_()
+        assert "2,500 outcomes are open" in status._repr_html_()
+        forecast = learner.forecast()
+        assert forecast.total is None
+        assert "2,500 outcomes are open of sale" in forecast.sentence()
+        assert status.forecast.reason == forecast.reason
+
+    @pytest.mark.parametrize("how", ["expire", "tell"])
+    def test_late_outcomes_that_prove_it_end_at_once(self, how):
+        learner, told = self.waiting()
+        if how == "expire":
+            assert learner.expire_outcomes(older_than=0)["sale"] == 2_500
+        else:
+            for k, decisions in enumerate(told):
+                learner.tell_outcomes(decisions, {"sale": np.zeros(len(decisions))})
+                if k == 0:
+                    assert not learner.finished
+        best = learner.recommend()
+        assert learner.finished
+        assert [one.verdict for one in best.guardrails] == ["holds"]
+        assert "not proved yet" not in best.guarantee
+        assert learner.status().unproved == {}
+        assert learner.forecast().sentence() == "It has finished."
+
     def test_others_do_not_take_them(self):
         with pytest.raises(ps.InvalidArgumentError, match="Uniform takes no guardrails"):
             self.learner(ps.Uniform)

@@ -105,7 +105,7 @@ def test_rounds_decided_before_do_not_count_though_they_are_told_later():
     assert (one.since, one.evidence.rounds) == (115, 0)
     one.discard(early[0][15:20])
     one.tell(early[0][20:], early[1][20:])
-    assert (one.since, one.rounds, one.evidence.rounds) == (135, 165, 30)
+    assert (one.since, one.played, one.rounds, one.evidence.rounds) == (135, 165, 130, 30)
     np.testing.assert_array_equal(one.log.actions[one.since :], late[0].actions)
 
 
@@ -114,7 +114,7 @@ def test_candidates_may_join_before_and_after():
     fourth = ps.PolicyTable(np.full((N, 1), 2), n_actions=3)
     one = play(sieve(additions=1), 2, rng)
     one.add(fourth)
-    with pytest.raises(ps.InvalidArgumentError, match="that was 1 times"):
+    with pytest.raises(ps.InvalidArgumentError, match="that was once"):
         one.add(fourth)
     waits = decided(one, 30, rng)
     one.restart()

@@ -43,7 +43,7 @@ def test_a_stopped_learner_shows_what_runs_today_and_goes_on_as_if_nothing_had_h
     one.tell(shown, rewards[x[80:130, None], shown.actions])
     for learner, batch in zip((one, two), late, strict=True):
         learner.tell(batch, rewards[x[60:80, None], batch.actions])
-    assert (one.rounds, len(one.log), two.rounds) == (130, 130, 80)
+    assert (one.rounds, one.played, len(one.log), two.rounds) == (80, 130, 130, 80)
     assert (one.log.propensities[80:] == 1).all()
     np.testing.assert_array_equal(one.intervals().upper, two.intervals().upper)
     np.testing.assert_array_equal(one.intervals().values, two.intervals().values)
@@ -65,7 +65,7 @@ def test_a_learner_that_never_explored_knows_what_it_earned():
     assert cost.to_dict()["best"]["estimate"] is None
     assert cost.best.lower == 0
     assert "not known" not in cost._repr_html_()
-    assert learner.recommend().rounds == 60
+    assert (learner.recommend().rounds, learner.played) == (0, 60)
     assert not learner.finished
 
 
@@ -151,7 +151,7 @@ def test_rounds_that_were_shown_elsewhere_are_learnt_from():
         rewards=rewards[x[:, None], batch.actions],
     )
     learner.learn(log, today)
-    assert (learner.rounds, learner.cost().explored) == (5, 0)
+    assert (learner.rounds, learner.played, learner.cost().explored) == (0, 5, 0)
     wrong = UniformExploration(policies, PROBLEM).ask(x, rng=0)
     bad = ps.Log(
         contexts=x,
@@ -223,10 +223,10 @@ def test_it_ends_when_nothing_may_be_explored_any_more():
     assert (status.left, status.finished, status.exploring) == (0, True, True)
     assert 30 <= learner.cost().explored < learner.planned_rounds
     assert learner.recommend().guarantee.startswith("Nothing is guaranteed")
-    before = learner.rounds
+    before = learner.played
     batch = told(learner, rng.integers(0, 5, 40), rewards)
     assert (batch.propensities == 1).all()
-    assert learner.rounds == before + 40
+    assert learner.played == before + 40
 
 
 def test_a_run_ends_with_the_limit():
@@ -309,6 +309,45 @@ def test_learning_on_a_limit_is_as_valid_as_without():
     learner = ps.Sieve(policies, replace(PROBLEM, max_loss=8.0, traffic=0.5), rng=0)
     play(learner, rewards, 600, 50, seed=0)
     limits, truth = learner.intervals(), true_values(policies, rewards)
-    assert learner.evidence.rounds == learner.cost().explored < learner.rounds == 600
+    assert learner.evidence.rounds == learner.cost().explored < learner.played == 600
     assert (limits.lower <= truth).all()
     assert (truth <= limits.upper).all()
+
+
+def test_no_proof_is_expected_of_a_learner_that_does_not_explore():
+    policies, rewards = random_case(1)
+    for kind in (ps.Sieve, ps.Uniform):
+        learner = kind(policies, replace(PROBLEM, epsilon=0.01), rng=0)
+        play(learner, rewards, 200, 20, seed=0)
+        before = learner.forecast().sentence()
+        learner.stop_exploring()
+        for found in (learner.forecast(), learner.status().forecast):
+            assert found.total is None
+            assert "told to stop exploring" in found.sentence()
+        learner.resume_exploring()
+        assert learner.forecast().sentence() == before
+
+
+def test_a_limit_that_is_used_up_is_named_and_no_proof_is_expected():
+    policies, _ = random_case(1)
+    problem = replace(PROBLEM, epsilon=0.01, traffic=0.5, max_loss=30)
+    learner = ps.Sieve(policies, problem, rng=0)
+    assert "used up" not in learner.recommend().guarantee
+    batches = []
+    while learner.batch_size:
+        batches.append(learner.ask(np.arange(learner.batch_size) % 5))
+    assert "before more answers are told" in learner.forecast().reason
+    while not learner.finished:
+        for batch in batches:
+            mine = policies.actions(batch.contexts)[:, 3]  # it is the best
+            learner.tell(batch, (batch.actions == mine).astype(float))
+        batches = [learner.ask(np.arange(learner.batch_size) % 5)]
+    assert not learner.recommend().certified
+    status = learner.status()
+    for best in (learner.recommend(), status.recommendation):
+        assert "The limit on what exploring may cost, 30, is used up." in best.guarantee
+    for found in (learner.forecast(), status.forecast):
+        assert found.total is None
+        assert "is used up" in found.sentence()
+    assert status.finished
+    assert status.left == 0

@@ -112,6 +112,7 @@ def test_names_of_actions_bring_what_was_available_into_their_order():
         ({"units": ["a"]}, "units must be names"),
         ({"units": ["a", ""]}, "in row 1"),
         ({"units": [0.5, 1.5]}, "units must be names"),
+        ({"units": [7, np.nan]}, "got nothing in row 1; .* needs a name of its own"),
         ({"outcomes": [1, 2]}, "must be a dict"),
         ({"outcomes": {"sale": [1]}}, "of shape \\(2, 1\\)"),
         ({"outcomes": {"sale": [1, np.inf]}}, "finite"),

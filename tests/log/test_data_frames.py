@@ -175,3 +175,17 @@ class TestTo:
         with pytest.raises(MissingExtraError, match=r"to_polars\(\) needs polars.*pip install pol"):
             log.to_polars()
         assert util.find_spec("polars")
+
+
+@pytest.mark.parametrize(
+    ("column", "values", "message"),
+    [
+        ("available", ["hats shoes"] * 3, r"such as frame\['extra'\].str.split\(\)"),
+        ("unit", [7.0, np.nan, 8.0], "needs a name of its own"),
+        ("unit", ["anna", None, "bert"], "row 1: .* needs a name of its own"),
+    ],
+)
+def test_columns_beside_that_do_not_fit_come_with_what_to_do(column, values, message):
+    frame = some_frame("pandas", extra=values)
+    with pytest.raises(InvalidArgumentError, match=message):
+        ps.Log.from_frame(frame, context="more", **NAMES, **{column: "extra"})

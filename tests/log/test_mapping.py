@@ -89,7 +89,47 @@ def test_a_log_needs_items():
             "context=f1,action=action,propensity=action_probability,reward=reward,id=request_id",
         ),
         ("a,b", "context=a+b,action=ACTION,propensity=PROPENSITY,reward=REWARD"),
+        (
+            "age,action,propensity,reward,available,unit,outcome:click",
+            "context=age,action=action,propensity=propensity,reward=reward,available=available,"
+            "unit=unit,outcome.click=outcome:click",
+        ),
+        (
+            "age,item,p,clicked,bought,in_stock",
+            "context=age,action=item,propensity=p,reward=clicked,available=in_stock,"
+            "outcome.bought=bought",
+        ),
+        (
+            "age,action_0,action_1,propensity_0,propensity_1,reward_0,reward_1,position",
+            "context=age+position,action=action_0+action_1,propensity=propensity_0+propensity_1,"
+            "reward=reward_0+reward_1",
+        ),
     ],
 )
 def test_guesses(names, expected):
     assert guessed(names.split(",")) == expected
+    assert ColumnMap.parse(expected)
+
+
+@pytest.mark.parametrize(
+    ("names", "expected"),
+    [
+        ("age,country", "context=age+country"),
+        ("ts,user_id,age,item,prob,clicked,bought", "context=age,time=ts,unit=user_id"),
+        ("age,available,distribution,outcome:click", "context=age,available=available"),
+    ],
+)
+def test_guesses_of_contexts_alone(names, expected):
+    assert guessed(names.split(","), contexts_only=True) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("context=a,outcomes.cost=c", "write outcome.NAME for another outcome"),
+        ("context=a,units=u", "did you mean 'unit'"),
+    ],
+)
+def test_a_key_that_there_is_not_comes_with_what_was_meant(text, message):
+    with pytest.raises(InvalidArgumentError, match=message):
+        ColumnMap.parse(text)

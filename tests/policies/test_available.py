@@ -84,6 +84,9 @@ def test_a_table_without_a_fallback_says_who_is_stuck_where():
     text = "shows [3] at context 1, which is not available there; declare what takes its place"
     assert text in str(caught.value)
     assert "new" in str(caught.value)
+    named = ps.PolicyTable([[0]], n_actions=2, actions=["hats", "shoes"])
+    with pytest.raises(ps.PolicyFailureError, match=r"fallback=\['hats', 'shoes'\] with all"):
+        named.actions([0], available=[["shoes"]])
 
 
 def test_a_fallback_that_ends_is_told():

@@ -332,7 +332,7 @@ class TestFingerprint:
         policies = ps.PolicyTable(np.arange(60).reshape(20, 3) % 7, n_actions=7)
         whole = policies.fingerprint()
         policies.save(tmp_path / "table.npy")
-        monkeypatch.setattr("policysieve.policies.base._HASH_BYTES", 10)
+        monkeypatch.setattr("policysieve.policies.policy_class._HASH_BYTES", 10)
         assert ps.PolicyTable.load(tmp_path / "table.npy", 7).fingerprint() == whole
 
     def test_functions_have_kind_and_size_only(self):

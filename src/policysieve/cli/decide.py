@@ -202,9 +202,9 @@ def read_contexts(
         for array in _arrays(paths):
             yield array, None, None, NOTHING
         return
-    for one in open_contexts(paths, format, columns=column_map(columns), max_bytes=max_bytes):
-        if one.action_names is not None and names is not None:
-            one = one.with_action_names(tuple(names))
+    for one in open_contexts(
+        paths, format, columns=column_map(columns), actions=names, max_bytes=max_bytes
+    ):
         yield one.contexts, one.ids, one.times, one.beside
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 from rich.console import Console
+from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
@@ -31,6 +32,7 @@ __all__ = [
 ]
 
 _COMMAND = "policysieve.command"
+_WIDE = 1 << 16  # columns, more than any table needs
 # Signs that one can type: what a terminal shows may be copied.
 _PLAIN = str.maketrans({"\N{EN DASH}": "-", "\N{MINUS SIGN}": "-", "\N{INFINITY}": "inf"})
 
@@ -83,7 +85,11 @@ def print_table(
         table.add_column(column, justify="left" if index in words else "right", overflow="fold")
     for row in rows:
         table.add_row(*map(Text, row))  # brackets are brackets
-    Console().print(table)
+    console = Console()
+    free = console.options.update(max_width=_WIDE)
+    if Measurement.get(console, free, table).maximum > console.width:
+        table.padding = 0  # rather than to break words
+    console.print(table)
 
 
 def print_result(table: "ResultTable") -> None:

@@ -107,8 +107,10 @@ def select(
     if as_json:
         print_json(selection.to_dict())
         return
+    some = f", of which {selection.certificate.rounds:,} count: the first of each unit"
+    counted = some if selection.returning else ""
     print_table(
-        f"Leaders of {in_words(policies)} after {len(opened) - since:,} logged rounds",
+        f"Leaders of {in_words(policies)} after {len(opened) - since:,} logged rounds{counted}",
         ["policy", "estimate", "interval", "eliminated"],
         [_cells(selection, row) for row in selection.leaders()],
     )

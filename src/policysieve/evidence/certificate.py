@@ -52,8 +52,9 @@ class Certificate(Carded):
     barred : integer array or None
         Policies that are proved to break a guardrail, which are among the eliminated; None if there
         are no guardrails.
-    cleared : bool
-        Whether the leader is proved to keep all guardrails.
+    cleared : bool or None
+        Whether the leader is proved to keep all guardrails, True if there are none; None if the
+        evidence cannot say, as that of a floor, or of none, before `select` has looked.
     """
 
     leader: Any
@@ -68,7 +69,7 @@ class Certificate(Carded):
     against: str | None = None
     find_gain: Callable[[], float | None] = field(default=lambda: None, repr=False)
     barred: Numbers | None = None
-    cleared: bool = True
+    cleared: bool | None = True
 
     def in_units(self, scale: RewardScale) -> Self:
         """The same in the user's units, from what is proved inside."""

@@ -171,6 +171,9 @@ class ShownSums:
         """The number of each round's pair; -1 if it does not count."""
         actions = rounds.actions[:, 0]
         keys = context_codes(rounds.contexts) + _ODD * (actions.astype(np.uint64) + np.uint64(1))
+        available = rounds.beside.available
+        if available is not None:  # what else could be shown may matter, and was part of the draw
+            keys ^= context_codes(available.bits) * _ODD
         first = min(len(keys), self._left)
         self._left -= first
         early = [self._begin(int(keys[row]), rounds, row) for row in range(first)]

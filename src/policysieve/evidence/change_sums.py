@@ -216,7 +216,7 @@ class ChangeSums:
         lowest = np.minimum.accumulate(self._lowest)[:, : len(sizes)]
         highest = np.maximum.accumulate(self._highest)[:, : len(sizes)]
         same = (lowest == highest).all(axis=1) & ~np.logical_or.accumulate(self._missing)
-        same &= (lowest @ sizes >= 1 - _ROUNDING) & (self._slate_size == 1)
+        same &= (np.abs(lowest @ sizes - 1) <= _ROUNDING) & (self._slate_size == 1)
         return same, lowest
 
     def rates(self, n_actions: int) -> dict[str, tuple[float, Rates]]:

@@ -57,6 +57,13 @@ class ValueIntervals:
         """The policy with the best estimate, the first one before any round."""
         return 0 if np.isnan(self.values[0]) else int(self._merits.argmax())
 
+    def best_but(self, policy: int) -> int:
+        """The policy with the best estimate of all others, the first of them before any round."""
+        others = np.delete(np.arange(len(self.values)), policy)
+        if not len(others):
+            raise InvalidArgumentError("policies must be at least two to be compared, got one")
+        return int(others[np.nan_to_num(self._merits[others], nan=-np.inf).argmax()])
+
     @property
     def _merits(self) -> npt.NDArray[np.float64]:
         """Estimates of which the largest is the best."""

@@ -220,7 +220,9 @@ class Evidence:
             start = end
         self.__dict__.update(then.__dict__)
 
-    def add_policies(self, policies: Policies, *, contexts: Any = None) -> None:
+    def add_policies(
+        self, policies: Policies, *, contexts: Any = None, available: Any = None
+    ) -> None:
         """Let more candidates in; their numbers go on behind those of the others.
 
         Only later rounds count for them, because they may have been fitted on the earlier ones, or
@@ -233,6 +235,8 @@ class Evidence:
         contexts : optional
             Those of all rounds so far, if the candidates were neither fitted on these rounds nor
             chosen by them: then these count for them, too, where what they show could be shown.
+        available : optional
+            What could be shown in these rounds, if not everything.
 
         Raises
         ------
@@ -250,7 +254,7 @@ class Evidence:
                 raise InvalidArgumentError(
                     f"contexts must be those of all {self.rounds:,} rounds so far, got {len(x):,}"
                 )
-            answers = policies.answers_at(x)
+            answers = policies.answers_at(x, None, policies.check_available(available, len(x)))
         self.join(union_of(self.policies, policies), answers)
 
     def check_joins(self, policies: Any, *, unseen: bool) -> None:
@@ -258,7 +262,8 @@ class Evidence:
         check_joins(self.policies, policies)
         cohorts = self.standing.cohorts
         if not cohorts.left:
-            often = "none may" if not cohorts.additions else f"that was {cohorts.additions} times"
+            times = "once" if cohorts.additions == 1 else f"{cohorts.additions} times"
+            often = f"that was {times}" if cohorts.additions else "none may"
             raise InvalidArgumentError(
                 "candidates may join as often as additions=... said when delta was split, and "
                 f"{often}; begin anew with as many as you need, such as additions="
@@ -501,7 +506,8 @@ class Evidence:
             if self._past.nbytes > self.memory_limit:
                 self._incumbent = Incumbent.first(self.standing, self._past)
         if self._incumbent is not None:
-            self._past = self._past.forgotten()
+            waiting = 0 if self._guards is None else self.rounds - self._guards.least_counted
+            self._past = self._past.last(min(len(self._past), waiting))
             self._retrospect = Retrospect.first(self.standing.cohorts)
         self.next_look = _look_after(self.rounds)
         self.__dict__.pop("at_look", None)  # a look does not keep the looks before it

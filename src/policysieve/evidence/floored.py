@@ -101,6 +101,16 @@ class FloorEvidence:
         """Numbers of the policies that were not eliminated."""
         return np.flatnonzero(~self._eliminated)
 
+    def _with_out(self, worse: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+        """Who is out if some are worse than the leader.
+
+        With guardrails nobody else: a leader that breaks one would throw out the best of those that
+        do not.
+        """
+        if self.problem.guardrails is not None:
+            return self._eliminated
+        return self._eliminated | worse
+
     def bar(self, policies: npt.NDArray[np.intp]) -> None:
         """Let go of policies that are proved to break a guardrail, for good."""
         eliminated = self._eliminated.copy()
@@ -152,7 +162,7 @@ class FloorEvidence:
             wealth = betting.log_wealth()
             passed = wealth[:, 1] >= threshold
             passed[leader] = False
-            eliminated = self._eliminated | passed
+            eliminated = self._with_out(passed)
             rivals = self._rivals(leader, eliminated)
             certified = bool((wealth[rivals, 0] >= threshold).all())
             certified |= problem.epsilon >= problem.reward_cap
@@ -167,7 +177,7 @@ class FloorEvidence:
         else:
             lower = self._classical(leader, problem.delta_of_best / (policies.n_policies - 1))
             lower = np.where(np.isfinite(lower), lower, -problem.reward_cap)
-            eliminated = self._eliminated | (lower > 0)
+            eliminated = self._with_out(lower > 0)
             rivals = self._rivals(leader, eliminated)
             bound = max(0.0, -float(lower[rivals].min())) if len(rivals) else 0.0
             certified = bound <= problem.epsilon
@@ -186,6 +196,7 @@ class FloorEvidence:
             against=None if against is None else policies.name_of(against),
             find_gain=partial(gain_over, policies, problem, leader, copy(self)._least_difference),
             barred=self._barred,
+            cleared=True if self.problem.guardrails is None else None,
         )
         return certificate.in_units(self.problem.scale), betting
 

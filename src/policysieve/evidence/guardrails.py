@@ -86,15 +86,17 @@ class Guards:
         return cls(problem, today, everyone, dict.fromkeys(names, 0), wealth, everyone[:0])
 
     @property
+    def least_counted(self) -> int:
+        """Rounds that count for every guardrail."""
+        return min(self.counted.values())
+
+    @property
     def nbytes(self) -> int:
         """Memory that it takes."""
         return sum(wealth.nbytes for wealth in self.log_wealth.values())
 
     def after(self, past: Past, rounds: int, outcomes: Outcomes, survivors: Numbers) -> Self:
-        """With what is known by now of outcomes in the rounds of a past, the last of so many.
-
-        Rounds that were forgotten before their outcome came are lost, and all behind them.
-        """
+        """With what is known by now of outcomes in the rounds of a past, the last of so many."""
         stays = self.survivors.searchsorted(survivors)
         counted, log_wealth, begin = dict(self.counted), {}, rounds - len(past)
         for name, before in self.log_wealth.items():

@@ -276,8 +276,12 @@ class Outcomes:
         lower[some], upper[some] = limits_from_sums(
             of_one_outcome(self.problem), earned, missed, weight, log_term
         )
-        units = self._declared[name].in_units(values, lower, upper, m)
-        return ValueIntervals(*units, names=self.policies.names)
+        of = self._declared[name]
+        return ValueIntervals(
+            *of.in_units(values, lower, upper, m),
+            names=self.policies.names,
+            minimize=of.objective == "minimize",
+        )
 
     def _count(self) -> None:
         """Count what is known by now, and let go of rounds that wait for nothing."""

@@ -217,16 +217,17 @@ class Past:
         sizes = np.diff(offsets) + np.bincount(fresh // k, minlength=n)
         return Columns(np.concatenate([[0], np.cumsum(sizes)])), Columns(*lists)
 
-    def forgotten(self) -> Self:
-        """The tally alone."""
-        empty = copy(self)
-        empty._answers = None
-        empty._rounds, empty._lists = (
-            Columns(*(array[:0].copy() for array in columns.arrays))
-            for columns in (self._rounds, self._lists)
-        )
-        empty._offsets = Columns(np.zeros(1, np.int64))
-        return empty
+    def last(self, count: int) -> Self:
+        """The last rounds alone, and the tally of all."""
+        start, rest = len(self) - count, copy(self)
+        rest._answers = None
+        if count and self._answers is not None:
+            rest._answers = self._answers.take(slice(start, None))
+        offsets = self._offsets.arrays[0][start:]
+        rest._rounds = Columns(*(array[start:].copy() for array in self._rounds.arrays))
+        rest._lists = Columns(*(array[offsets[0] :].copy() for array in self._lists.arrays))
+        rest._offsets = Columns(offsets - offsets[0])
+        return rest
 
     def with_rewards(self, start: int, end: int, rewards: Array, means: Array) -> Self:
         """Some of these rounds with other rewards, and one expected reward for each of them."""

@@ -83,7 +83,9 @@ class Segments(Reported):
     by : str
         The column, or what else made the segments.
     outcome : str or None
-        The outcome that values are of, in its own units; None for the reward.
+        The outcome that values are of, in its own units; None for the reward or cost.
+    minimize : bool
+        Whether lower values are better.
     policies : tuple of int
         Numbers of the policies. The difference is that of the first and the second.
     names : tuple of str
@@ -100,6 +102,7 @@ class Segments(Reported):
     names: tuple[str, ...]
     segments: tuple[Segment, ...] = field(repr=False)
     delta: float
+    minimize: bool = field(default=False, repr=False)
 
     def __len__(self) -> int:
         return len(self.segments)
@@ -115,6 +118,13 @@ class Segments(Reported):
         raise InvalidArgumentError(f"segment must be one of those found, {known}, got {label!r}")
 
     @property
+    def what(self) -> str:
+        """What the values are of, in a word: the outcome, "cost" or "reward"."""
+        if self.outcome is not None:
+            return self.outcome
+        return "cost" if self.minimize else "reward"
+
+    @property
     def guarantee(self) -> str:
         """What holds, and with which probability, in one sentence."""
         first, second = self.names[:2]
@@ -125,7 +135,7 @@ class Segments(Reported):
             for what, labels in (("higher", higher), ("lower", lower))
             if labels
         ]
-        what = "the reward" if self.outcome is None else self.outcome
+        what = f"the {self.what}" if self.outcome is None else self.outcome
         said = " and ".join(found) if found else "not proved to be higher or lower for any segment"
         return (
             f"With probability at least {1 - self.delta:g}, {what} with {first} is {said}, "
@@ -179,6 +189,7 @@ def values_by_segment(
     outcome: str | None = None,
     most: int = MOST,
     exploration: Decider | None = None,
+    by: str | None = None,
 ) -> Segments:
     """Values of two policies, or of all, by segments of the rounds of a log.
 
@@ -201,6 +212,8 @@ def values_by_segment(
         Segments that have rows of their own, the first to appear; later ones are pooled.
     exploration : Exploration, optional
         What decided all rounds.
+    by : str, optional
+        What makes the segments, in words.
     """
     most, of = integer("most", most, low=1), _outcome_of(problem, outcome)
     asked = problem.unit.of_rewards if of is None else of_one_outcome(problem)
@@ -236,25 +249,24 @@ def values_by_segment(
         for j, (label, one) in enumerate(found.items(), start=1)
     }
     return Segments(
-        by=in_words(segment),
+        by=in_words(segment) if by is None else by,
         outcome=outcome,
         policies=numbers,
         names=tuple(policies.name_of(p) for p in numbers),
         segments=tuple(segments[label] for label in sorted(found, key=OTHERS.__eq__)),
         delta=problem.delta,
+        minimize=problem.scale.minimize if of is None else of.objective == "minimize",
     )
 
 
 def pair_to_show(
     policies: Policies, problem: Problem, intervals: ValueIntervals, leader: int
 ) -> tuple[int, int]:
-    """A leader, and the policy that runs today, or else the one of the next largest estimate."""
+    """A leader, and the policy that runs today, or else the one of the next best estimate."""
     against = policies.against(problem)
     if against is not None and against != leader:
         return leader, against
-    values = np.nan_to_num(intervals.values, nan=-np.inf)
-    values[leader] = -np.inf
-    return leader, int(values.argmax())
+    return leader, intervals.best_but(leader)
 
 
 def segments_finder(

@@ -5,6 +5,8 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from policysieve.checks import number, one_of
 from policysieve.errors import InvalidArgumentError
 from policysieve.evidence.comparing import Comparison, chosen_among, pair_of
@@ -22,7 +24,7 @@ from policysieve.evidence.segments import segments_finder
 from policysieve.evidence.selection import Selection
 from policysieve.evidence.watching import Watch
 from policysieve.log import AnyLog, Log, LogFile, open_for
-from policysieve.log.returning import Met
+from policysieve.log.returning import Met, chosen_rounds, first_rows
 from policysieve.policies import AnyPolicies, check_class
 from policysieve.policies.pair import PolicyPair
 from policysieve.policies.policy_class import names_of_actions
@@ -95,7 +97,7 @@ def select(
     log = open_for(log, names, problem.scale.range)
     if not len(log):
         raise InvalidArgumentError("log must have at least one round, got none")
-    log = log.since(since)
+    log, played = _from(log, since)
     if floor is not None:
         floor = number("floor", floor, above=0, below=1, closed=True)
     if method is not None:
@@ -112,14 +114,16 @@ def select(
         memory_limit=memory_limit,
     )
     check_propensities(log, policies, names, floor, problem.delta, covers=method != "capped")
-    rounds = 0
     watch = Watch(evidence, add, policies, problem)
     for piece in track(log.pieces()):
         watch.add(piece)
-        rounds += len(piece)
     watch.bar()
     certificate, intervals = evidence.certificate(), evidence.intervals()
     leader = certificate.leader
+    guardrails = watch.guardrails(leader, log)
+    if guardrails is not None and certificate.cleared is None:
+        cleared = all(one.verdict == "holds" for one in guardrails)
+        certificate = replace(certificate, cleared=cleared)
     selection = Selection(
         policy=leader,
         value=float(intervals.values[intervals.place_of(leader)]),
@@ -127,15 +131,34 @@ def select(
         certificate=certificate,
         problem=problem,
         floor=None if method == "capped" else floor,
-        returning=rounds - evidence.rounds if log.has_units else None,
+        returning=played - evidence.rounds if log.has_units else None,
         outcomes=watch.outcomes(log),
-        guardrails=watch.guardrails(leader, log),
+        guardrails=guardrails,
         find_comparison=partial(_compared, evidence, log, exploration),
         find_segments=segments_finder(log, policies, problem, intervals, leader, exploration),
     )
     if segment is None:
         return selection
     return replace(selection, segments=selection.by_segment(segment))
+
+
+def _from(log: Log | LogFile, since: int) -> tuple[Log | LogFile, int]:
+    """The rounds from a number on, and how many they are.
+
+    Of units that had come before it none: then the log is held in memory.
+    """
+    later = log.since(since)
+    if not since or not log.has_units:
+        return later, len(later)
+    whole = log if isinstance(log, Log) else Log.concatenate(log.whole())
+    rows, _ = first_rows(whole, None, 0)
+    rows = np.arange(len(whole)) if rows is None else rows
+    if rows[-1] < since:
+        raise InvalidArgumentError(
+            f"since must leave the first round of a unit, got {since:,}, before which all units "
+            "had come"
+        )
+    return chosen_rounds(whole, rows[rows >= since]), len(later)
 
 
 def _counted(log: Log | LogFile) -> int:

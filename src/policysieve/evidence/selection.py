@@ -147,7 +147,7 @@ class Selection(Reported):
             return f"Nothing is proved{what}: {self._why_not}"
         if proof.suboptimality_bound >= problem.reward_cap and not proof.certified:
             return (
-                f"{proof.rounds:,} rounds prove nothing yet: {self._leading}, but more rounds, or "
+                f"{_rounds_prove(proof.rounds)} nothing yet: {self._leading}, but more rounds, or "
                 "larger propensities, are needed."
             )
         verdict = "within" if proof.certified else "more than the asked-for"
@@ -229,7 +229,7 @@ class Selection(Reported):
     ) -> Segments:
         """For whom the selected policy is better: values by the values of a column of contexts.
 
-        Compared with the policy that runs today, or else with the one of the next largest estimate.
+        Compared with the policy that runs today, or else with the one of the next best estimate.
         The log is read again, and the policies are asked about its contexts again.
 
         Parameters
@@ -315,3 +315,7 @@ class Selection(Reported):
         of = [values_of(self.outcomes, policy) for policy in self.shown_policies]
         today = None if self.problem.against is None else of[-1]
         return outcomes_to_dict(of[0], today, self.guardrails)
+
+
+def _rounds_prove(rounds: int) -> str:
+    return "One round proves" if rounds == 1 else f"{rounds:,} rounds prove"

@@ -96,6 +96,7 @@ class UnprovedEvidence:
             against=None if against is None else self.policies.name_of(against),
             find_gain=partial(gain_over, self.policies, unit, leader, copy(self)._least),
             barred=self._barred,
+            cleared=True if self.problem.guardrails is None else None,
         ).in_units(self.problem.scale)
 
     def intervals(self) -> ValueIntervals:

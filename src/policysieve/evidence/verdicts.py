@@ -15,11 +15,12 @@ __all__ = [
     "Guardrail",
     "guardrail_of",
     "guardrails_in_words",
+    "open_in_words",
     "outcomes_to_dict",
     "scaled_amount",
 ]
 
-Verdict = Literal["holds", "not proved", "broken"]
+Verdict = Literal["holds", "not proved"]
 
 AMONG = " that is not proved to break a guardrail"
 """Of whom the best is meant where there are guardrails."""
@@ -36,8 +37,8 @@ class Guardrail:
         By how much it may be worse per round, in its own units.
     value, lower, upper : float
         Estimate of the policy's outcome less that of the one that runs today, and its limits.
-    verdict : {"holds", "not proved", "broken"}
-        What is proved.
+    verdict : {"holds", "not proved"}
+        What is proved. A policy that is proved to break one is out of the race.
     rounds : int
         Rounds in which the outcome is known.
     """
@@ -55,11 +56,7 @@ class Guardrail:
         return {**self.__dict__, "value": None if np.isnan(self.value) else self.value}
 
     def __str__(self) -> str:
-        what = {
-            "holds": "is proved to hold",
-            "not proved": "is not proved to hold",
-            "broken": "is proved to be broken",
-        }[self.verdict]
+        what = "is proved to hold" if self.verdict == "holds" else "is not proved to hold"
         return f"the guardrail on {self.outcome} ({self.amount:g}) {what}"
 
 
@@ -79,6 +76,28 @@ def guardrails_in_words(guardrails: Sequence[Guardrail] | None, barred: Sized | 
     if n:
         said.append(f"{n:,} {'policy is' if n == 1 else 'policies are'} proved to break one.")
     return said
+
+
+def open_in_words(guardrails: Sequence[Guardrail] | None, missing: Mapping[str, int]) -> str:
+    """Which guardrails are not proved yet, and how many outcomes they wait for; empty if none.
+
+    Parameters
+    ----------
+    guardrails : sequence of Guardrail, or None
+    missing : dict of int
+        In how many rounds each outcome is not known yet.
+    """
+    names = [one.outcome for one in guardrails or () if one.verdict == "not proved"]
+    if not names:
+        return ""
+    waits = [
+        f"{missing[name]:,} outcome{' is' if missing[name] == 1 else 's are'} open of {name}"
+        for name in names
+        if missing.get(name)
+    ]
+    many = len(names) > 1
+    said = f"Guardrail{'s' if many else ''} {', '.join(names)} {'are' if many else 'is'} not proved"
+    return f"{said} yet{': ' * bool(waits)}{', '.join(waits)}."
 
 
 def outcomes_to_dict(
@@ -112,7 +131,6 @@ def guardrail_of(
     least: float,
     most: float,
     rounds: int,
-    barred: bool = False,
 ) -> Guardrail:
     """What limits on a policy's score less that of today's say of a guardrail.
 
@@ -129,6 +147,6 @@ def guardrail_of(
         value=0.0 if least == most == 0 else difference,
         lower=lower,
         upper=upper,
-        verdict="broken" if barred else "holds" if holds else "not proved",
+        verdict="holds" if holds else "not proved",
         rounds=rounds,
     )

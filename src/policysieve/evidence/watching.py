@@ -12,6 +12,7 @@ from policysieve.evidence.paired import PairedGuards
 from policysieve.evidence.verdicts import Guardrail
 from policysieve.log import Log, LogFile
 from policysieve.log.returning import Met, all_first_rounds, first_rounds
+from policysieve.naming import meant
 from policysieve.policies import AnyPolicies
 from policysieve.problem import Problem
 
@@ -79,6 +80,12 @@ class Watch:
             return None
         for name in self._problem.outcomes or {}:
             if not len(self._outcomes.known(name)):
+                has = log.layout.outcomes if isinstance(log, LogFile) else tuple(log.outcomes)
+                if name not in has:
+                    raise InvalidArgumentError(
+                        f"log must have the outcome {name!r} that the problem declares, it has "
+                        f"{', '.join(map(repr, has)) or 'none'}{meant(name, has)}"
+                    )
                 raise InvalidArgumentError(
                     f"log must have the outcome {name!r} that the problem declares, at least in "
                     f"its first rounds, got none in {len(log):,} rounds; an outcome counts up to "

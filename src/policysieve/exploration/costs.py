@@ -57,10 +57,10 @@ class ExploringCost(Carded):
     Attributes
     ----------
     rounds, explored : int
-        Rounds learnt from, and those that explored; the others showed what the policy that runs
-        today would.
+        Rounds learnt from, and those that might explore, each with the probability `traffic`; the
+        others had to show what the policy that runs today would.
     earned : float
-        Sum of their rewards.
+        Sum of their rewards, or of their costs.
     today : Loss or None
         Compared with the policy that runs today, which the problem names as `against`; None if it
         names none. The interval holds at any time with probability at least 1 - delta.
@@ -69,6 +69,10 @@ class ExploringCost(Carded):
         1 - 2 delta.
     guarantee : str
         All this in words.
+    traffic : float
+        Share of the traffic that explores, as the problem has it.
+    minimize : bool
+        Whether rewards are costs.
     """
 
     rounds: int
@@ -77,12 +81,21 @@ class ExploringCost(Carded):
     today: Loss | None
     best: Loss
     guarantee: str
+    traffic: float = 1.0
+    minimize: bool = False
+
+    @property
+    def explored_in_words(self) -> str:
+        """How many rounds explored, and with which probability each."""
+        chance = "" if self.traffic == 1 else f", each with probability {self.traffic:g}"
+        return f"{self.explored:,} explored{chance}"
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
         return {
             "rounds": self.rounds,
             "explored": self.explored,
+            "traffic": self.traffic,
             "earned": self.earned,
             "today": None if self.today is None else self.today.to_dict(),
             "best": self.best.to_dict(),
@@ -132,7 +145,9 @@ def exploring_cost(learner: Any) -> ExploringCost:
         earned=earned,
         today=today,
         best=best,
-        guarantee=_in_words(n, earned, today, best, problem.delta, _limits_hold(learner)),
+        guarantee=_in_words(learner, n, earned, today, best),
+        traffic=problem.traffic,
+        minimize=scale.minimize,
     )
 
 
@@ -152,14 +167,17 @@ def lost_to_today(learner: Any) -> Loss | None:
     )
 
 
-def _limits_hold(learner: Any) -> bool:
-    """Whether limits on values hold now, and of all rounds that are counted here.
-
-    After a restart they are those of later rounds, and where units come back of first ones.
-    """
-    log = learner._log
-    units = log is not None and log.has_units
-    return bool(learner._limits_hold) and not learner.since and not units
+def _why_no_limits(learner: Any) -> str | None:
+    """Why limits on values do not hold now, or not of all rounds that are counted here."""
+    if learner._log is not None and learner._log.has_units:
+        return "limits on values are about the first round of each unit, and this is about all"
+    if learner.since:
+        return f"limits on values count rounds from {learner.since:,} on, and this is about all"
+    if learner._limits_hold:
+        return None
+    if learner._finished:
+        return "this learner has no limits on values that hold for these policies"
+    return "the limits on values of this learner hold only when its planned rounds are done"
 
 
 def _value_of_best(learner: Any, limits: Any, sign: float) -> tuple[float, float]:
@@ -169,7 +187,7 @@ def _value_of_best(learner: Any, limits: Any, sign: float) -> tuple[float, float
     """
     policies, least = learner.policies, sign * learner.problem.scale.value(0.0)
     most = least + learner.problem.reward_cap
-    if not _limits_hold(learner):
+    if _why_no_limits(learner) is not None:
         return least, most
     lower, upper = (limits.lower, limits.upper) if sign > 0 else (-limits.upper, -limits.lower)
     if policies.n_policies is None:  # limits are those of the leader alone
@@ -179,12 +197,12 @@ def _value_of_best(learner: Any, limits: Any, sign: float) -> tuple[float, float
     return float(lower.max()), float(upper[left].max())
 
 
-def _in_words(
-    rounds: int, earned: float, today: Loss | None, best: Loss, delta: float, hold: bool
-) -> str:
+def _in_words(learner: Any, rounds: int, earned: float, today: Loss | None, best: Loss) -> str:
     if not rounds:
         return "Nothing was explored yet: no round was told."
-    parts = [f"{rounds:,} rounds have earned {earned:,.5g}."]
+    delta, why = learner.problem.delta, _why_no_limits(learner)
+    have = "cost" if learner.problem.scale.minimize else "earned"
+    parts = [f"{rounds:,} rounds have {have} {earned:,.5g}."]
     if today is not None:
         parts.append(
             f"With probability at least {1 - delta:g}, exploring has cost between "
@@ -194,14 +212,11 @@ def _in_words(
     sure = max(0.0, 1 - 2 * delta)
     parts.append(
         f"With probability at least {sure:g} it has cost between {best.lower:,.4g} and "
-        f"{best.upper:,.4g}, compared with the best policy"
-        + (
-            "."
-            if hold
-            else "; limits on values do not hold now, or not of all these rounds, so these are "
-            "those that always hold."
-        )
+        f"{best.upper:,.4g}, compared with the best policy."
     )
+    if why is not None:
+        kind = "costs" if learner.problem.scale.minimize else "rewards"
+        parts.append(f"That is wide: {why}, so it goes by the range of {kind} alone.")
     return " ".join(parts)
 
 

@@ -17,7 +17,7 @@ from policysieve.checks import number
 from policysieve.errors import InvalidArgumentError
 from policysieve.evidence.estimates import ValueIntervals
 from policysieve.evidence.outcomes import OutcomeValue, values_of
-from policysieve.evidence.verdicts import Guardrail, outcomes_to_dict
+from policysieve.evidence.verdicts import Guardrail, open_in_words, outcomes_to_dict
 from policysieve.frames import Contexts, read_only
 from policysieve.log import NOTHING, Beside
 from policysieve.naming import named
@@ -253,6 +253,23 @@ class Recommendation(Carded):
         mine = values_of(outcomes, self.policy) if isinstance(self.policy, int) else None
         theirs = None if against is None else values_of(outcomes, against)
         return replace(self, outcomes=mine, outcomes_against=theirs)
+
+    def with_open(self, missing: Mapping[str, int], *, finished: bool) -> "Recommendation":
+        """The same, with a guarantee that says what guardrails wait for.
+
+        Parameters
+        ----------
+        missing : dict of int
+            In how many rounds each outcome is not known yet.
+        finished : bool
+            Whether the learner has finished.
+        """
+        said = open_in_words(self.guardrails, missing)
+        if not said or not self.rounds:
+            return self
+        if self.certified and not finished:
+            said = f"{said} The learner goes on until it is."
+        return replace(self, guarantee=f"{self.guarantee} {said}")
 
     def to_dict(self) -> dict[str, Any]:
         """The fields as plain values that JSON can hold: NaN becomes None, an object its name."""

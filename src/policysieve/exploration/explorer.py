@@ -111,10 +111,6 @@ class Explorer(Folding):
             What can be shown at each context, as a mask or as lists of numbers or names; at least
             slate_size actions. Nothing else is shown, and a policy is worth what it earns with the
             available items that it shows.
-
-        Parameters
-        ----------
-        contexts : array, data frame, list of dicts or sparse matrix
         units : sequence of str or int, optional
             The user or session of each context, if some come back: then only the first round of
             each counts as evidence, and towards what is planned. All rounds of a learner have them,
@@ -327,12 +323,22 @@ class Explorer(Folding):
         if self._log is None:
             return None
         names = names_of_actions(self.policies, self.problem)
-        return self._watch.alarm(self._log, self.since, self.problem, names)
+        first = self._counted_places if self._log.has_units else None
+        return self._watch.alarm(self._log, self.since, self.problem, names, first)
 
     @property
     def rounds(self) -> int:
-        """How many rounds were learnt from: if units are named, the first of each."""
+        """How many rounds were learnt from.
+
+        Not those that showed what the policy that runs today would for sure, nor, if units are
+        named, later ones of a unit.
+        """
         return self._rounds
+
+    @property
+    def played(self) -> int:
+        """How many rounds were settled, whether they were learnt from or not: those of `log`."""
+        return self._logged
 
     @property
     def pending(self) -> int:
@@ -391,18 +397,22 @@ class Explorer(Folding):
 
     def recommend(self) -> Recommendation:
         """The policy to deploy now, and what is known about it."""
-        now = self._snapshot()
+        now = self._seen()
         best, policies = now._recommend(), now.policies
         if policies.names is not None and isinstance(best.policy, int):
             best = replace(best, name=policies.names[best.policy])
         against = policies.against(self.problem)
         if now._late is not None:
             best = best.with_outcomes(now.outcomes(), against)
+            best = best.with_open(now.open_outcomes, finished=now.finished)
         if against is not None:
             best = replace(best, against=policies.name_of(against))
         if best.gain is not None and best.against is not None and best.rounds:
             gain = gain_in_words(best.policy_name, best.against, best.gain, self.problem)
             best = replace(best, guarantee=f"{best.guarantee} {gain}")
+        if now._spent and not now._finished:
+            spent = f"The limit on what exploring may cost, {self.problem.max_loss:g}, is used up."
+            best = replace(best, guarantee=f"{best.guarantee} {spent} Nothing more is explored.")
         change = now._alarm
         return best if change is None else replace(best, guarantee=change.warning(best.guarantee))
 
@@ -413,7 +423,8 @@ class Explorer(Folding):
     def forecast(self, per_day: float | None = None) -> Forecast:
         """How many rounds it will take, with an interval; no guarantee (docs/how-long.md).
 
-        Planned rounds are exact. A proof is expected when evidence, growing as it did, is enough.
+        Planned rounds are exact. A proof is expected when evidence, growing as it did, is enough;
+        there is no forecast while nothing may be explored, or a guardrail is not proved.
 
         Parameters
         ----------
@@ -422,7 +433,11 @@ class Explorer(Folding):
         """
         if per_day is not None:
             per_day = number("per_day", per_day, above=0, below=float("inf"))
-        return replace(self._snapshot()._forecast(), per_day=per_day)
+        now = self._seen()
+        found, why = now._forecast(), now._why_no_proof
+        if why is not None and not now._finished:
+            found = no_forecast(why, rounds=now._rounds, limit=found.limit)
+        return replace(found, per_day=per_day)
 
     def _forecast(self) -> Forecast:
         wanted, rounds = self._wanted, self._rounds

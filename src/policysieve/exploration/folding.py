@@ -1,12 +1,14 @@
 """What every learner does with settled rounds: which of them count, and what is kept."""
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from policysieve.arrays import shown
+from policysieve.columns import Columns
 from policysieve.errors import InvalidArgumentError
 from policysieve.evidence import Events, rewarded_events
 from policysieve.evidence.events import check_log_fits, check_rewards
@@ -43,6 +45,9 @@ class Folding(Restrained, OutcomeTelling):
     _rounds = 0
     _period = 0  # how often candidates came in that earlier explorations do not show
     _mass = (0, 0.0, 0.0)  # rounds, sums of importance-weighted rewards, and of squares
+    _begun = 0  # number of the first decision that may count,
+    _since = 0  # and place in the log of the first round that does
+    _left_out = Columns(np.empty(0, np.int64))  # places there of rounds that do not
 
     def learn(
         self, rounds: AnyLog, exploration: Exploration, answers: Answers | None = None
@@ -151,24 +156,18 @@ class Folding(Restrained, OutcomeTelling):
         rounds, answers = part.rounds, part.kept
         unit = in_unit(rounds, self.problem.scale)
         if isinstance(part.exploration, TodayExploration):
-            self._spend(part._replace(rounds=unit), None)
-            if self._late is not None:
-                self._late, rounds = self._late.without_learnt(part)
-            self._keep(rounds, len(rounds))
-            return
-        if answers is None:
+            answers = None
+        elif answers is None:
             answers = self._class_of(part.exploration).answers_at(
                 rounds.contexts, None, rounds.available
             )
         self._spend(part._replace(rounds=unit), answers)
-        rows = None
-        if part.first is not None and not part.first.all():
-            rows = np.flatnonzero(part.first)
-            unit, answers = chosen_rounds(unit, rows), answers.take(rows)
+        at, rows = self._logged, self._counting(part)
+        if rows is not None:
+            unit = chosen_rounds(unit, rows)
+            answers = None if answers is None else answers.take(rows)
         if self._late is not None:
-            self._late, rounds = self._late.with_learnt(
-                part, answers, self._asked_of, rows, at=self._logged
-            )
+            self._late, rounds = self._late.with_learnt(part, answers, self._asked_of, rows, at=at)
         if len(unit):
             self._learn(unit, part.exploration, answers)
         n, total, squares = self._mass
@@ -177,6 +176,35 @@ class Folding(Restrained, OutcomeTelling):
             total, squares = running_sum(total, mass), running_sum(squares, mass * mass)
         self._mass = (n + len(unit), total, squares)
         self._keep(rounds, len(unit))
+        if rows is not None:
+            self._left_out = self._left_out.plus(at + np.delete(np.arange(len(rounds)), rows))
+        if self._begun and part.numbers is not None:
+            early = int((part.numbers < self._begun).sum())
+            self._since = at + early if early else self._since
+
+    def _counting(self, part: Part) -> npt.NDArray[np.intp] | None:
+        """Which rounds count as evidence; None if all do.
+
+        Not those that were decided before it began anew, nor by the policy that runs today for
+        sure, nor later ones of a unit.
+        """
+        if isinstance(part.exploration, TodayExploration):
+            return np.empty(0, np.intp)
+        counts = part.first
+        if self._begun and part.numbers is not None:
+            later = part.numbers >= self._begun
+            counts = later if counts is None else counts & later
+        return None if counts is None or counts.all() else np.flatnonzero(counts)
+
+    @property
+    def _counted_places(self) -> npt.NDArray[np.int64]:
+        """Where the rounds that count are in the log."""
+        every = np.arange(self._since, self._logged)
+        return every[~np.isin(every, self._left_out.arrays[0])]
+
+    def _places_for(self, policies: Sequence[int] | None) -> npt.NDArray[np.int64]:
+        """Where the rounds are in the log that count for some policies; None for all."""
+        return self._counted_places
 
     @property
     def _logged(self) -> int:

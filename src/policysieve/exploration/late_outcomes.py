@@ -40,6 +40,10 @@ class LateOutcomes:
         Numbers of rounds that were learnt from and do not count, from `begun` on.
     begun : int
         Rounds that were decided before these do not count.
+    numbers : Columns
+        Those of all rounds of the log, -1 of rounds that were asked elsewhere.
+    others : dict
+        Outcomes that came late, of rounds that do not count, by their numbers.
     """
 
     counted: Outcomes
@@ -47,6 +51,8 @@ class LateOutcomes:
     places: Columns = field(default_factory=lambda: Columns(np.empty(0, np.int64)))
     left_out: Columns = field(default_factory=lambda: Columns(np.empty(0, np.int64)))
     begun: int = 0
+    numbers: Columns = field(default_factory=lambda: Columns(np.empty(0, np.int64)))
+    others: Mapping[int, Values] = field(default_factory=dict)
 
     @classmethod
     def of(cls, policies: AnyPolicies, problem: Problem) -> Self | None:
@@ -71,7 +77,7 @@ class LateOutcomes:
 
     def with_late(self, numbers: Numbers, told: Values, learnt: int) -> Self:
         """With outcomes of told rounds, of which the first `learnt` were learnt from, or raise."""
-        told, numbers = self._without_others(told, numbers, learnt)
+        others, told, numbers = self._apart(told, numbers, learnt)
         places = self.counted.find(numbers)
         waits = numbers >= learnt
         for name, values in told.items():
@@ -97,18 +103,24 @@ class LateOutcomes:
         if len(rows):
             late = {name: values[rows] for name, values in told.items()}
             counted = counted.with_late(places[rows], late)
-        return replace(self, counted=counted, early=early)
+        return replace(self, counted=counted, early=early, others=others)
 
-    def _without_others(
+    def _apart(
         self, told: Values, numbers: Numbers, learnt: int
-    ) -> tuple[Values, Numbers]:
-        """Outcomes of rounds that count, or may; those of others are taken, and change nothing."""
+    ) -> tuple[Mapping[int, Values], Values, Numbers]:
+        """Outcomes of rounds that do not count, for the log alone, and of those that do, or may."""
         out = (numbers < self.begun) | np.isin(numbers, self.left_out.arrays[0])
-        rows = np.flatnonzero(~out | (numbers >= learnt))
-        return {name: values[rows] for name, values in told.items()}, numbers[rows]
+        out &= numbers < learnt
+        others = dict(self.others)
+        for row in np.flatnonzero(out):
+            number = int(numbers[row])
+            mine = {name: values[row] for name, values in told.items()}
+            others[number] = {**mine, **others.get(number, {})}
+        rows = np.flatnonzero(~out)
+        return others, {name: values[rows] for name, values in told.items()}, numbers[rows]
 
     def with_learnt(
-        self, part: Part, answers: Answers, which: Any, rows: Any, *, at: int
+        self, part: Part, answers: Answers | None, which: Any, rows: Any, *, at: int
     ) -> tuple[Self, Log]:
         """With rounds that are learnt from now, and these with what is known of them.
 
@@ -124,13 +136,12 @@ class LateOutcomes:
         at : int
             Place of the first one in the log.
         """
-        assert isinstance(answers, Slates)
         rounds, early = self._heard(part)
-        if part.numbers is not None and len(part.numbers) and part.numbers[0] < self.begun:
-            return replace(self, early=early), rounds  # all of them: one exploration decided
         rows = np.arange(len(rounds)) if rows is None else rows
+        then = self._with_left_out(part, rows, early)
         if not len(rows):
-            return self._with_left_out(part, rows, early), rounds
+            return then, rounds
+        assert isinstance(answers, Slates)
         counted = self.counted.plus(
             rounds if len(rows) == len(rounds) else chosen_rounds(rounds, rows),
             answers,
@@ -138,13 +149,7 @@ class LateOutcomes:
             numbers=None if part.numbers is None else part.numbers[rows],
             asked=None if part.asked is None else part.asked[rows],
         )
-        then = self._with_left_out(part, rows, early)
         return replace(then, counted=counted, places=self.places.plus(at + rows)), rounds
-
-    def without_learnt(self, part: Part) -> tuple[Self, Log]:
-        """After rounds that do not count, and these with what is known of them."""
-        rounds, early = self._heard(part)
-        return self._with_left_out(part, np.empty(0, np.intp), early), rounds
 
     def _heard(self, part: Part) -> tuple[Log, Mapping[int, Values]]:
         """Rounds with outcomes that were told early, and what waits then."""
@@ -155,10 +160,13 @@ class LateOutcomes:
         return _with_outcomes(part.rounds, mine), early
 
     def _with_left_out(self, part: Part, rows: Any, early: Mapping[int, Values]) -> Self:
-        if part.numbers is None or len(rows) == len(part.numbers):
-            return replace(self, early=early)
-        others = np.delete(part.numbers, rows)
-        return replace(self, early=early, left_out=self.left_out.plus(others))
+        if part.numbers is None:
+            elsewhere = np.full(len(part.rounds), -1)
+            return replace(self, early=early, numbers=self.numbers.plus(elsewhere))
+        numbers, left_out = self.numbers.plus(part.numbers), self.left_out
+        if len(rows) < len(part.numbers):
+            left_out = left_out.plus(np.delete(part.numbers, rows))
+        return replace(self, early=early, numbers=numbers, left_out=left_out)
 
     def in_log(self, log: Log) -> Log:
         """A log of all rounds that were learnt from, with what is known of outcomes by now."""
@@ -167,12 +175,17 @@ class LateOutcomes:
             all_values = found.get(name, np.full(log.actions.shape, np.nan)).copy()
             all_values[places] = values
             found[name] = all_values
+        where = {number: place for place, number in enumerate(self.numbers.arrays[0].tolist())}
+        for number, told in self.others.items():
+            for name, values in told.items():
+                row = found[name][where[number]]
+                found[name][where[number]] = np.where(np.isnan(row), values, row)
         return log.with_outcomes(found)
 
     def anew(self, begun: int) -> Self:
         """Without any round that was decided before; what comes of these changes nothing."""
         nothing = Outcomes(self.counted.policies, self.counted.problem)
-        return type(self)(nothing, self.early, begun=begun)
+        return type(self)(nothing, self.early, begun=begun, numbers=self.numbers)
 
     def expired(self, until: float) -> tuple[Self, dict[str, int]]:
         """With the declared values for what was asked for until then, and how many there were."""

@@ -1,6 +1,6 @@
 """What keeps a learner from exploring, or makes it stop: a switch, and a limit on its cost."""
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +29,8 @@ class Restrained(Asking):
     policies: Any
     problem: Problem
     exploration: Exploration
+    _room_left: int | None = None  # rounds that may explore, of a snapshot: it has no ledger,
+    _was_spent = False  # and whether that was none, and nothing was waited for
 
     def _begin(self) -> None:
         """Before the first round."""
@@ -80,17 +82,38 @@ class Restrained(Asking):
     def _glance(self) -> Look:
         left = None if self.problem.max_loss is None else self._room()
         spent = left == 0 and not self._ledger.waiting(self._frontier)
-        return Look(self._snapshot(), self._ledger.pending(self._frontier), left, spent)
+        learner = self._snapshot()
+        learner._room_left, learner._was_spent = left, spent
+        return Look(learner, self._ledger.pending(self._frontier))
+
+    def _seen(self) -> Self:
+        """A snapshot that knows how much may still be explored, if that is limited."""
+        if self._lock is None or self.problem.max_loss is None:
+            return self._snapshot()
+        seen: Self = self._glance().learner
+        return seen
 
     @property
     def _spent(self) -> bool:
         """Whether the problem's `max_loss` lets nothing be explored, and no answer is waited for.
 
-        A snapshot does not know.
+        A snapshot knows it if it was `_seen`.
         """
-        if self.problem.max_loss is None or self._lock is None:
-            return False
-        return self._glance().spent
+        return bool(self._seen()._was_spent)
+
+    @property
+    def _why_no_proof(self) -> str | None:
+        """Why no proof is to be expected of a snapshot that was `_seen`, if it does not explore."""
+        if self._stopped:
+            return "it was told to stop exploring; ask again after resume_exploring."
+        if self._was_spent:
+            return "the limit on what exploring may cost is used up, and nothing more is explored."
+        if self._room_left == 0:
+            return (
+                "the limit on what exploring may cost lets nothing be explored before more answers "
+                "are told."
+            )
+        return None
 
     def _room(self) -> int:
         """How many more rounds may explore within the problem's `max_loss`."""

@@ -59,6 +59,8 @@ class Spending:
         Of what a round has lost, for a lower limit and for an upper one.
     worth : Sums
         Of what the policy that runs today would have earned, for an upper limit.
+    returning : bool
+        Whether units are named, so that later rounds need not be worth what earlier ones were.
     """
 
     problem: Problem
@@ -69,6 +71,7 @@ class Spending:
     lost_least: Sums = field(default=Sums())
     lost_most: Sums = field(default=Sums())
     worth: Sums = field(default=Sums())
+    returning: bool = False
 
     @property
     def _expected(self) -> float:
@@ -96,6 +99,7 @@ class Spending:
             explored=self.explored + n * explored,
             settled=self.settled + n * (explored and issued),
             earned=self.earned.plus(rewards),
+            returning=self.returning or rounds.units is not None,
         )
         if today is None:
             return then
@@ -141,7 +145,7 @@ class Spending:
         q = self.problem
         assert q.max_loss is not None
         worth = q.reward_cap
-        if self.rounds:
+        if self.rounds and not self.returning:
             f, stays = self._expected, 1 - q.traffic
             largest = q.slate_size * (f + (1 - f) / stays if stays else 1.0)
             worth = min(worth, self.worth.upper(largest, q.delta / 2) / self.rounds)

@@ -40,6 +40,8 @@ class Status(Carded):
     cost : ExploringCost
     forecast : Forecast
         How many rounds it will take.
+    open_outcomes : dict of int, or None
+        In how many rounds each outcome is not known yet, if the problem declares any.
     """
 
     learner: str
@@ -56,6 +58,7 @@ class Status(Carded):
     cost: ExploringCost
     forecast: Forecast
     find_alarm: Callable[[], Change | None] = field(repr=False)
+    open_outcomes: dict[str, int] | None = None
 
     @cached_property
     def alarm(self) -> Change | None:
@@ -72,10 +75,28 @@ class Status(Carded):
     def __repr__(self) -> str:
         best = self.recommendation
         certified = "certified" if best.certified else "not certified"
+        open_ = "".join(
+            f", guardrail on {name} not proved" + (f" ({n:,} open)" if n else "")
+            for name, n in self.unproved.items()
+        )
         return (
             f"Status({self.learner}, {self.rounds:,} rounds, {self.pending:,} pending, "
-            f"{best.policy_name} {certified}, {'exploring' if self.exploring else 'stopped'})"
+            f"{best.policy_name} {certified}{open_}, "
+            f"{'exploring' if self.exploring else 'stopped'})"
         )
+
+    @property
+    def unproved(self) -> dict[str, int]:
+        """Guardrails that the recommended policy is not proved to keep, and rounds that are open.
+
+        The learner does not finish before they are proved, unless its rounds are used up.
+        """
+        missing = self.open_outcomes or {}
+        return {
+            one.outcome: missing.get(one.outcome, 0)
+            for one in self.recommendation.guardrails or ()
+            if one.verdict == "not proved"
+        }
 
     def to_dict(self, *, alarm: bool = False) -> dict[str, Any]:
         """Plain values for JSON.
@@ -90,6 +111,8 @@ class Status(Carded):
         found |= {"max_loss": self.max_loss, "left": self.left, "since": self.since}
         for name in ("recommendation", "cost", "forecast"):
             found[name] = getattr(self, name).to_dict()
+        if self.open_outcomes is not None:
+            found["open_outcomes"] = self.open_outcomes
         if alarm:
             found["alarm"] = None if self.alarm is None else self.alarm.to_dict()
         return found
@@ -100,8 +123,6 @@ class Look(NamedTuple):
 
     learner: Any
     pending: int
-    left: int | None
-    spent: bool
 
 
 def status_of(look: Look) -> Status:
@@ -113,14 +134,15 @@ def status_of(look: Look) -> Status:
         rounds=learner.rounds,
         pending=look.pending,
         survivors=None if evidence is None else len(evidence.survivors),
-        finished=learner.finished or look.spent,
+        finished=learner.finished,
         exploring=learner.exploring,
         traffic=problem.traffic,
         max_loss=problem.max_loss,
-        left=look.left,
+        left=learner._room_left,
         since=learner.since,
         recommendation=learner.recommend(),
         cost=learner.cost(),
         forecast=learner.forecast(),
         find_alarm=lambda: learner.alarm,
+        open_outcomes=None if problem.outcomes is None else learner.open_outcomes,
     )

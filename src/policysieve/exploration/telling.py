@@ -1,6 +1,7 @@
 """What every learner does with outcomes beside the reward, and with segments."""
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -8,11 +9,13 @@ import numpy.typing as npt
 
 from policysieve.errors import InvalidArgumentError
 from policysieve.evidence import ValueIntervals
+from policysieve.evidence.segment_labels import in_words, labels_of
 from policysieve.evidence.segments import MOST, Segments, pair_to_show, values_by_segment
 from policysieve.exploration.asking import Asking, changing
 from policysieve.exploration.decisions import Decisions, Recommendation, asked_before
 from policysieve.exploration.late_outcomes import LateOutcomes
 from policysieve.log import Log
+from policysieve.log.returning import chosen_rounds
 from policysieve.problem import Problem
 
 __all__ = ["OutcomeTelling"]
@@ -109,7 +112,8 @@ class OutcomeTelling(Asking):
     ) -> Segments:
         """For whom the recommended policy is better: as `Selection.by_segment`, from `log`.
 
-        The policies that are shown are asked about the contexts of all rounds again.
+        The rounds are those that count for all policies that are shown, who are asked about their
+        contexts again. If labels are given, it is one for each round of `log`.
         """
         then = self._snapshot()
         best, intervals = then.recommend(), then.intervals()
@@ -118,16 +122,23 @@ class OutcomeTelling(Asking):
                 f"by_segment needs one of a list of policies, got {best.policy_name}"
             )
         pair = pair_to_show(self.policies, self.problem, intervals, best.policy)
+        log, places = then.log, then._places_for(None if every_policy else pair)
+        labels = labels_of(segment, log.contexts, 0, len(log))
         return values_by_segment(
-            then.log,
+            chosen_rounds(log, places).without_units(),
             self.policies,
             self.problem,
-            segment,
+            labels[places],
+            by=in_words(segment),
             pair=pair,
             every_policy=every_policy,
             outcome=outcome,
             most=most,
         )
+
+    @abstractmethod
+    def _places_for(self, policies: Sequence[int] | None) -> npt.NDArray[np.int64]:
+        """Where the rounds are in the log that count for some policies; None for all."""
 
     def _declared(self) -> LateOutcomes:
         """What is known of outcomes, or raise if there are none."""

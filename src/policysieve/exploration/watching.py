@@ -4,11 +4,14 @@ from collections.abc import Sequence
 from copy import deepcopy
 from typing import NamedTuple
 
+import numpy as np
+import numpy.typing as npt
+
 from policysieve.evidence.change import Change, find_change
 from policysieve.evidence.change_sums import ChangeSums
 from policysieve.evidence.groups import context_groups
 from policysieve.log import Log
-from policysieve.log.returning import chosen_rounds, first_rounds
+from policysieve.log.returning import chosen_rounds
 from policysieve.problem import Problem
 
 __all__ = ["Watch"]
@@ -43,14 +46,20 @@ class Watch:
         self._seen: _Seen | None = None
 
     def alarm(
-        self, log: Log, since: int, problem: Problem, names: Sequence[str] | None
+        self,
+        log: Log,
+        since: int,
+        problem: Problem,
+        names: Sequence[str] | None,
+        first: npt.NDArray[np.int64] | None = None,
     ) -> Change | None:
         """The change that the rounds from `since` on prove, or None.
 
-        The log is the same as before, or longer.
+        The log is the same as before, or longer. Where units come back, `first` are the places of
+        their first rounds, which count alone.
         """
-        if log.has_units:
-            return _of_units(log, since, problem, names)
+        if first is not None:
+            return _of_units(log, first, problem, names)
         seen = self._seen
         if seen is None or seen.since != since or seen.since + seen.sums.rounds > len(log):
             seen = _Seen(since, ChangeSums(problem.slate_size), 0)
@@ -69,12 +78,10 @@ class Watch:
         return Watch, ()  # the log has it all
 
 
-def _of_units(log: Log, since: int, problem: Problem, names: Sequence[str] | None) -> Change | None:
-    """The same where only the first round of each unit counts."""
-    _, met = first_rounds(log, None, 0)
-    assert met is not None
-    numbers = met.first_numbers()
-    numbers = numbers[numbers >= since]
+def _of_units(
+    log: Log, numbers: npt.NDArray[np.int64], problem: Problem, names: Sequence[str] | None
+) -> Change | None:
+    """The same where only some rounds count."""
     sums = ChangeSums(problem.slate_size)
     for rounds in chosen_rounds(log, numbers).rounds():
         sums.add(rounds.in_unit(), context_groups(rounds.contexts))

@@ -118,6 +118,7 @@ class BesideColumns:
                 what = " or ".join(kind for kind in allowed if kind != "nothing")
                 raise FileFormatError(
                     f"{self.where}: column {name} must hold {'lists of ' * lists}{what}, got {type}"
+                    f"{_advice(name, kind_of_type(inner), lists=lists, unit=name == self.unit)}"
                 )
         return self
 
@@ -257,3 +258,15 @@ def _whole(values: Any) -> npt.NDArray[np.int64]:
     numbers = np.asarray(values.cast(wide).fill_null(0).to_numpy(zero_copy_only=False))
     odd = np.asarray(values.is_null()) | (numbers > np.iinfo(np.int64).max)
     return np.where(odd, -1, numbers.astype(np.int64))
+
+
+def _advice(name: str, kind: str | None, *, lists: bool, unit: bool) -> str:
+    """What to do about a column of another kind."""
+    if lists and kind == "text":
+        return f"; make lists of its texts, such as frame[{name!r}].str.split()"
+    if unit and kind == "numbers":
+        return (
+            "; if whole numbers became these because some are missing, make them text, and note "
+            "that a round whose user is not known needs a name of its own"
+        )
+    return ""

@@ -150,9 +150,10 @@ class _OwnReader:
         unknown = [key for key in data if key not in _KNOWN]
         if missing or unknown:
             problem = f"no key {missing[0]!r}" if missing else f"unknown key {unknown[0]!r}"
+            hint = advice(list(data), contexts_only=self._contexts_only)
             raise FileFormatError(
                 f"{problem}; keys are {', '.join(self._needed)}, and if need be "
-                f"{', '.join(_OPTIONAL)}{advice(list(data)) if missing else ''}"
+                f"{', '.join(_OPTIONAL)}{hint if missing else ''}"
             )
         row = TextRow(
             context=data["context"],

@@ -1,6 +1,7 @@
 """The table of formats, and how files of any of them are opened."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,7 @@ def open_contexts(
     format: str | None = None,
     *,
     columns: Mapping[str, Any] | ColumnMap | None = None,
+    actions: Sequence[str] | None = None,
     max_bytes: int | None = None,
 ) -> Iterator[Rounds]:
     """Read contexts, ids, times, units and what is available, of a log or of files without more.
@@ -48,6 +50,8 @@ def open_contexts(
     columns : mapping, optional
         Which columns hold ``context``, ``id``, ``time``, ``slate``, ``available`` and ``unit``, as
         `LogFile` has it; what it says of others is left aside.
+    actions : sequence of str, optional
+        Names of all actions; if what is available has names, it is numbered in their order.
     max_bytes : int, optional
         Memory that one batch may take, as `LogFile` has it.
 
@@ -59,14 +63,18 @@ def open_contexts(
     Raises
     ------
     FileNotFoundError, FileFormatError, InvalidArgumentError
-        As `LogFile` has it.
+        As `LogFile` has it, and if something is available that has no name among `actions`.
     """
     rules = Rules(
         contexts_only=True,
         columns=columns if columns is None else ColumnMap.of(columns),
         max_bytes=MAX_BYTES if max_bytes is None else max_bytes,
     )
-    return open_source(paths, format, rules).batches()
+    source = open_source(paths, format, rules)
+    named = source.layout.action_names
+    if actions is None or named is None or named == tuple(actions):
+        return source.batches()
+    return open_source(paths, format, replace(rules, actions=tuple(actions))).batches()
 
 
 def open_source(

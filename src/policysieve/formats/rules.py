@@ -34,7 +34,7 @@ __all__ = [
 
 MISSING = (
     "the reward is missing; if its deadline has passed, count it as 0 (--missing-reward 0, or "
-    "missing_reward=0 of LogFile and convert)"
+    "missing_reward=0 of LogFile and convert); to fill in what was decided, let decide write a .csv"
 )
 _MILLISECONDS = (1e12, 1e13)  # since 1970, from 2001 to 2286: seconds would be in no year we know
 _FIRST_SECOND, _LAST_SECOND = -62_135_596_800.0, 253_402_300_799.0  # years 1 and 9999

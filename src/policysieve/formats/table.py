@@ -110,12 +110,12 @@ def understand(
         hint = ", which may be the index of a data frame: leave it out (index=False)"
         raise FileFormatError(
             f"{path} has {problem} among {', '.join(names)}{hint if index else ''}; columns are "
-            f"{columns}{advice(names) if missing else ''}"
+            f"{columns}{advice(names, contexts_only=contexts_only) if missing else ''}"
         )
     return table
 
 
-def advice(names: Sequence[str]) -> str:
+def advice(names: Sequence[str], *, contexts_only: bool = False) -> str:
     """How to say what the columns of others hold."""
     if any(sign in name for name in names for sign in ",+="):
         return (
@@ -124,7 +124,7 @@ def advice(names: Sequence[str]) -> str:
         )
     return (
         "; if it is a table of your own, say what its columns hold: --map "
-        f"{quote(guessed(names))}, or columns= of LogFile"
+        f"{quote(guessed(names, contexts_only=contexts_only))}, or columns= of LogFile"
     )
 
 

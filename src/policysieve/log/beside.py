@@ -179,6 +179,8 @@ def as_units(units: Any, n_rounds: int) -> npt.NDArray[np.object_]:
     """Names of users or sessions, one for each round, as text, or raise."""
     rule = "names or whole numbers, one for each round"
     values = plain_array("units", units, rule)
+    if values.shape == (n_rounds,) and values.dtype.kind == "f" and np.isnan(values).any():
+        values = np.where(np.isnan(values), "", "known")  # whole numbers and gaps became floats
     if values.dtype.kind not in "UTOiu" or values.shape != (n_rounds,):
         raise InvalidArgumentError(
             f"units must be {rule} of the {n_rounds}, got shape {values.shape} of {values.dtype}"
@@ -189,9 +191,10 @@ def as_units(units: Any, n_rounds: int) -> npt.NDArray[np.object_]:
         if not isinstance(value, str | int | np.integer) or isinstance(value, bool) or value == ""
     ]
     if odd:
+        got = shown(values[odd[0]]) if values.dtype.kind == "O" else "nothing"
         raise InvalidArgumentError(
-            f"units must be {rule}, got {shown(values[odd[0]])} in row {odd[0]}; a round whose "
-            "user is not known needs a name of its own"
+            f"units must be {rule}, got {got} in row {odd[0]}; a round whose user is not known "
+            "needs a name of its own"
         )
     return np.array([*map(str, values), None], dtype=object)[:-1]
 

@@ -371,6 +371,12 @@ class Log(Exchanged, Carded):
         log._reward_range = known
         return log
 
+    def without_units(self) -> Self:
+        """The same rounds without the names of users or sessions: all of them count."""
+        log = self[:]
+        log._beside = Beside(self.available, None, self.outcomes)
+        return log
+
     def with_outcomes(self, outcomes: Mapping[str, npt.NDArray[np.float64]]) -> Self:
         """The same rounds with these outcomes in place of what there was; they are not checked."""
         log = self[:]

@@ -10,7 +10,7 @@ from typing import Any
 from policysieve.arrays import shown
 from policysieve.checks import OF_SLATES
 from policysieve.errors import FileFormatError, InvalidArgumentError
-from policysieve.naming import as_names
+from policysieve.naming import as_names, meant
 
 __all__ = ["ITEMS", "ColumnMap", "guessed"]
 
@@ -18,6 +18,7 @@ ITEMS = ("action", "propensity", "reward")
 _SINGLE = ("id", "time", "slate", "position", "available", "unit")
 _OUTCOME = "outcome"
 _KEYS = ("context", *ITEMS, *_SINGLE, _OUTCOME)
+_ANOTHER = "; write outcome.NAME for another outcome, such as outcome.sale=bought"
 _EXAMPLE = "context=age+country,action=item,propensity=p,reward=clicked"
 
 
@@ -74,8 +75,10 @@ class ColumnMap:
             )
         for key in columns:
             if key not in _KEYS:
+                another = str(key).startswith(_OUTCOME)
                 raise InvalidArgumentError(
                     f"columns must have the keys {', '.join(_KEYS)}, got {shown(key)}"
+                    f"{_ANOTHER if another else meant(str(key), _KEYS)}"
                 )
         given = {
             key: _outcomes(columns[key]) if key == _OUTCOME else _names(key, columns[key])
@@ -226,7 +229,9 @@ def _checked(given: dict[str, Any]) -> dict[str, Any]:
     return {**given, **items}
 
 
+_OWN = re.compile(r"(?P<item>action|propensity|reward)(_\d+)?|outcome(_\d+)?:(?P<outcome>.+)")
 _GUESSES = {
+    "available": "(available|eligible|in_?stock)(_?(actions|items|ids))?",
     "time": "time|timestamp|ts|date|datetime|(event|log|created|shown|served)_?(time|at|ts)",
     "propensity": ".*(propensity|prob|probability|pscore).*|p",
     "reward": ".*(reward|click|clicked|conver|bought|purchase|outcome).*",
@@ -237,16 +242,48 @@ _GUESSES = {
 }
 
 
-def guessed(names: Sequence[str]) -> str:
-    """A map for columns with these names, as the command line takes it, with capitals for gaps."""
-    found: dict[str, str] = {}
+_NO_CONTEXT = ".*(_id|uuid)|distributions?(_actions|_propensities)?"
+_NOT_CONTEXTS = (*ITEMS, "position", _OUTCOME)  # what a map of contexts alone does not have
+
+
+def guessed(names: Sequence[str], *, contexts_only: bool = False) -> str:
+    """A map for columns with these names, as the command line takes it, with capitals for gaps.
+
+    Names of our own are what they say. What looks like a reward is never offered as a context, or
+    models would be fitted on what they should predict.
+    """
+    found = _own(names)
     for key, pattern in _GUESSES.items():
-        for name in names:
-            if name not in found.values() and re.fullmatch(pattern, name, re.IGNORECASE):
-                found[key] = name
-                break
-    others = [name for name in names if name.strip() and name not in found.values()]
-    contexts = [name for name in others if not name.lower().endswith(("_id", "uuid"))]
-    found["context"] = "+".join(contexts) or "CONTEXT"
-    found.update({key: key.upper() for key in ITEMS if key not in found})
-    return ",".join(f"{key}={found[key]}" for key in _KEYS if key in found)
+        like = [name for name in _left(names, found) if re.fullmatch(pattern, name, re.IGNORECASE)]
+        if like and key not in found:
+            found[key] = like[:1]
+        if key == "reward":
+            found |= {f"{_OUTCOME}.{name}": [name] for name in like if [name] != found[key]}
+    others = [name for name in _left(names, found) if name.strip()]
+    contexts = [name for name in others if not re.fullmatch(_NO_CONTEXT, name, re.IGNORECASE)]
+    found["context"] = contexts or ["CONTEXT"]
+    if contexts_only:
+        found = {key: at for key, at in found.items() if key.split(".")[0] not in _NOT_CONTEXTS}
+    else:
+        found = {key: [key.upper()] for key in ITEMS} | found
+    ordered = sorted(found, key=lambda key: _KEYS.index(key.split(".")[0]))
+    return ",".join(f"{key}={'+'.join(found[key])}" for key in ordered)
+
+
+def _own(names: Sequence[str]) -> dict[str, list[str]]:
+    """Columns that have the names which we give them, by what they hold."""
+    found = {key: [key] for key in _SINGLE if key in names}
+    if "slate" not in found:
+        found.pop("position", None)
+    for name in names:
+        match = _OWN.fullmatch(name)
+        if match is not None:
+            key = match["item"] or f"{_OUTCOME}.{match['outcome']}"
+            found.setdefault(key, []).append(name)
+    return found
+
+
+def _left(names: Sequence[str], found: Mapping[str, Sequence[str]]) -> list[str]:
+    """Columns of which it is not known yet what they hold."""
+    taken = {name for columns in found.values() for name in columns}
+    return [name for name in names if name not in taken]

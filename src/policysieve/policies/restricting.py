@@ -87,7 +87,8 @@ def _stuck(
     names = policies.action_names
     what = [int(a) if names is None else names[a] for a in missing]
     if policies.fallback is None:
-        advice = "declare what takes its place: fallback=[...] with all actions, in order"
+        order = "[...]" if names is None else shown(list(names))
+        advice = f"declare what takes its place: fallback={order} with all actions, in order"
     else:
         advice = "its fallback has not enough that is available: list all actions there"
     return policies._failure(

@@ -26,8 +26,9 @@ def add_cost(page: Page, result: "RunResult") -> None:
     if result.cost.today is not None:
         page.figure(
             cost_over_rounds(result),
-            "Reward that exploring has cost in all, compared with "
-            f"{result.cost.today.policy_name}, which runs today. Below zero it has earned more.",
+            "What exploring has lost in all, compared with "
+            f"{result.cost.today.policy_name}, which runs today. Below zero it has "
+            f"{'cost less' if result.cost.minimize else 'earned more'}.",
             name="cost",
         )
     page.table(cost_table(result.cost))
@@ -46,7 +47,7 @@ def cost_table(cost: "ExploringCost") -> Table:
     """One row for each policy that the rounds are compared with."""
     found = [cost.best] if cost.today is None else [cost.today, cost.best]
     return Table(
-        "Expected reward that exploring has cost",
+        f"Expected {'extra cost of exploring' if cost.minimize else 'reward that exploring lost'}",
         [
             "compared with",
             "lost",
@@ -57,8 +58,8 @@ def cost_table(cost: "ExploringCost") -> Table:
             "upper per round",
         ],
         [_row(lost) for lost in found],
-        note=f"{cost.rounds:,} rounds, of which {cost.explored:,} explored, have earned "
-        f"{value_text(cost.earned)}.",
+        note=f"{cost.rounds:,} rounds, of which {cost.explored_in_words}, have "
+        f"{'cost' if cost.minimize else 'earned'} {value_text(cost.earned)}.",
     )
 
 
@@ -92,6 +93,6 @@ def cost_over_rounds(result: "RunResult") -> Figure:
         if most is not None:
             axes.axhline(most, color=INK, ls="--", lw=1, label=f"limit {value_text(most)}")
         rounds_axis(axes, rounds[0], rounds[-1])
-        axes.set_ylabel("reward lost in all")
+        axes.set_ylabel("extra cost in all" if result.problem.scale.minimize else "lost in all")
         legend(figure, axes)
     return figure

@@ -81,10 +81,12 @@ def _problem(problem: "Problem") -> str:
 
 
 def _cost(cost: "ExploringCost") -> str:
-    facts: dict[str, CellValue | tuple[CellValue, str]] = {"Earned": cost.earned}
+    facts: dict[str, CellValue | tuple[CellValue, str]] = {
+        "Cost in all" if cost.minimize else "Earned": cost.earned
+    }
     for lost in (cost.best,) if cost.today is None else (cost.today, cost.best):
         facts[f"Against {lost.policy_name}"] = (lost.estimate, _between(lost.lower, lost.upper))
-    facts["Rounds"] = (cost.rounds, f"{cost.explored:,} explored")
+    facts["Rounds"] = (cost.rounds, cost.explored_in_words)
     return _card("What exploring has cost", text=cost.guarantee, facts=facts)
 
 
@@ -94,7 +96,7 @@ def _status(status: "Status") -> str:
     words = f"{'exploring' if status.exploring else 'not exploring'}"
     return _card(
         f"{status.learner} recommends {best.policy_name}",
-        _pill_of(best.certified),
+        _pill_of(best.certified, best.guardrails),
         text=best.guarantee,
         facts={
             "Rounds": (status.rounds, f"{status.pending:,} pending" if status.pending else ""),
@@ -102,6 +104,10 @@ def _status(status: "Status") -> str:
             "Suboptimality bound": best.suboptimality_bound,
             **gain_fact(best.gain, best.against),
             **cost_facts(status.cost),
+            **{
+                f"Guardrail on {name}": ("not proved", f"{n:,} outcomes are open" if n else "")
+                for name, n in status.unproved.items()
+            },
             "Traffic": (status.traffic, words),
             **({} if status.max_loss is None else {"May cost": (status.max_loss, left)}),
             "Finished": status.finished,
@@ -117,7 +123,7 @@ def _rewards_in(reward_range: Range, what: str = "Rewards") -> Facts:
 def _recommendation(best: "Recommendation") -> str:
     return _card(
         best.policy_name,
-        _pill_of(best.certified),
+        _pill_of(best.certified, best.guardrails),
         text=best.guarantee,
         facts={
             "Estimated value": (best.value, _between(best.lower, best.upper)),
@@ -213,7 +219,7 @@ def _run(result: "RunResult") -> str:
     )
     return _card(
         f"{result.learner} recommends {best.policy_name}",
-        _pill_of(best.certified),
+        _pill_of(best.certified, best.guardrails),
         text=best.guarantee,
         facts={
             "Estimated value": (best.value, _between(best.lower, best.upper)),
@@ -446,8 +452,12 @@ def _between(lower: float, upper: float) -> str:
     return f"between {value_text(float(lower))} and {value_text(float(upper))}"
 
 
-def _pill_of(certified: bool) -> str:
-    return _pill("certified", "good") if certified else _pill("not certified", "open")
+def _pill_of(certified: bool, guardrails: "Sequence[Guardrail] | None" = None) -> str:
+    if not certified:
+        return _pill("not certified", "open")
+    if any(one.verdict == "not proved" for one in guardrails or ()):
+        return _pill("certified, guardrail not proved", "open")
+    return _pill("certified", "good")
 
 
 def _pill(word: str, tint: str) -> str:

@@ -74,7 +74,6 @@ def segment_differences(segments: "Segments") -> Figure:
     rows = np.arange(len(shown))
     middle, lower, upper = np.array([one.difference for one in shown]).reshape(-1, 3).T
     proved = np.array([one.verdict != "not proved" for one in shown], dtype=np.bool_)
-    what = "reward" if segments.outcome is None else segments.outcome
     with look():
         figure, axes = new_figure(0.95 + 0.26 * len(shown))
         axes.axvline(0.0, color=INK, lw=0.8, alpha=0.5)
@@ -85,7 +84,7 @@ def segment_differences(segments: "Segments") -> Figure:
             axes.plot(middle[part], rows[part], "o", color=colour, ms=5, mew=0, label=label)
         name_rows(axes, short_names([one.label for one in shown]), lines=False)
         axes.xaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10]))
-        axes.set_xlabel(f"{what} per round: {segments.names[0]} less {segments.names[1]}")
+        axes.set_xlabel(f"{segments.what} per round: {segments.names[0]} less {segments.names[1]}")
         legend(figure, axes)
     return figure
 

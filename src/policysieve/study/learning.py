@@ -178,7 +178,7 @@ class Learning:
 
     def status(self) -> Status:
         """How things stand with the learner."""
-        return status_of(Look(self.learner, pending=0, left=None, spent=False))
+        return status_of(Look(self.learner, pending=0))
 
     def publish(self, connection: Connection, fence: int, now: float) -> None:
         """Publish the exploration; who calls holds the lease of this fence."""

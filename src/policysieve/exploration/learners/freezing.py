@@ -78,7 +78,7 @@ def _is_plain(learner: Explorer) -> bool:
     evidence = getattr(learner, "evidence", None)
     return (
         learner._late is None
-        and learner._period == 0
+        and learner._period == learner._begun == 0
         and not learner._stopped
         and getattr(learner, "_waiting", ()) == ()
         and (evidence is None or (evidence._guards is None and evidence._met is None))
@@ -97,9 +97,13 @@ def restore(learner: Explorer, state: Arrays, pasts: list[Arrays]) -> None:
         As `frozen` gave them.
     """
     rounds, counted, seen, explored, settled = map(int, state["rounds_learnt"])
-    mass, *spent = [Sums(float(total), float(square)) for total, square in state["sums"]]
+    mass, earned, least, most, worth = [
+        Sums(float(total), float(square)) for total, square in state["sums"]
+    ]
     learner._rounds, learner._mass = rounds, (counted, *mass)
-    learner._spending = Spending(learner.problem.unit, seen, explored, settled, *spent)
+    learner._spending = Spending(
+        learner.problem.unit, seen, explored, settled, earned, least, most, worth
+    )
     if isinstance(learner, SiftingExplorer):
         learner.evidence = learner._learnt = thawed(learner.evidence, state, pasts)
         if state["ended"]:

@@ -110,8 +110,9 @@ class Sieve(SiftingExplorer):
             endless = (
                 'a Sieve for the best never stops by itself; give it rounds, or goal="certify".'
             )
-            return no_forecast(endless, rounds=self._rounds)
-        return planned_forecast(max(self.max_rounds - self._rounds, 0), rounds=self._rounds)
+            return no_forecast(endless, rounds=self.evidence.rounds)
+        rounds = self.evidence.rounds
+        return planned_forecast(max(self.max_rounds - rounds, 0), rounds=rounds)
 
     def _times_to_proof(self, evidence: Evidence) -> float | None:
         """Until epsilon is proved, or whichever comes first: that another is better, or none."""

@@ -1,6 +1,7 @@
 """Learners that let go of policies on the way: epochs, looks at the evidence, elimination."""
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from copy import copy
 from dataclasses import replace
 from functools import partial
@@ -10,9 +11,11 @@ import numpy as np
 import numpy.typing as npt
 
 from policysieve.checks import flag, integer
+from policysieve.columns import Columns
 from policysieve.errors import InvalidArgumentError
 from policysieve.evidence import Certificate, Evidence, ValueIntervals
 from policysieve.evidence.evidence import MEMORY_LIMIT
+from policysieve.evidence.verdicts import open_in_words
 from policysieve.exploration.asking import changing
 from policysieve.exploration.decisions import Recommendation
 from policysieve.exploration.designs.needs import NeedExploration
@@ -26,7 +29,6 @@ from policysieve.exploration.forecast import (
 )
 from policysieve.exploration.learners.joining import Joining
 from policysieve.exploration.learners.promises import certificate_recommendation
-from policysieve.exploration.ledger import Part
 from policysieve.log import Log
 from policysieve.policies import Answers, Policies, Slates
 from policysieve.problem import Problem
@@ -95,9 +97,9 @@ class SiftingExplorer(Explorer):
             additions=self.additions,
         )
         self._waiting: tuple[Joining, ...] = ()  # who joined after what was learnt
-        self._first_period = self._learnt_period = self._period
-        self._since, self._before = 0 if self._log is None else len(self._log), self._rounds
-        self._issued_before = issued
+        self._learnt_period = self._period
+        self._since, self._begun = self._logged, issued
+        self._left_out = Columns(np.empty(0, np.int64))
         self._ended: Evidence | None = None  # at the latest look that proved what is asked for
         self.exploration = self._explore_next()
 
@@ -134,11 +136,11 @@ class SiftingExplorer(Explorer):
             now.evidence.check_joins(policies, unseen=unseen)
             now._check_unseen(unseen)
             joining = Joining.of(policies, now.policies, now._period + 1, unseen=unseen)
-            admitted = self._admit(joining.after(now._counted_log))  # no lock: they may be slow
+            admitted = self._admit(joining.after(now._later_log))  # no lock: they may be slow
 
     def _check_unseen(self, unseen: bool) -> None:
         """Raise if candidates should be judged by rounds of which some are no evidence."""
-        counted = self._counted_log
+        counted = self._later_log
         if unseen and counted is not None and len(counted) != self._learnt.rounds:
             raise InvalidArgumentError(
                 f"unseen needs all rounds so far to be evidence, got {len(counted):,} rounds of "
@@ -154,7 +156,7 @@ class SiftingExplorer(Explorer):
         earlier, asked = self._earlier(), joining.rounds
         if earlier is not None:
             joining.new.check_contexts(earlier[:1])
-        counted = self._counted_log
+        counted = self._later_log
         joining = joining.after(None if counted is None else counted[asked:])
         self._change(partial(type(self)._let_in, joining=joining))
         return True
@@ -167,14 +169,9 @@ class SiftingExplorer(Explorer):
         self._look()
 
     @property
-    def _counted_log(self) -> Log | None:
-        """The rounds that count; None if there are none yet."""
+    def _later_log(self) -> Log | None:
+        """The rounds since it began; None if there are none yet."""
         return None if self._log is None else self._log[self._since :]
-
-    @property
-    def _counted(self) -> int:
-        """How many rounds count, and those that showed what the policy that runs today would."""
-        return self._rounds - self._before
 
     @changing
     def restart(self) -> None:
@@ -226,7 +223,7 @@ class SiftingExplorer(Explorer):
 
     def _ends(self, certificate: Certificate) -> bool:
         """Whether nothing is left to do: it also proves that its leader keeps all guardrails."""
-        return self._proves(certificate) and certificate.cleared
+        return self._proves(certificate) and bool(certificate.cleared)
 
     def _answer(self, evidence: Evidence) -> Evidence:
         """The evidence, led by the policy to recommend."""
@@ -234,12 +231,12 @@ class SiftingExplorer(Explorer):
 
     @property
     def _used_up(self) -> bool:
-        return self.max_rounds is not None and self._counted >= self.max_rounds
+        return self.max_rounds is not None and self.evidence.rounds >= self.max_rounds
 
     @property
     def _late_rounds(self) -> int:
         """Rounds that wait for answers and will not count."""
-        return max(0, self._issued_before - self._frontier.learnt)
+        return max(0, self._begun - self._frontier.learnt)
 
     def _batch(self, most: int | None, waiting: int) -> int:
         """Up to the last look within so many rounds, so that what is found there is what is known.
@@ -249,7 +246,7 @@ class SiftingExplorer(Explorer):
         waiting = max(0, waiting - self._late_rounds)
         most = max(BATCH, self.evidence.rounds // _BATCHES) if most is None else most
         size = self.evidence.up_to_look(most, waiting)
-        left = size if self.max_rounds is None else self.max_rounds - self._counted - waiting
+        left = size if self.max_rounds is None else self.max_rounds - self.evidence.rounds - waiting
         return min(size, left)
 
     @property
@@ -257,7 +254,7 @@ class SiftingExplorer(Explorer):
         """Rounds up to the next look at the evidence, which wants their answers, or to the end."""
         wanted = self.evidence.next_look - self.evidence.rounds
         if self.max_rounds is not None:
-            wanted = min(wanted, self.max_rounds - self._counted)
+            wanted = min(wanted, self.max_rounds - self.evidence.rounds)
         return wanted + self._late_rounds
 
     def _consults(self, exploration: Any) -> npt.NDArray[np.integer] | None:
@@ -307,17 +304,8 @@ class SiftingExplorer(Explorer):
                 "before candidates joined, or before it began anew, and later ones are learnt from"
             )
 
-    def _fold(self, part: Part) -> None:
-        super()._fold(part)
-        decided = part.exploration
-        if isinstance(decided, NeedExploration) and decided.period < self._first_period:
-            assert self._log is not None
-            self._since, self._before = len(self._log), self._rounds
-
     def _learn(self, rounds: Log, exploration: Any, answers: Answers) -> None:
         assert isinstance(answers, Slates)
-        if exploration.period < self._first_period:
-            return
         before, waiting = self._learnt, self._waiting
         while waiting and waiting[0].period <= exploration.period:
             before, self._learnt_period = waiting[0].joined(before), waiting[0].period
@@ -346,12 +334,28 @@ class SiftingExplorer(Explorer):
         return informed
 
     def _weigh(self) -> None:
-        """Take back an end that a policy has brought about which late outcomes bar."""
+        """End if late outcomes prove what was missing; take an end back if they bar who won."""
+        before = self.evidence.outcomes
         self.evidence = self._learnt = self._informed(self.evidence)
+        guarded, now = self.problem.guardrails or {}, self.evidence.outcomes
+        if before is not None and now is not None:
+            counts = [(len(before.known(name)), len(now.known(name))) for name in guarded]
+            if all(then == more for then, more in counts):
+                return  # nothing new is known
         if self._ended is not None:
             barred = self.evidence.certificate().barred
             if barred is not None and self._ended.certificate().leader in barred:
                 self._ended = None
+        if self._ended is None and guarded:
+            answer = self._answer(self.evidence)
+            if self._ends(answer.certificate()):
+                self._ended = answer
+
+    def _places_for(self, policies: Sequence[int] | None) -> npt.NDArray[np.int64]:
+        """Those since all of them had joined."""
+        cohorts = self.evidence.standing.cohorts
+        shown = np.arange(cohorts.n_policies) if policies is None else np.array(policies)
+        return self._counted_places[int(cohorts.since(shown).max()) :]
 
     @property
     def _asked_of(self) -> npt.NDArray[np.integer] | None:
@@ -380,7 +384,7 @@ class SiftingExplorer(Explorer):
 
     def _recommend(self) -> Recommendation:
         """The surviving policy with the largest estimate, and the latest certificate about it."""
-        found = certificate_recommendation(self._shown(), rounds=self._counted)
+        found = certificate_recommendation(self._shown(), rounds=self.evidence.rounds)
         if not self._since or not found.rounds:
             return found
         counts = f"That counts rounds from {self._since:,} on."
@@ -388,18 +392,30 @@ class SiftingExplorer(Explorer):
 
     def _forecast(self) -> Forecast:
         """Of the proof, from how the evidence has grown so far."""
-        rounds, evidence = self._rounds, self.evidence
+        rounds, evidence = self.evidence.rounds, self.evidence
         if self._finished:
             return planned_forecast(0, rounds=rounds)
         if evidence.forgets:
             forgot = "early rounds were forgotten, for which the memory limit is too small."
             return no_forecast(forgot, rounds=rounds, limit=self.max_rounds)
+        evidence = evidence.now()
+        if self.problem.guardrails is not None:
+            answer = self._answer(evidence)
+            if not answer.certificate().cleared:
+                return no_forecast(self._unproved(answer), rounds=rounds, limit=self.max_rounds)
         return forecast_of_proof(
-            self._times_to_proof(evidence.now()),
+            self._times_to_proof(evidence),
             rounds=rounds,
             next_look=evidence.next_look,
             limit=self.max_rounds,
         )
+
+    def _unproved(self, evidence: Evidence) -> str:
+        """What guardrails wait for, in words."""
+        names = ", ".join(self.problem.guardrails or {})
+        waits = open_in_words(evidence.guardrails(), self.open_outcomes if self._late else {})
+        found = waits or f"nothing is known yet of {names}."
+        return f"{found[0].lower()}{found[1:]} How long that takes is not known."
 
     def _times_to_proof(self, evidence: Evidence) -> float | None:
         """How many times the rounds so far it takes to prove what is asked for, if known."""
