@@ -137,7 +137,7 @@ def test_every_public_function_and_class_with_arguments_is_called():
             "Segment",
             "Segments",
         ),
-        *("ExploringCost", "Forecast", "Loss", "Status"),
+        *("ExploringCost", "Forecast", "Loss", "Status", "StudyStatus"),
         *("Recommendation", "RunResult", "Selection", "Usage"),  # results, made by others
     }
     public = {

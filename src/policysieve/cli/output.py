@@ -33,6 +33,7 @@ __all__ = [
 
 _COMMAND = "policysieve.command"
 _WIDE = 1 << 16  # columns, more than any table needs
+_SHORT = 24  # characters of a cell that has no sentence
 # Signs that one can type: what a terminal shows may be copied.
 _PLAIN = str.maketrans({"\N{EN DASH}": "-", "\N{MINUS SIGN}": "-", "\N{INFINITY}": "inf"})
 
@@ -87,7 +88,8 @@ def print_table(
         table.add_row(*map(Text, row))  # brackets are brackets
     console = Console()
     free = console.options.update(max_width=_WIDE)
-    if Measurement.get(console, free, table).maximum > console.width:
+    short = all(len(cell) <= _SHORT for row in rows for cell in row)
+    if short and Measurement.get(console, free, table).maximum > console.width:
         table.padding = 0  # rather than to break words
     console.print(table)
 

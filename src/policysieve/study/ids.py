@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 from sqlalchemy import Connection, bindparam, insert, select
 
-from policysieve.arrays import shown
+from policysieve.arrays import as_list, shown
 from policysieve.errors import DecisionsError, InvalidArgumentError
 from policysieve.study.schema import ids as table
 
@@ -39,13 +39,14 @@ def as_ids(ids: Any, n: int | None = None) -> list[str]:
     if isinstance(ids, str):
         ids = [ids]
     if isinstance(ids, np.ndarray | Sequence):
-        found = [str(one) if isinstance(one, np.str_) else one for one in ids]
+        listed = as_list("ids", ids, "texts, one for each round")
+        found = [str(one) if isinstance(one, np.str_) else one for one in listed]
     elif hasattr(ids, "to_list") or hasattr(ids, "to_pylist"):
         found = list(ids.to_list() if hasattr(ids, "to_list") else ids.to_pylist())
     else:
         raise InvalidArgumentError(f"ids must be texts, one for each round, got {shown(ids)}")
     for one in found:
-        if not isinstance(one, str) or not one or len(one) > _LONGEST or "\0" in one:
+        if not isinstance(one, str) or not 0 < len(one) <= _LONGEST or not _can_be_kept(one):
             raise InvalidArgumentError(
                 f"ids must be texts of 1 to {_LONGEST} characters, got {shown(one)}"
             )
@@ -55,6 +56,11 @@ def as_ids(ids: Any, n: int | None = None) -> list[str]:
         twice = next(one for one in found if found.count(one) > 1)
         raise InvalidArgumentError(f"ids must be different, got {shown(twice)} twice")
     return found
+
+
+def _can_be_kept(text: str) -> bool:
+    """Whether databases hold it: no null, and no half of a surrogate pair."""
+    return "\0" not in text and not any("\ud800" <= sign <= "\udfff" for sign in text)
 
 
 def insert_ids(

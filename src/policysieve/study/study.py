@@ -10,6 +10,7 @@ import numpy.typing as npt
 from sqlalchemy import Connection, select, update
 from sqlalchemy.exc import IntegrityError
 
+from policysieve.arrays import shown
 from policysieve.checks import as_rewards, flag
 from policysieve.errors import DecisionsError, InvalidArgumentError, StorageError
 from policysieve.evidence import ValueIntervals
@@ -342,8 +343,10 @@ class Study:
         """
         self._check_active()
         if not isinstance(reason, str) or not reason.strip():
-            raise InvalidArgumentError(f"reason must be a text, got {reason!r}")
+            raise InvalidArgumentError(f"reason must be a text, got {shown(reason)}")
         names = as_ids(ids)
+        if not names:
+            return names
         with self._settling() as (connection, now):
             places = self._places(connection, names)
             settling.discard(self._ledger, connection, places, reason, now)

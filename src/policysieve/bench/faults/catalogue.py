@@ -24,6 +24,7 @@ from policysieve.bench.faults.call import (
 from policysieve.bench.faults.classifier_calls import CLASSIFIER_CALLS
 from policysieve.bench.faults.learner_calls import LEARNER_CALLS, a_learner
 from policysieve.bench.faults.outcome_calls import OUTCOME_CALLS
+from policysieve.bench.faults.study_calls import STUDY_CALLS
 
 __all__ = ["CALLS"]
 
@@ -511,5 +512,6 @@ CALLS: dict[str, Call] = {
     **CLASSIFIER_CALLS,
     **LEARNER_CALLS,
     **OUTCOME_CALLS,
+    **STUDY_CALLS,
 }
 """The public functions, by their names."""
