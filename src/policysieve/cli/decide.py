@@ -142,6 +142,8 @@ def write_decisions(decisions: Iterator["Rounds"], out: Path) -> tuple[int, floa
             f"--out must be a new file, {out} exists, and what it says may have been shown "
             "already; remove it first or name another file"
         )
+    if not out.absolute().parent.is_dir():
+        raise InvalidArgumentError(f"--out must be in a folder that exists, got {out}")
     count, smallest = 0, 1.0
 
     def counted(batches: Iterator["Rounds"]) -> Iterator["Rounds"]:

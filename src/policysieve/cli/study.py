@@ -261,13 +261,19 @@ def tell(where: _Where, rewards: tuple[str, ...], no_learn: bool, as_json: bool)
     Rounds whose reward is missing are left open. Telling the same again changes nothing.
     """
     from policysieve.cli.rewards import read_rewards
+    from policysieve.errors import DecisionsError, InvalidArgumentError
 
     opened = where.open(learn=not no_learn)
     late: list[str] = []
     counted, again, missing = 0, 0, 0
     for path in rewards:
         for ids, told, left_out in read_rewards(path, opened.problem.slate_size):
-            done = opened.tell(ids, told)
+            try:
+                done = opened.tell(ids, told)
+            except (DecisionsError, InvalidArgumentError) as error:
+                known = counted + again
+                before = f" (before it, {known:,} rewards were taken)" if known else ""
+                raise type(error)(f"{path}{before}: {error}") from error
             counted, again, missing = counted + done.counted, again + done.again, missing + left_out
             late += done.late
     opened.close()

@@ -82,6 +82,7 @@ class Decider:
         with self._storage.deciding() as connection:
             now = self._storage.now(connection)
             first, newest = ledger.take_places(connection, n)
+            record.check_active(connection)
             if newest != version and not final:
                 self.version = newest
                 raise _SupersededError

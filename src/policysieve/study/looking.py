@@ -13,7 +13,7 @@ from policysieve.policies.policy_class import names_of_actions
 from policysieve.study.ids import ids_at
 from policysieve.study.learning import Learning
 from policysieve.study.ledger import DISCARDED, EXPIRED, TOLD, SqlLedger
-from policysieve.study.packing import beside_of
+from policysieve.study.packing import Batch, beside_of
 from policysieve.study.record import StudyRecord
 from policysieve.study.results import StudyStatus, StudySummary
 from policysieve.study.schema import batches, counters, leases, rewards, studies
@@ -49,7 +49,7 @@ def decided(ledger: SqlLedger, connection: Connection, places: Places) -> Decisi
         rows, into = places[order[start:stop]] - batch.first, order[start:stop]
         actions[into], propensities[into] = batch.actions[rows], batch.propensities[rows]
         asked[into] = batch.asked
-        contexts.append(batch.contexts[rows] if batch.forgotten is None else None)
+        contexts.append(_kept(batch, rows))
         said.append((None if batch.available is None else batch.available[rows], len(rows)))
         start = stop
     last = None if contexts else ledger.last(connection)
@@ -70,6 +70,15 @@ def decided(ledger: SqlLedger, connection: Connection, places: Places) -> Decisi
         beside=beside_of(said)[np.argsort(order)],
         ids=ids_at(connection, record.study, record.mark, places),
     )
+
+
+def _kept(batch: Batch, rows: Places) -> Any:
+    """Contexts of some rounds of a batch; None if one of them was erased."""
+    if batch.forgotten is None:
+        return batch.contexts[rows]
+    if batch.forgotten[rows].any():
+        return None
+    return batch.contexts[(np.cumsum(~batch.forgotten) - 1)[rows]]
 
 
 def _n_forgotten(ledger: SqlLedger, connection: Connection) -> int:
@@ -101,6 +110,7 @@ def status_of(
     oldest = None
     if len(waiting):
         oldest = max(0.0, now - float(ledger.asked(connection, waiting[:1])[0]))
+    is_archived = StudyRecord.read(connection, record.name, "").archived is not None
     lease = connection.execute(select(leases).where(leases.c.study == record.study)).first()
     noted = audited(ledger, connection)
     return StudyStatus(
@@ -109,7 +119,7 @@ def status_of(
         problem=record.problem,
         candidates=ledger.policies.size_in_words,
         created=record.created,
-        archived=record.archived is not None,
+        archived=is_archived,
         rounds=rounds,
         learnt=learning.learnt,
         open=len(waiting),

@@ -8,7 +8,7 @@ from importlib import metadata
 from typing import Any, Self
 
 import numpy as np
-from sqlalchemy import Connection, insert, select
+from sqlalchemy import Connection, bindparam, insert, select
 from sqlalchemy.exc import IntegrityError
 
 from policysieve.arrays import shown
@@ -24,6 +24,9 @@ from policysieve.study.schema import counters, studies
 __all__ = ["StudyRecord"]
 
 _LONGEST = 200
+
+
+_ARCHIVED = select(studies.c.archived).where(studies.c.study == bindparam("number"))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -144,6 +147,14 @@ class StudyRecord:
             raise InvalidArgumentError(f"name must be that of a study in {where}, which has "
                                        f"{known}, got {shown(name)}")  # fmt: skip
         return cls.of(rows[0])
+
+    def check_active(self, connection: Connection) -> None:
+        """Raise if the study was archived, by this process or by another."""
+        archived = connection.execute(_ARCHIVED, {"number": self.study}).scalar()
+        if archived is not None:
+            raise InvalidArgumentError(
+                f"study {self.name!r} is archived, and takes no decisions or rewards any more"
+            )
 
     @classmethod
     def of(cls, row: Any) -> Self:

@@ -219,7 +219,6 @@ class Study:
         StorageError
             If the database cannot be reached, or is full.
         """
-        self._check_active()
         return self._decider.ask(contexts, ids, available)
 
     def tell(self, ids: Any, rewards: Any = None) -> Told:
@@ -244,7 +243,6 @@ class Study:
         InvalidArgumentError, StorageError
             Nothing is changed.
         """
-        self._check_active()
         names, given = as_told(ids, rewards, self.problem.slate_size)
         q = self.problem
         told = as_rewards(given, len(names), q.slate_size, q.sparsity, q.reward_range)
@@ -279,6 +277,7 @@ class Study:
             if self._learns:
                 worker.warm()
             with storage.writing() as connection:
+                self._record.check_active(connection)
                 now = storage.now(connection)
                 yield connection, now
                 then = worker.advanced(connection, now) if self._learns else None
@@ -319,7 +318,6 @@ class Study:
         older_than : duration, optional
             How long a decision may wait; by default the deadline.
         """
-        self._check_active()
         if older_than is None and self._record.deadline is None:
             raise InvalidArgumentError("older_than must be given, as the study has no deadline")
         age = self._record.deadline if older_than is None else seconds("older_than", older_than)
@@ -341,7 +339,6 @@ class Study:
         reason : str
             Kept in the audit table.
         """
-        self._check_active()
         if not isinstance(reason, str) or not reason.strip():
             raise InvalidArgumentError(f"reason must be a text, got {shown(reason)}")
         names = as_ids(ids)
@@ -428,7 +425,7 @@ class Study:
             if path is None:
                 return log_of(self._ledger, connection, learnt)
             write_log(self._ledger, connection, learnt, path, format, overwrite=overwrite)
-        return LogFile(path, format)
+        return LogFile(path, format, reward_range=self.problem.reward_range)
 
     def forget(self, ids: Any) -> None:
         """Erase the contexts of some rounds; decisions, answers and rewards are kept.
@@ -488,10 +485,8 @@ class Study:
         return f"Study({self.name!r}, {self._record.learner}, {self._storage.where})"
 
     def _check_active(self) -> None:
-        if self._record.archived is not None:
-            raise InvalidArgumentError(
-                f"study {self.name!r} is archived, and takes no decisions or rewards any more"
-            )
+        with self._storage.reading() as connection:
+            self._record.check_active(connection)
 
     def _places(self, connection: Connection, names: list[str]) -> Places:
         record, ledger = self._record, self._ledger
