@@ -440,6 +440,8 @@ class Study:
             If the policies' answers are found from the contexts, as those of a table are.
         """
         names = as_ids(ids)
+        if not names:
+            return
         with self._storage.writing() as connection:
             self._storage.erase_for_good(connection)
             forget(self._ledger, connection, self._places(connection, names))

@@ -1,5 +1,6 @@
 """A study on a file of its own, with arguments that are right."""
 
+from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
@@ -7,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import policysieve as ps
-from policysieve.bench.faults.call import Call, a_problem, a_table
+from policysieve.bench.faults.call import Call, K, a_problem, some_features
 
 __all__ = ["STUDY_CALLS"]
 
@@ -20,15 +21,27 @@ class _Made(NamedTuple):
     decisions: Any
 
 
+@cache
+def _policies() -> ps.LinearPolicies:
+    """Five policies for features; what a table says could not be told without the contexts."""
+    return ps.LinearPolicies(np.random.default_rng(0).normal(size=(5, K, 2)))
+
+
 def _create(folder: Any, **arguments: Any) -> Any:
-    given = {"name": "shop", "policies": a_table(), "problem": a_problem(), "seed": 0, **arguments}
+    given = {
+        "name": "shop",
+        "policies": _policies(),
+        "problem": a_problem(),
+        "seed": 0,
+        **arguments,
+    }
     return ps.Study.create(f"sqlite:///{Path(folder.name) / 'study.db'}", **given)
 
 
 def _study() -> _Made:
     folder = TemporaryDirectory(ignore_cleanup_errors=True)
     study = _create(folder)
-    return _Made(folder, study, study.ask([0, 1, 2, 3], ids=["a", "b", "c", "d"]))
+    return _Made(folder, study, study.ask(some_features(), ids=["a", "b", "c", "d"]))
 
 
 def _state(made: _Made) -> Any:
@@ -45,7 +58,7 @@ STUDY_CALLS: dict[str, Call] = {
         lambda folder, **given: _create(folder, **given),
         lambda: {
             "name": "shop",
-            "policies": a_table(),
+            "policies": _policies(),
             "problem": a_problem(),
             "learner": "Sieve",
             "seed": 0,
@@ -56,7 +69,7 @@ STUDY_CALLS: dict[str, Call] = {
     ),
     "Study.ask": _call(
         lambda study, contexts, ids: study.ask(contexts, ids=ids),
-        {"contexts": np.array([4, 5]), "ids": ["e", "f"]},
+        {"contexts": some_features()[:2], "ids": ["e", "f"]},
     ),
     "Study.tell": _call(
         lambda study, ids, rewards: study.tell(ids, rewards),
