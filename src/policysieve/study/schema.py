@@ -37,6 +37,7 @@ __all__ = [
     "batches",
     "counters",
     "explorations",
+    "history",
     "ids",
     "leases",
     "metadata",
@@ -45,9 +46,10 @@ __all__ = [
     "rewards",
     "snapshots",
     "studies",
+    "tokens",
 ]
 
-SCHEMA = 1
+SCHEMA = 2
 """Version of the tables."""
 
 metadata = MetaData()
@@ -180,7 +182,38 @@ parts = Table(
 )
 
 
-STEPS: dict[int, Callable[[Connection], None]] = {}
+# What was known now and then, for those who watch: a proof needs none of it.
+history = Table(
+    "ps_history",
+    metadata,
+    _study(autoincrement=False),
+    Column("learnt", BigInteger, primary_key=True, autoincrement=False),
+    Column("time", Float, nullable=False),
+    Column("content", Text, nullable=False),
+)
+
+# Who may call a service; of the secret only its hash is kept.
+tokens = Table(
+    "ps_tokens",
+    metadata,
+    Column("token", Integer, primary_key=True),
+    Column("label", String(200), nullable=False),
+    Column("key", String(32), nullable=False, unique=True),  # the part that is no secret
+    Column("hash", LargeBinary, nullable=False),
+    Column("scopes", Text, nullable=False),
+    Column("studies", Text),  # names; all if nothing is said
+    Column("created", Float, nullable=False),
+    Column("expires", Float),
+    Column("revoked", Float),
+)
+
+
+def _to_2(connection: Connection) -> None:
+    """Make the tables that came with a service."""
+    metadata.create_all(connection, tables=[history, tokens])
+
+
+STEPS: dict[int, Callable[[Connection], None]] = {1: _to_2}
 """From each older version to the next: what must happen to its tables."""
 
 
