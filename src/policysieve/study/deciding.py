@@ -26,7 +26,7 @@ from policysieve.study.repeating import decided_before
 from policysieve.study.schema import studies
 from policysieve.study.storage import Storage
 
-__all__ = ["Ask", "Decider"]
+__all__ = ["Ask", "Asked", "Decider"]
 
 _RETRIES = 3  # asks with an exploration that is not the newest any more
 
@@ -50,8 +50,8 @@ class Ask:
 
 
 @dataclass(kw_only=True)
-class _Asked:
-    """The same after a look, and what the candidates said to it."""
+class Asked:
+    """What somebody wants to be decided, after a look, and what the candidates said to it."""
 
     x: Any
     allowed: Available | None
@@ -99,16 +99,30 @@ class Decider:
             error = refused.error
         raise error  # with its own cause
 
-    def ask_together(self, asks: Sequence[Ask]) -> list[Decisions | PolicySieveError]:
+    def consulted(self, ask: Ask) -> Asked:
+        """What is asked for after a look, with what the candidates say to it, or raise.
+
+        They may take their time here, while others decide.
+        """
+        asked = self._checked(ask)
+        try:
+            self._answers(0, asked, *self._exploration())
+        except _RefusedError as refused:
+            error = refused.error
+        else:
+            return asked
+        raise error  # with its own cause
+
+    def ask_together(self, asks: Sequence[Ask | Asked]) -> list[Decisions | PolicySieveError]:
         """Decide for several in one transaction: what was decided for each, or why not.
 
         Each has batches of its own, so that no late answer holds up the rounds of others.
         """
         found: dict[int, Decisions | PolicySieveError] = {}
-        waiting: dict[int, _Asked] = {}
+        waiting: dict[int, Asked] = {}
         for number, ask in enumerate(asks):
             try:
-                waiting[number] = self._checked(ask)
+                waiting[number] = ask if isinstance(ask, Asked) else self._checked(ask)
                 if self._kind.earlier is None:  # the first says what contexts are
                     found[number] = self._ask({number: waiting.pop(number)})[number]
             except PolicySieveError as error:
@@ -123,7 +137,7 @@ class Decider:
                 found[refused.number] = self._instead(waiting.pop(refused.number), refused.error)
         return [found[number] for number in range(len(asks))]
 
-    def _checked(self, ask: Ask) -> _Asked:
+    def _checked(self, ask: Ask) -> Asked:
         """What is asked for, or raise."""
         policies = self._ledger.policies
         with self._lock:
@@ -135,9 +149,9 @@ class Decider:
         names = names_of_actions(policies, self._ledger.record.problem)
         allowed = policies.check_available(ask.available, len(x), names)
         given = None if ask.ids is None else as_ids(ask.ids, len(x))
-        return _Asked(x=x, allowed=allowed, given=given, again=ask.again)
+        return Asked(x=x, allowed=allowed, given=given, again=ask.again)
 
-    def _instead(self, asked: _Asked, error: PolicySieveError) -> Decisions | PolicySieveError:
+    def _instead(self, asked: Asked, error: PolicySieveError) -> Decisions | PolicySieveError:
         """What was decided before where ids come again, or why not."""
         if not (asked.again and isinstance(error, DecisionsError) and asked.given):
             return error
@@ -146,7 +160,7 @@ class Decider:
                 self._ledger, connection, asked.given, asked.x, asked.allowed, error
             )
 
-    def _ask(self, asked: dict[int, _Asked]) -> dict[int, Decisions]:
+    def _ask(self, asked: dict[int, Asked]) -> dict[int, Decisions]:
         for attempt in range(_RETRIES + 1):
             try:
                 return self._decide(asked, final=attempt == _RETRIES)
@@ -154,7 +168,7 @@ class Decider:
                 continue
         raise AssertionError("the last attempt is final")
 
-    def _decide(self, asked: dict[int, _Asked], *, final: bool) -> dict[int, Decisions]:
+    def _decide(self, asked: dict[int, Asked], *, final: bool) -> dict[int, Decisions]:
         """Decide with the exploration at hand; raise if there is a newer one, unless it is final.
 
         One that is not the newest any more is as valid as any: its propensities are its own.
@@ -204,7 +218,7 @@ class Decider:
         }
 
     def _answers(
-        self, number: int, asked: _Asked, version: int, exploration: Exploration
+        self, number: int, asked: Asked, version: int, exploration: Exploration
     ) -> Answers:
         """What the candidates say that an exploration consults; they are called once for it."""
         if asked.said is None or asked.said[0] != version:
@@ -222,7 +236,7 @@ class Decider:
         first: int,
         version: int,
         exploration: Exploration,
-        asked: _Asked,
+        asked: Asked,
         answers: Answers,
         start: int,
         now: float,
@@ -246,7 +260,7 @@ class Decider:
         ledger.issue(connection, batch, exploration)
         return batch
 
-    def _decisions(self, asked: _Asked, batches: list[Batch], first: int, now: float) -> Decisions:
+    def _decisions(self, asked: Asked, batches: list[Batch], first: int, now: float) -> Decisions:
         x, given = asked.x, asked.given
         record, m, n = self._ledger.record, self._ledger.policies.slate_size, len(x)
         nothing: tuple[npt.NDArray[np.int32], npt.NDArray[np.float64]]

@@ -131,17 +131,21 @@ class SqlLedger:
         """A published exploration, validated when it is first loaded."""
         found = self._explorations.get(version)
         if found is None:
-            row = connection.execute(_EXPLORATION, {**self._study, "version": version}).first()
-            if row is None:
-                raise FileFormatError(
-                    f"exploration {version} of study {self.record.name!r} is not there; restore "
-                    "the database from a backup"
-                )
             name = f"exploration {version} of study {self.record.name!r}"
-            file = ExplorationFile.from_bytes(row.content, name)
+            file = ExplorationFile.from_bytes(self.content(connection, version), name)
             found = file.exploration(self.policies)
             self.remember(version, found)
         return found
+
+    def content(self, connection: Connection, version: int) -> bytes:
+        """The file that a published exploration is."""
+        row = connection.execute(_EXPLORATION, {**self._study, "version": version}).first()
+        if row is None:
+            raise FileFormatError(
+                f"exploration {version} of study {self.record.name!r} is not there; restore the "
+                "database from a backup"
+            )
+        return bytes(row.content)
 
     def known(self, version: int) -> Exploration | None:
         """A published exploration, if it is in memory."""

@@ -25,7 +25,7 @@ from policysieve.log import Log, LogFile
 from policysieve.policies import AnyPolicies, check_class
 from policysieve.problem import Problem
 from policysieve.study import settling
-from policysieve.study.deciding import Ask, Decider
+from policysieve.study.deciding import Ask, Asked, Decider
 from policysieve.study.durations import seconds
 from policysieve.study.exporting import log_of, write_log
 from policysieve.study.forgetting import forget
@@ -241,12 +241,20 @@ class Study:
         """
         return self._decider.ask(contexts, ids, available)
 
-    def ask_together(self, asks: Sequence[Ask]) -> list[Decisions | PolicySieveError]:
+    def consulted(self, ask: Ask) -> Asked:
+        """What is asked for, checked, and what the candidates say to it; nothing is decided yet.
+
+        Candidates that take their time do so here, and `ask_together` calls them no more, unless
+        what it decides with has changed.
+        """
+        return self._decider.consulted(ask)
+
+    def ask_together(self, asks: Sequence[Ask | Asked]) -> list[Decisions | PolicySieveError]:
         """Decide for several who ask at once, in one transaction: what each gets, or why not.
 
         Parameters
         ----------
-        asks : sequence of Ask
+        asks : sequence of Ask or Asked
             Each is its own batch of rounds, and none is refused because another is.
 
         Raises
@@ -556,6 +564,12 @@ class Study:
         with self._storage.reading() as connection:
             _, version = self._ledger.counters(connection)
             return self._ledger.exploration(connection, version)
+
+    def published(self) -> tuple[int, bytes]:
+        """The version of what is played now, and the file that it is, for other processes."""
+        with self._storage.reading() as connection:
+            _, version = self._ledger.counters(connection)
+            return version, self._ledger.content(connection, version)
 
     def close(self) -> None:
         """Let others learn at once, and close all connections."""
