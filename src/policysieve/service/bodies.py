@@ -58,7 +58,8 @@ async def ask_in(request: Request, most: int) -> Ask:
         contexts, ids = given.get("contexts"), given.get("ids")
         if not isinstance(contexts, list):
             raise ProblemError(
-                422, "contexts must be a list: of rows of numbers, numbers of rows, texts or objects"
+                422,
+                "contexts must be a list: of rows of numbers, numbers of rows, texts or objects",
             )
         _check_ids(ids)
         available = given.get("available")
