@@ -92,6 +92,7 @@ class Storage:
                 connection = connection.execution_options(deferred=True)
             else:
                 connection = connection.execution_options(isolation_level="REPEATABLE READ")
+            connection.begin()  # statements past SQLAlchemy's layers would not
             yield connection
 
     def now(self, connection: Connection) -> float:
