@@ -91,6 +91,10 @@ def test_a_log_whose_rewards_were_filled_in_is_told_and_a_worker_learns(shop):
     assert json.loads(told.output) == {"counted": 55, "again": 0, "late": [], "missing": 5}
     learnt = command(shop, "learn", "--once", "--json")
     assert json.loads(learnt.output)["learnt"] == 0  # the first five are open
+    for name, code in (("show", 0), ("learn", 0), ("export", 1)):
+        more = {"learn": ["--once"], "export": [folder / "none.csv"]}.get(name, [])
+        said = " ".join(command(shop, name, *more, exit_code=code).output.split())
+        assert "55 settled rounds wait behind 5 open ones" in said
     lines = [{"id": id, "reward": 1.0} for id in log["id"].to_pylist()[:5]]
     (folder / "late.jsonl").write_text("\n".join(map(json.dumps, lines)))
     command(shop, "tell", folder / "late.jsonl", "--no-learn")
@@ -201,7 +205,7 @@ def test_decisions_expire_and_are_given_up(shop):
     found = json.loads(command(shop, "show", "--json").output)
     assert (found["expired"], found["discarded"], found["learnt"]) == (3, 1, 4)
     again = command(shop, "discard", "b", "--reason", "never shown", exit_code=1)
-    assert "'b' was settled before" in again.output
+    assert "'b' was given up before" in again.output
     ids_of_more = pa.table({"id": ["e"], "context": [1]})
     csv.write_csv(ids_of_more, shop[0] / "more.csv")
     command(shop, "ask", "--contexts", shop[0] / "more.csv", "--json")

@@ -322,6 +322,76 @@ class StudyContract:
         assert study.log().rewards[:, 0].tolist() == [0.0, 0.0, 1.0]
         assert study.recommend().rounds == 3
 
+    def test_past_its_deadline_nothing_is_given_up_whoever_has_looked(self, url, monkeypatch):
+        said = []
+        for looked in (False, True):
+            name = f"looked {looked}"
+            made = ps.Study.create(url, name, linear(), PROBLEM, seed=0, deadline="1h")
+            shift = _clock(made, monkeypatch)
+            decisions = made.ask(contexts(2), ids=["a", "b"])
+            made.discard("a", reason="in time")
+            shift(3601)
+            if looked:
+                made.expire()
+            for wanted in ("b", ["b", "a"]):
+                with pytest.raises(ps.DecisionsError, match="nothing was changed") as error:
+                    made.discard(wanted, reason="too late")
+                said.append(str(error.value))
+            assert made.tell(decisions.ids[1:], [1.0]).late == ("b",)
+            status = made.status()
+            assert (status.expired, status.discarded, status.late) == (1, 1, 1)
+        assert said[:2] == said[2:]
+        assert "'b' has expired" in said[0]
+        assert "'a' was given up before" in said[1]
+
+    def test_the_same_reward_twice_in_one_call_counts_once(self, study):
+        decisions = study.ask(contexts(3), ids=["a", "b", "c"])
+        mark = decisions.issuer
+        told = study.tell(["a", "b", "a", f"{mark}-1"], [1.0, 0.0, 1.0, 0.0])
+        assert (told.counted, told.again, told.late) == (2, 2, ())
+        told = study.tell(["a", "c", "c"], [1.0, 0.0, 0.0])
+        assert (told.counted, told.again) == (1, 2)
+        assert study.log().rewards[:, 0].tolist() == [1.0, 0.0, 0.0]
+        frame = pd.DataFrame({"id": ["a", "a"], "reward": [1.0, 1.0]})
+        assert study.tell(frame).again == 2
+
+    def test_two_rewards_for_one_id_in_one_call_change_nothing(self, study):
+        decisions = study.ask(contexts(2), ids=["a", "b"])
+        for ids in (["a", "b", "b"], ["a", "b", f"{decisions.issuer}-1"]):
+            with pytest.raises(ps.DecisionsError, match=r"got \[0.0\] and \[1.0\] for 'b'"):
+                study.tell(ids, [1.0, 0.0, 1.0])
+        status = study.status()
+        assert (status.told, status.open, status.refused) == (0, 2, 0)
+
+    def test_one_round_is_given_up_once_whatever_it_is_called(self, study):
+        decisions = study.ask(contexts(2), ids=["a", "b"])
+        study.discard(["a", f"{decisions.issuer}-0"], reason="lost")
+        assert study.status().discarded == 1
+
+    def test_what_waits_behind_open_decisions_is_said(self, study, url, tmp_path):
+        assert study.recommend().guarantee.endswith("no round was told.")
+        assert study.status().held_up is None
+        first, second = study.ask(contexts(2), ids=["a", "b"]), study.ask(contexts(3, seed=1))
+        assert study.status().held_up is None
+        study.tell([*second.ids, "b"], [0.0, 1.0, 0.0, 1.0])
+        status = study.status()
+        assert (status.waiting, status.open, status.oldest_open_id) == (4, 1, "a")
+        for said in (
+            study.recommend().guarantee,
+            status.cost.guarantee,
+            status.to_dict()["held_up"],
+            self.opened(url, learn=False).recommend().guarantee,
+        ):
+            assert "4 settled rounds wait behind 1 open ones, of which the oldest is 'a'" in said
+            assert "expire or discard" in said
+        with pytest.raises(ps.InvalidArgumentError, match="wait behind 1 open ones"):
+            study.log(tmp_path / "log.csv")
+        study.report(tmp_path / "page.html")
+        assert "4 settled rounds wait behind" in (tmp_path / "page.html").read_text()
+        study.tell(first.ids[:1], [0.0])
+        assert study.status().held_up is None
+        assert study.recommend().rounds == 5
+
     def test_a_clock_that_jumps_neither_loses_nor_blocks_anything(self, url, monkeypatch):
         made = ps.Study.create(url, "jumps", linear(), PROBLEM, seed=0, deadline="1h")
         shift = _clock(made, monkeypatch)
@@ -622,7 +692,8 @@ def _clock(study, monkeypatch):
 
 
 def _without_times(status):
-    return {name: value for name, value in status.items() if name != "oldest_open"}
+    times = ("oldest_open", "as_of", "held_up")
+    return {name: value for name, value in status.items() if name not in times}
 
 
 def _zero(x):

@@ -199,6 +199,36 @@ def test_what_was_told_while_another_told_the_same_counts_once(database, monkeyp
     assert np.array_equal(study.decisions(decisions.ids).actions, decisions.actions)
 
 
+@pytest.mark.parametrize("way", ["expire", "learn", "discard"])
+def test_what_another_settles_at_this_moment_is_settled_once(database, monkeypatch, way):
+    study = ps.Study.create(database, "race", linear(), PROBLEM, seed=0, deadline="1h")
+    decisions, other = (
+        study.ask(contexts(3)),
+        ps.Study.open(database, "race", linear(), learn=False),
+    )
+    ahead = 0.0 if way == "discard" else 3700.0
+    real_now, real, first = study._storage.now, study._ledger.settle, []
+    monkeypatch.setattr(study._storage, "now", lambda connection: real_now(connection) + ahead)
+
+    def settle(*arguments):
+        if not first:  # the other is quicker, after we have looked, and by its clock in time
+            first.append(other.tell(decisions.ids[:1], [1.0]))
+        real(*arguments)
+
+    monkeypatch.setattr(study._ledger, "settle", settle)
+    if way == "expire":
+        assert study.expire() == decisions.ids[1:].tolist()
+    elif way == "learn":
+        assert study.learn() == 3
+    else:
+        with pytest.raises(ps.DecisionsError, match="was told its reward before"):
+            study.discard(decisions.ids, reason="lost")
+    settled = 0 if way == "discard" else 2
+    status = study.status()
+    assert (status.told, status.expired, status.discarded) == (1, settled, 0)
+    assert study.verify().holds
+
+
 def _cut(url):
     address = url.replace("postgresql://", "postgresql+psycopg://")
     engine = create_engine(address, isolation_level="AUTOCOMMIT")

@@ -54,6 +54,20 @@ def test_a_file_that_is_not_there_is_not_made_by_opening(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_folder_that_is_not_there_is_named(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for call in (
+        lambda: ps.Study.create("sqlite:///none/shop.db", "shop", linear(), PROBLEM),
+        lambda: ps.Study.open("sqlite:///none/shop.db", "shop", linear()),
+    ):
+        with pytest.raises(FileNotFoundError, match=f"no folder {tmp_path / 'none'} .* make the f"):
+            call()
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(ps.InvalidArgumentError, match="folder is a folder"):
+        ps.Study.create("sqlite:///folder", "shop", linear(), PROBLEM)
+    assert [path.name for path in tmp_path.iterdir()] == ["folder"]
+
+
 def test_a_file_that_is_no_database_is_named(tmp_path):
     path = tmp_path / "shop.db"
     path.write_bytes(b"not a database, but long enough to look at " * 100)

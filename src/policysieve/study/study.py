@@ -1,9 +1,9 @@
 """A study: ask, tell and learn through a database, from any number of processes."""
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -39,8 +39,9 @@ from policysieve.study.worker import Worker
 
 __all__ = ["Study"]
 
-_ATTEMPTS = 5  # to tell rewards that others tell as well
+_ATTEMPTS = 5  # to settle what others settle as well
 
+Result = TypeVar("Result")
 Places = npt.NDArray[np.int64]
 
 
@@ -225,7 +226,7 @@ class Study:
         """Report the rewards of what was shown; they are on disk when it returns.
 
         Telling the same again changes nothing, so whoever does not know whether a call came through
-        calls again.
+        calls again. That holds within one call, too.
 
         Parameters
         ----------
@@ -239,7 +240,7 @@ class Study:
         ------
         DecisionsError
             If an id is not known, or was settled with another reward, which is written down in the
-            audit table; nothing else is changed.
+            audit table, or if the call has two different rewards for it; nothing else is changed.
         InvalidArgumentError, StorageError
             Nothing is changed.
         """
@@ -249,12 +250,22 @@ class Study:
         self._worker.start.learner._check_told(q.scale.inside(told))
         if not names:
             return Told(counted=0, again=0, late=())
+        return self._retried(lambda new: self._tell(names, told, new=new))
+
+    def _retried(self, settle: Callable[[bool], Result]) -> Result:
+        """Settle rounds; again if some were before, or by another process at this moment.
+
+        Parameters
+        ----------
+        settle : function
+            Is told whether it is the first attempt.
+        """
         for attempt in range(_ATTEMPTS):
             try:
-                return self._tell(names, told, new=attempt == 0)
-            except IntegrityError:  # some were told before, or by another process at this moment
+                return settle(attempt == 0)
+            except IntegrityError:
                 continue
-        raise StorageError(f"{self._storage.where} has too many who tell the same; tell it again")
+        raise StorageError(f"{self._storage.where} has too many who settle the same; call again")
 
     def _tell(self, names: list[str], told: npt.NDArray[np.float64], *, new: bool) -> Told:
         """Tell rewards that are taken to be `new`, or after a look at what was told before."""
@@ -322,6 +333,9 @@ class Study:
             raise InvalidArgumentError("older_than must be given, as the study has no deadline")
         age = self._record.deadline if older_than is None else seconds("older_than", older_than)
         assert age is not None
+        return self._retried(lambda _: self._expire(age))
+
+    def _expire(self, age: float) -> list[str]:
         learnt = self._worker.ready().learnt
         with self._settling() as (connection, now):
             places = settling.expire(self._ledger, connection, learnt, now - age, now)
@@ -331,23 +345,31 @@ class Study:
         """Give up on decisions whose rewards will never be known; return their ids.
 
         Only for reasons that have nothing to do with the rewards, such as a crash; otherwise
-        estimates are biased. For answers that are late there is the deadline.
+        estimates are biased. For answers that are late there is the deadline. A decision whose
+        deadline has passed by the clock of the database has expired, and is not given up any more.
 
         Parameters
         ----------
         ids : str or sequence of str
         reason : str
             Kept in the audit table.
+
+        Raises
+        ------
+        DecisionsError
+            If an id is not known, or its decision is settled or has expired; nothing is changed.
         """
         if not isinstance(reason, str) or not reason.strip():
             raise InvalidArgumentError(f"reason must be a text, got {shown(reason)}")
         names = as_ids(ids)
-        if not names:
-            return names
+        if names:
+            self._retried(lambda _: self._discard(names, reason))
+        return names
+
+    def _discard(self, names: list[str], reason: str) -> None:
         with self._settling() as (connection, now):
             places = self._places(connection, names)
             settling.discard(self._ledger, connection, places, reason, now)
-        return names
 
     def learn(self) -> int:
         """Learn from what is settled and publish what to play next, if no other process does.
@@ -376,7 +398,8 @@ class Study:
 
     def recommend(self) -> Recommendation:
         """The policy to deploy now, and what is known about it."""
-        return self._worker.caught_up().learner.recommend()
+        found = self._worker.caught_up().learner.recommend()
+        return found if found.rounds else self.status().recommendation  # which says what waits
 
     def intervals(self) -> ValueIntervals:
         """Estimate and limits of every policy's value, as `recommend` uses them."""
@@ -421,6 +444,9 @@ class Study:
         Log or LogFile
         """
         learnt = self._worker.caught_up().learnt
+        if path is not None and not learnt:
+            why = self.status().held_up or "No round was told yet."
+            raise InvalidArgumentError(f"study {self.name!r} has no rounds to write. {why}")
         with self._storage.reading() as connection:
             if path is None:
                 return log_of(self._ledger, connection, learnt)

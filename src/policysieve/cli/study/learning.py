@@ -58,3 +58,5 @@ def _say_learnt(opened: "Study", learnt: int, as_json: bool) -> None:
         )
     else:
         print_text(f"Learnt from {learnt:,} rounds; exploration {status.exploration} is played.")
+        if status.held_up is not None and not learnt:
+            print_text(status.held_up)

@@ -144,11 +144,15 @@ def export(where: Where, log: Path, format: str | None, overwrite: bool, as_json
     For example: policysieve study export sqlite:///shop.db homepage log.parquet
     --policies table.npy
     """
-    written = where.open().log(log, format=format, overwrite=overwrite)
+    opened = where.open()
+    written = opened.log(log, format=format, overwrite=overwrite)
     if as_json:
         print_json({"rounds": len(written), "out": str(log)})
-    else:
-        click.echo(f"{len(written):,} rounds: {log}")
+        return
+    click.echo(f"{len(written):,} rounds: {log}")
+    held_up = opened.status().held_up
+    if held_up is not None:
+        print_text(f"Not written: {held_up}")
 
 
 @click.command()

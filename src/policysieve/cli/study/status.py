@@ -29,5 +29,7 @@ def print_status(opened: "Study", as_json: bool) -> None:
     )  # fmt: skip
     best = status.recommendation
     print_text(f"Recommended: {best.policy_name}. {best.guarantee}")
+    if status.held_up is not None and best.rounds:  # otherwise the guarantee has said it
+        print_text(status.held_up)
     if status.archived:
         print_text("It is archived.")
