@@ -12,6 +12,7 @@ from sqlalchemy import create_engine, text
 import policysieve as ps
 from policysieve.exploration.learners import LEARNERS
 from policysieve.study import summaries
+from policysieve.study.probes import probed_places
 from tests.study.cases import (
     PROBLEM,
     K,
@@ -434,6 +435,39 @@ class StudyContract:
         with pytest.raises(ps.InvalidArgumentError, match="numbers that they are made of"):
             ps.Study.open(url, "numbers", ps.LinearPolicies(np.ones((N, K, 4))))
 
+    def test_later_asks_fill_up_what_functions_are_compared_at(self, url):
+        kinds = ps.Problem(n_actions=2, epsilon=0.1, delta=0.05)
+
+        def policies(change=-np.inf):
+            return ps.FunctionPolicies(
+                [_zero, lambda x: (x[:, 0] > change).astype(int)], n_actions=2
+            )
+
+        def rows(*values):
+            return np.array(values, float)[:, None]
+
+        made = ps.Study.create(url, "shop", policies(), kinds, seed=0)
+        assert _probed(made) == []
+        made.ask(rows(5.0))
+        made.ask(rows(4.0), available=[[0, 1]])  # answers where not everything is available
+        ps.Study.open(url, "shop", policies(4.5)).ask(rows(6.0))  # nothing tells them apart yet
+        other = ps.Study.open(url, "shop", policies())
+        other.ask(rows(3.0))
+        assert _probed(other) == [0, 2, 3]
+        with pytest.raises(ps.InvalidArgumentError, match=r"1 of 2 answer otherwise.*with \[0\]"):
+            ps.Study.open(url, "shop", policies(3.5))
+        ps.Study.open(url, "shop", policies(3.5), probe=False).ask(rows(2.0))
+        assert _probed(other) == [0, 2, 3]
+        made.ask(rows(1.0, 0.0))
+        made.ask(rows(-1.0))
+        assert _probed(made) == [0, 2, 3, 5]
+        made.forget(f"{made._record.mark}-6")
+        assert len(_probed(made)) == 4
+        made.forget(f"{made._record.mark}-5")
+        assert _probed(made) == []
+        ps.Study.open(url, "shop", policies()).ask(rows(-2.0))
+        assert _probed(made) == [8]
+
     def test_a_name_is_taken_once(self, url, study):
         with pytest.raises(ps.InvalidArgumentError, match="there is a study 'homepage'"):
             ps.Study.create(url, "homepage", linear(), PROBLEM)
@@ -694,6 +728,13 @@ def _clock(study, monkeypatch):
 def _without_times(status):
     times = ("oldest_open", "as_of", "held_up")
     return {name: value for name, value in status.items() if name not in times}
+
+
+def _probed(study):
+    """Places of the rounds whose answers are kept to tell another class apart."""
+    with study._storage.reading() as connection:
+        found = connection.execute(text("SELECT probes FROM ps_studies WHERE name = 'shop'"))
+        return probed_places(found.scalar_one())
 
 
 def _zero(x):

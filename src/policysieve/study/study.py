@@ -24,11 +24,12 @@ from policysieve.study.deciding import Decider
 from policysieve.study.durations import seconds
 from policysieve.study.exporting import log_of, write_log
 from policysieve.study.forgetting import forget
-from policysieve.study.identity import check_identity, check_probes, identity_of
+from policysieve.study.identity import check_identity, identity_of
 from policysieve.study.ids import as_ids, ids_at, places_of
 from policysieve.study.learning import Learning
 from policysieve.study.ledger import SqlLedger
 from policysieve.study.looking import decided, open_places, status_of
+from policysieve.study.probes import PROBES, check_probes, n_probes
 from policysieve.study.record import StudyRecord
 from policysieve.study.results import StudyStatus, Told, Verification
 from policysieve.study.schema import studies
@@ -62,12 +63,18 @@ class Study:
     """
 
     def __init__(
-        self, storage: Storage, record: StudyRecord, policies: AnyPolicies, *, learns: bool
+        self,
+        storage: Storage,
+        record: StudyRecord,
+        policies: AnyPolicies,
+        *,
+        learns: bool,
+        probed: int = 0,
     ) -> None:
         self._storage, self._record, self._learns = storage, record, learns
         self.name, self.policies, self.problem = record.name, policies, record.problem
         self._ledger = SqlLedger(record, policies)
-        self._decider = Decider(storage, self._ledger, keeps=learns)
+        self._decider = Decider(storage, self._ledger, keeps=learns, probed=probed)
         self._worker = Worker(storage, self._ledger)
 
     @classmethod
@@ -190,9 +197,11 @@ class Study:
                 select(studies.c.probes).where(studies.c.study == record.study)
             ).scalar_one()
         check_identity(record.identity, policies, version)
-        if flag("probe", probe) and probes is not None:
+        probed = PROBES  # what is not compared is not added to, either
+        if flag("probe", probe):
+            probed = n_probes(probes)
             check_probes(probes, policies)
-        return cls(storage, record, policies, learns=learns)
+        return cls(storage, record, policies, learns=learns, probed=probed)
 
     def ask(self, contexts: Any, *, ids: Any = None, available: Any = None) -> Decisions:
         """Decide what to show at one context or many; the decisions are on disk when it returns.
