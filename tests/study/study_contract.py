@@ -634,6 +634,20 @@ class StudyContract:
         play(second, 2, 20, start=20)
         assert second.verify().holds
 
+    def test_a_lease_that_was_written_by_a_clock_that_jumped_blocks_nobody(
+        self, study, url, monkeypatch
+    ):
+        shift = _clock(study, monkeypatch)
+        shift(10**6)
+        play(study, 2, 5)
+        assert study._worker._lease.fence == 1
+        second = self.opened(url)  # whose clock is right again
+        play(second, 2, 5, start=2)
+        assert second._worker._lease.fence == 2
+        assert second.status().learnt == 20
+        play(study, 1, 5, start=4)
+        assert second.verify().holds
+
     def test_every_learner_can_be_studied(self, url):
         for learner in LEARNERS:
             settings, policies = _SETTINGS.get(learner), linear()
