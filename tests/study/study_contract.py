@@ -12,6 +12,7 @@ from sqlalchemy import create_engine, text
 import policysieve as ps
 from policysieve.exploration.learners import LEARNERS
 from policysieve.study import summaries
+from policysieve.study.probes import probed_places
 from tests.study.cases import (
     PROBLEM,
     K,
@@ -322,6 +323,76 @@ class StudyContract:
         assert study.log().rewards[:, 0].tolist() == [0.0, 0.0, 1.0]
         assert study.recommend().rounds == 3
 
+    def test_past_its_deadline_nothing_is_given_up_whoever_has_looked(self, url, monkeypatch):
+        said = []
+        for looked in (False, True):
+            name = f"looked {looked}"
+            made = ps.Study.create(url, name, linear(), PROBLEM, seed=0, deadline="1h")
+            shift = _clock(made, monkeypatch)
+            decisions = made.ask(contexts(2), ids=["a", "b"])
+            made.discard("a", reason="in time")
+            shift(3601)
+            if looked:
+                made.expire()
+            for wanted in ("b", ["b", "a"]):
+                with pytest.raises(ps.DecisionsError, match="nothing was changed") as error:
+                    made.discard(wanted, reason="too late")
+                said.append(str(error.value))
+            assert made.tell(decisions.ids[1:], [1.0]).late == ("b",)
+            status = made.status()
+            assert (status.expired, status.discarded, status.late) == (1, 1, 1)
+        assert said[:2] == said[2:]
+        assert "'b' has expired" in said[0]
+        assert "'a' was given up before" in said[1]
+
+    def test_the_same_reward_twice_in_one_call_counts_once(self, study):
+        decisions = study.ask(contexts(3), ids=["a", "b", "c"])
+        mark = decisions.issuer
+        told = study.tell(["a", "b", "a", f"{mark}-1"], [1.0, 0.0, 1.0, 0.0])
+        assert (told.counted, told.again, told.late) == (2, 2, ())
+        told = study.tell(["a", "c", "c"], [1.0, 0.0, 0.0])
+        assert (told.counted, told.again) == (1, 2)
+        assert study.log().rewards[:, 0].tolist() == [1.0, 0.0, 0.0]
+        frame = pd.DataFrame({"id": ["a", "a"], "reward": [1.0, 1.0]})
+        assert study.tell(frame).again == 2
+
+    def test_two_rewards_for_one_id_in_one_call_change_nothing(self, study):
+        decisions = study.ask(contexts(2), ids=["a", "b"])
+        for ids in (["a", "b", "b"], ["a", "b", f"{decisions.issuer}-1"]):
+            with pytest.raises(ps.DecisionsError, match=r"got \[0.0\] and \[1.0\] for 'b'"):
+                study.tell(ids, [1.0, 0.0, 1.0])
+        status = study.status()
+        assert (status.told, status.open, status.refused) == (0, 2, 0)
+
+    def test_one_round_is_given_up_once_whatever_it_is_called(self, study):
+        decisions = study.ask(contexts(2), ids=["a", "b"])
+        study.discard(["a", f"{decisions.issuer}-0"], reason="lost")
+        assert study.status().discarded == 1
+
+    def test_what_waits_behind_open_decisions_is_said(self, study, url, tmp_path):
+        assert study.recommend().guarantee.endswith("no round was told.")
+        assert study.status().held_up is None
+        first, second = study.ask(contexts(2), ids=["a", "b"]), study.ask(contexts(3, seed=1))
+        assert study.status().held_up is None
+        study.tell([*second.ids, "b"], [0.0, 1.0, 0.0, 1.0])
+        status = study.status()
+        assert (status.waiting, status.open, status.oldest_open_id) == (4, 1, "a")
+        for said in (
+            study.recommend().guarantee,
+            status.cost.guarantee,
+            status.to_dict()["held_up"],
+            self.opened(url, learn=False).recommend().guarantee,
+        ):
+            assert "4 settled rounds wait behind 1 open ones, of which the oldest is 'a'" in said
+            assert "expire or discard" in said
+        with pytest.raises(ps.InvalidArgumentError, match="wait behind 1 open ones"):
+            study.log(tmp_path / "log.csv")
+        study.report(tmp_path / "page.html")
+        assert "4 settled rounds wait behind" in (tmp_path / "page.html").read_text()
+        study.tell(first.ids[:1], [0.0])
+        assert study.status().held_up is None
+        assert study.recommend().rounds == 5
+
     def test_a_clock_that_jumps_neither_loses_nor_blocks_anything(self, url, monkeypatch):
         made = ps.Study.create(url, "jumps", linear(), PROBLEM, seed=0, deadline="1h")
         shift = _clock(made, monkeypatch)
@@ -363,6 +434,39 @@ class StudyContract:
         ps.Study.create(url, "numbers", linear(), PROBLEM)
         with pytest.raises(ps.InvalidArgumentError, match="numbers that they are made of"):
             ps.Study.open(url, "numbers", ps.LinearPolicies(np.ones((N, K, 4))))
+
+    def test_later_asks_fill_up_what_functions_are_compared_at(self, url):
+        kinds = ps.Problem(n_actions=2, epsilon=0.1, delta=0.05)
+
+        def policies(change=-np.inf):
+            return ps.FunctionPolicies(
+                [_zero, lambda x: (x[:, 0] > change).astype(int)], n_actions=2
+            )
+
+        def rows(*values):
+            return np.array(values, float)[:, None]
+
+        made = ps.Study.create(url, "shop", policies(), kinds, seed=0)
+        assert _probed(made) == []
+        made.ask(rows(5.0))
+        made.ask(rows(4.0), available=[[0, 1]])  # answers where not everything is available
+        ps.Study.open(url, "shop", policies(4.5)).ask(rows(6.0))  # nothing tells them apart yet
+        other = ps.Study.open(url, "shop", policies())
+        other.ask(rows(3.0))
+        assert _probed(other) == [0, 2, 3]
+        with pytest.raises(ps.InvalidArgumentError, match=r"1 of 2 answer otherwise.*with \[0\]"):
+            ps.Study.open(url, "shop", policies(3.5))
+        ps.Study.open(url, "shop", policies(3.5), probe=False).ask(rows(2.0))
+        assert _probed(other) == [0, 2, 3]
+        made.ask(rows(1.0, 0.0))
+        made.ask(rows(-1.0))
+        assert _probed(made) == [0, 2, 3, 5]
+        made.forget(f"{made._record.mark}-6")
+        assert len(_probed(made)) == 4
+        made.forget(f"{made._record.mark}-5")
+        assert _probed(made) == []
+        ps.Study.open(url, "shop", policies()).ask(rows(-2.0))
+        assert _probed(made) == [8]
 
     def test_a_name_is_taken_once(self, url, study):
         with pytest.raises(ps.InvalidArgumentError, match="there is a study 'homepage'"):
@@ -530,6 +634,20 @@ class StudyContract:
         play(second, 2, 20, start=20)
         assert second.verify().holds
 
+    def test_a_lease_that_was_written_by_a_clock_that_jumped_blocks_nobody(
+        self, study, url, monkeypatch
+    ):
+        shift = _clock(study, monkeypatch)
+        shift(10**6)
+        play(study, 2, 5)
+        assert study._worker._lease.fence == 1
+        second = self.opened(url)  # whose clock is right again
+        play(second, 2, 5, start=2)
+        assert second._worker._lease.fence == 2
+        assert second.status().learnt == 20
+        play(study, 1, 5, start=4)
+        assert second.verify().holds
+
     def test_every_learner_can_be_studied(self, url):
         for learner in LEARNERS:
             settings, policies = _SETTINGS.get(learner), linear()
@@ -622,7 +740,15 @@ def _clock(study, monkeypatch):
 
 
 def _without_times(status):
-    return {name: value for name, value in status.items() if name != "oldest_open"}
+    times = ("oldest_open", "as_of", "held_up")
+    return {name: value for name, value in status.items() if name not in times}
+
+
+def _probed(study):
+    """Places of the rounds whose answers are kept to tell another class apart."""
+    with study._storage.reading() as connection:
+        found = connection.execute(text("SELECT probes FROM ps_studies WHERE name = 'shop'"))
+        return probed_places(found.scalar_one())
 
 
 def _zero(x):

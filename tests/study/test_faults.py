@@ -8,12 +8,13 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from sqlalchemy import create_engine, text
+from sqlalchemy import make_url
 
 import policysieve as ps
 from policysieve.bench.faults.apart import apart
 from policysieve.bench.faults.studies import killed_studies
 from tests.study.cases import PROBLEM, contexts, linear, play, rewards_of, same_bits
+from tests.study.conftest import execute
 
 CROWD = """
 import json, os, sys
@@ -67,6 +68,12 @@ print(json.dumps([refused, acknowledged, status.rounds, status.told, study.verif
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are not forked here")
 
 
+def _address(backend, folder, request):
+    if backend == "sqlite":
+        return f"sqlite:///{folder / 'study.db'}"
+    return request.getfixturevalue("database")
+
+
 def run(script, *arguments):
     command = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", script]
     done = subprocess.run(
@@ -85,10 +92,7 @@ def test_processes_that_are_killed_lose_nothing_and_count_nothing_twice():
 
 @pytest.mark.parametrize("backend", ["sqlite", "postgresql"])
 def test_processes_ask_tell_and_learn_at_once(backend, tmp_path, request):
-    if backend == "sqlite":
-        url = f"sqlite:///{tmp_path / 'crowd.db'}"
-    else:
-        url = request.getfixturevalue("database")
+    url = _address(backend, tmp_path, request)
     study = ps.Study.create(url, "crowd", linear(), PROBLEM, seed=0, learn=False)
     study.close()
     assert run(CROWD, url, 3, 12) == ["done"]
@@ -108,6 +112,68 @@ def test_a_full_disk_refuses_and_loses_nothing(tmp_path):
     assert told == rounds
     assert acknowledged * 20 <= rounds <= (acknowledged + refused) * 20
     assert holds
+
+
+def test_a_server_whose_disk_is_full_refuses_and_loses_nothing(server):
+    """The limit of the size of a file is that of the processes that a server starts."""
+    resource = pytest.importorskip("resource")
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 24, hard))
+    try:
+        url = server()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    wide = ps.LinearPolicies(np.random.default_rng(0).normal(size=(4, 3, 250)))
+    problem = ps.Problem(n_actions=3, epsilon=0.1, delta=0.05)
+    study = ps.Study.create(url, "full", wide, problem, seed=0)
+    acknowledged = []
+
+    def fill():
+        for number in range(20):  # of two megabytes each
+            x = np.random.default_rng(number).normal(size=(1000, 250))
+            acknowledged.append(study.ask(x))
+            study.tell(acknowledged[-1].ids[:10], np.ones(10))
+
+    with pytest.raises(ps.StorageError, match="File too large"):
+        fill()
+    n = len(acknowledged)
+    status = study.status()
+    assert n < 20
+    assert (status.rounds, status.told) == (1000 * n, 10 * n)
+    study.close()
+    study = ps.Study.open(server(), "full", wide)  # after a restart there is room
+    last = study.decisions(acknowledged[-1].ids)
+    np.testing.assert_array_equal(last.contexts, acknowledged[-1].contexts)
+    assert study.ask(np.zeros((1, 250))).numbers.tolist() == [1000 * n]
+    waiting = study.open_decisions()
+    assert study.tell(waiting, np.zeros(len(waiting))).counted == 990 * n + 1
+    assert study.verify().holds
+    study.close()
+
+
+def test_a_server_that_takes_no_writes_is_named_and_loses_nothing(database, postgres):
+    """As one that only follows another."""
+    name = make_url(database).database
+    study = ps.Study.create(database, "standby", linear(), PROBLEM, seed=0)
+    twin = ps.Study.create(database, "twin", linear(), PROBLEM, seed=0)
+    play(study, 2, 9), play(twin, 4, 9)
+    decisions = study.ask(contexts(9, seed=2))
+    execute(postgres, f"ALTER DATABASE {name} SET default_transaction_read_only = on")
+    study.close()
+    for call in (
+        lambda: study.ask(contexts(1)),
+        lambda: study.tell(decisions, rewards_of(decisions)),
+        lambda: study.discard(decisions.ids, reason="lost"),
+        study.learn,
+    ):
+        with pytest.raises(ps.StorageError, match="read-only transaction"):
+            call()
+    assert study.status().open == 9
+    execute(postgres, f"ALTER DATABASE {name} SET default_transaction_read_only = off")
+    study.close()
+    study.tell(decisions, rewards_of(decisions))
+    play(study, 1, 9, start=3)
+    assert same_bits(study, twin)
 
 
 def test_a_fork_goes_on_by_itself(tmp_path):
@@ -166,8 +232,9 @@ def test_connections_that_are_cut_lose_nothing(database, monkeypatch):
     assert study.verify().holds
 
 
-def test_two_learners_fight_for_the_lease(tmp_path, monkeypatch):
-    url = f"sqlite:///{tmp_path / 'fight.db'}"
+@pytest.mark.parametrize("backend", ["sqlite", "postgresql"])
+def test_two_learners_fight_for_the_lease(backend, tmp_path, request, monkeypatch):
+    url = _address(backend, tmp_path, request)
     one = ps.Study.create(url, "fight", linear(), PROBLEM, seed=0, settings={"goal": "best"})
     two = ps.Study.open(url, "fight", linear())
     monkeypatch.setattr(one._worker._lease, "_ttl", 0.0)  # each loses it as soon as it has it
@@ -199,14 +266,39 @@ def test_what_was_told_while_another_told_the_same_counts_once(database, monkeyp
     assert np.array_equal(study.decisions(decisions.ids).actions, decisions.actions)
 
 
+@pytest.mark.parametrize("way", ["expire", "learn", "discard"])
+def test_what_another_settles_at_this_moment_is_settled_once(database, monkeypatch, way):
+    study = ps.Study.create(database, "race", linear(), PROBLEM, seed=0, deadline="1h")
+    decisions, other = (
+        study.ask(contexts(3)),
+        ps.Study.open(database, "race", linear(), learn=False),
+    )
+    ahead = 0.0 if way == "discard" else 3700.0
+    real_now, real, first = study._storage.now, study._ledger.settle, []
+    monkeypatch.setattr(study._storage, "now", lambda connection: real_now(connection) + ahead)
+
+    def settle(*arguments):
+        if not first:  # the other is quicker, after we have looked, and by its clock in time
+            first.append(other.tell(decisions.ids[:1], [1.0]))
+        real(*arguments)
+
+    monkeypatch.setattr(study._ledger, "settle", settle)
+    if way == "expire":
+        assert study.expire() == decisions.ids[1:].tolist()
+    elif way == "learn":
+        assert study.learn() == 3
+    else:
+        with pytest.raises(ps.DecisionsError, match="was told its reward before"):
+            study.discard(decisions.ids, reason="lost")
+    settled = 0 if way == "discard" else 2
+    status = study.status()
+    assert (status.told, status.expired, status.discarded) == (1, settled, 0)
+    assert study.verify().holds
+
+
 def _cut(url):
-    address = url.replace("postgresql://", "postgresql+psycopg://")
-    engine = create_engine(address, isolation_level="AUTOCOMMIT")
-    with engine.connect() as connection:
-        connection.execute(
-            text(
-                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
-                "WHERE datname = current_database() AND pid <> pg_backend_pid()"
-            )
-        )
-    engine.dispose()
+    execute(
+        url,
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+        "WHERE datname = current_database() AND pid <> pg_backend_pid()",
+    )

@@ -103,7 +103,7 @@ class Machine(RuleBasedStateMachine):
     @rule(place=st.integers(1, 40))
     def discard(self, place):
         place = -place % len(self.ids)
-        if self.rewards[place] is not OPEN:
+        if self.rewards[place] is not OPEN or self._is_late(place):
             with pytest.raises(ps.DecisionsError):
                 self.study.discard(self.ids[place], reason="lost")
             return

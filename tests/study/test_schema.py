@@ -1,17 +1,19 @@
 """Databases of older schemas are brought up to date, those of later ones refused."""
 
 import shutil
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-from sqlalchemy import create_engine, func, select, text, update
+from sqlalchemy import create_engine, func, inspect, select, text, update
 
 import policysieve as ps
 from policysieve.exploration.designs.saving import ExplorationFile
 from policysieve.study import schema
 from tests.study.cases import PROBLEM, contexts, linear, play, rewards_of
+from tests.study.conftest import execute
 
 DATA = Path(__file__).parent / "data"
 
@@ -100,3 +102,30 @@ def test_another_kind_of_processor_may_round_otherwise_but_no_more(change, round
     found = ps.Study.open(url, "shop", linear()).verify()
     assert (found.holds, found.rounded) == (bool(rounded), rounded)
     assert ("last digits" in found.verdict) == bool(rounded)
+
+
+def test_tables_of_the_first_schema_are_brought_up_to_date_on_postgresql(database):
+    with ps.Study.create(database, "shop", linear(), PROBLEM, seed=5) as study:
+        play(study, 3, 9)
+    for table in ("ps_history", "ps_tokens"):  # which came with the second
+        execute(database, f"DROP TABLE {table}")
+    execute(database, "UPDATE ps_schema SET version = 1")
+    with ThreadPoolExecutor(4) as pool:  # as many who start at once
+        opened = list(pool.map(lambda _: ps.Study.open(database, "shop", linear()), range(4)))
+    assert [one.status().rounds for one in opened] == [27] * 4
+    play(opened[0], 2, 9, start=3)
+    assert opened[1].verify().holds
+    with opened[2]._storage.reading() as connection:
+        tables = inspect(connection).get_table_names()
+        assert set(schema.metadata.tables) <= set(tables)
+        (version,) = connection.execute(text("SELECT version FROM ps_schema")).scalars()
+    assert version == schema.SCHEMA
+    for one in opened:
+        one.close()
+
+
+def test_a_later_schema_is_refused_on_postgresql(database):
+    ps.Study.create(database, "shop", linear(), PROBLEM).close()
+    execute(database, "UPDATE ps_schema SET version = 99")
+    with pytest.raises(ps.FileFormatError, match="schema 99"):
+        ps.Study.open(database, "shop", linear())

@@ -12,7 +12,8 @@ import policysieve as ps
 from policysieve.study import storage
 from policysieve.study.drawing import Draws
 from policysieve.study.durations import in_words, seconds
-from policysieve.study.packing import pack_contexts, unpack_contexts
+from policysieve.study.packing import pack_answers, pack_contexts, unpack_contexts
+from policysieve.study.probes import check_probes, more_probes, probed_places
 from tests.study.cases import PROBLEM, contexts, linear
 
 
@@ -52,6 +53,20 @@ def test_a_file_that_is_not_there_is_not_made_by_opening(tmp_path):
     with pytest.raises(FileNotFoundError, match="no studies"):
         ps.Study.open(f"sqlite:///{tmp_path / 'typo.db'}", "shop", linear())
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_is_not_there_is_named(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for call in (
+        lambda: ps.Study.create("sqlite:///none/shop.db", "shop", linear(), PROBLEM),
+        lambda: ps.Study.open("sqlite:///none/shop.db", "shop", linear()),
+    ):
+        with pytest.raises(FileNotFoundError, match=f"no folder {tmp_path / 'none'} .* make the f"):
+            call()
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(ps.InvalidArgumentError, match="folder is a folder"):
+        ps.Study.create("sqlite:///folder", "shop", linear(), PROBLEM)
+    assert [path.name for path in tmp_path.iterdir()] == ["folder"]
 
 
 def test_a_file_that_is_no_database_is_named(tmp_path):
@@ -149,3 +164,29 @@ def test_contexts_are_packed_and_come_back(given):
 def test_what_is_no_contexts_is_refused(data):
     with pytest.raises((ValueError, OSError)):
         unpack_contexts(data, 1)
+
+
+def test_probes_that_were_kept_as_one_part_are_read_and_added_to():
+    """As the first studies have them."""
+    policies = ps.FunctionPolicies([lambda x: x[:, 0].astype(int)] * 2, n_actions=3)
+    x = np.array([[1.0], [2.0], [0.0]])
+    answers = policies.answers_at(x)
+    packed, said = pack_contexts(x[:2]), pack_answers(policies, answers.take(slice(2)), None)
+    old = b"[2, %d]\n" % len(packed) + packed + said
+    assert probed_places(old) == [0, 1]
+    more = more_probes(old, policies, x[2:], answers.take(slice(2, 3)), 7)
+    assert probed_places(more) == [0, 1, 7]
+    check_probes(more, policies)
+    other = ps.FunctionPolicies([lambda x: (x[:, 0] > 0).astype(int)] * 2, n_actions=3)
+    for probes in (old, more):
+        with pytest.raises(
+            ps.InvalidArgumentError, match=r"2 of 2 .* \[1\] where it answered \[2\]"
+        ):
+            check_probes(probes, other)
+
+
+@pytest.mark.parametrize("probes", [b"x", b"[2]\n", b'["a", 1, 1]\nxy', b"[1, 3, 2]\n<f8\nab"])
+def test_damaged_probes_are_named(probes):
+    policies = ps.FunctionPolicies([lambda x: x[:, 0].astype(int)] * 2, n_actions=3)
+    with pytest.raises(ps.FileFormatError, match="probes"):
+        check_probes(probes, policies)

@@ -6,11 +6,12 @@ from pathlib import Path
 from typing import Any
 
 from policysieve.checks import one_of
-from policysieve.errors import InvalidArgumentError
+from policysieve.errors import FileFormatError, InvalidArgumentError
 from policysieve.files import Paths, as_paths
 from policysieve.formats import csv_file, dsjson, json_lines, open_bandit, parquet, vowpal
 from policysieve.formats.format import Format, Source
 from policysieve.formats.rules import MAX_BYTES, Report, Rules
+from policysieve.formats.table import MissingColumnError
 from policysieve.log import ColumnMap, Rounds
 
 __all__ = ["FORMATS", "find_format", "formats_of_suffix", "open_contexts", "open_source"]
@@ -27,6 +28,8 @@ FORMATS: dict[str, Format] = {
         open_bandit.FORMAT,
     )
 }
+
+_ID = "id"  # the column
 
 
 def open_contexts(
@@ -49,7 +52,8 @@ def open_contexts(
         A name in `FORMATS`; by default what the files' names and their first lines say.
     columns : mapping, optional
         Which columns hold ``context``, ``id``, ``time``, ``slate``, ``available`` and ``unit``, as
-        `LogFile` has it; what it says of others is left aside.
+        `LogFile` has it; what it says of others is left aside. A column of the name ``id`` that it
+        does not speak of holds the ids, as it does without a map.
     actions : sequence of str, optional
         Names of all actions; if what is available has names, it is numbered in their order.
     max_bytes : int, optional
@@ -70,11 +74,39 @@ def open_contexts(
         columns=columns if columns is None else ColumnMap.of(columns),
         max_bytes=MAX_BYTES if max_bytes is None else max_bytes,
     )
+    rules = _with_ids(paths, format, rules)
     source = open_source(paths, format, rules)
     named = source.layout.action_names
     if actions is None or named is None or named == tuple(actions):
         return source.batches()
     return open_source(paths, format, replace(rules, actions=tuple(actions))).batches()
+
+
+def _with_ids(paths: Paths, format: str | None, rules: Rules) -> Rules:
+    """Rules whose map has the column ``id`` of the files, if it says nothing of that."""
+    columns = rules.columns
+    if columns is None or columns.id or columns.slate:
+        return rules
+    if _ID in columns.names(contexts_only=False):  # it holds something else
+        return rules
+    named = replace(rules, columns=replace(columns, id=_ID))
+    every = as_paths(paths)
+    without = [path for path in every if not _has_ids(path, format, named)]
+    if without and len(without) < len(every):
+        raise FileFormatError(
+            f"{without[0]} has no column 'id', which other files of the contexts have; give all of "
+            "them ids, or none"
+        )
+    return rules if without else named
+
+
+def _has_ids(path: Path, format: str | None, rules: Rules) -> bool:
+    """Whether a file has a column of ids, as far as it can be opened at all."""
+    try:
+        open_source(path, format, rules)
+    except MissingColumnError as error:
+        return error.column != _ID
+    return True
 
 
 def open_source(

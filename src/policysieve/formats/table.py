@@ -21,6 +21,7 @@ __all__ = [
     "FRAME_PREFIX",
     "ITEMS",
     "FeatureCells",
+    "MissingColumnError",
     "ScalarCells",
     "TableColumns",
     "advice",
@@ -128,6 +129,14 @@ def advice(names: Sequence[str], *, contexts_only: bool = False) -> str:
     )
 
 
+class MissingColumnError(FileFormatError):
+    """A file has no column of a name that a map has."""
+
+    def __init__(self, column: str, message: str) -> None:
+        super().__init__(message)
+        self.column = column
+
+
 def check_mapped(
     path: object, names: Sequence[str], wanted: Sequence[str], *, what: str = "column"
 ) -> None:
@@ -136,9 +145,10 @@ def check_mapped(
     if missing:
         close = get_close_matches(missing[0], names, n=1)
         meant = f"; did you mean {close[0]!r}?" if close else ""
-        raise FileFormatError(
+        raise MissingColumnError(
+            missing[0],
             f"{path} has no {what} {missing[0]!r}, which the map of columns names, among "
-            f"{', '.join(names)}{meant}"
+            f"{', '.join(names)}{meant}",
         )
 
 

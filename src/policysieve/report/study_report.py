@@ -75,6 +75,8 @@ def study_page(status: "StudyStatus", title: str | None, command: str | None) ->
     page.section("How long will it take?")
     page.text(status.forecast.sentence())
     page.section("The rounds")
+    if status.held_up is not None:
+        page.text(status.held_up)
     page.table(
         Table(
             "What became of them",
@@ -86,6 +88,7 @@ def study_page(status: "StudyStatus", title: str | None, command: str | None) ->
                 ["expired at their deadline", status.expired],
                 ["given up", status.discarded],
                 ["open", status.open],
+                ["settled, and waiting behind open ones", status.waiting],
                 ["late answers, kept and not counted", status.late],
                 ["refused answers, kept and not counted", status.refused],
                 ["contexts erased", status.forgotten],

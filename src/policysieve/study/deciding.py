@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sqlalchemy import Connection, update
+from sqlalchemy import Connection, select, update
 
 from policysieve.availability import Available
 from policysieve.errors import DecisionsError, PolicySieveError
@@ -17,11 +17,11 @@ from policysieve.log import Beside
 from policysieve.policies import Answers
 from policysieve.policies.policy_class import names_of_actions
 from policysieve.study.drawing import Draws
-from policysieve.study.identity import packed_probes
 from policysieve.study.ids import as_ids, default_ids, insert_ids
 from policysieve.study.kinds import ContextKind
 from policysieve.study.ledger import LARGEST, SqlLedger
 from policysieve.study.packing import Batch
+from policysieve.study.probes import PROBES, more_probes, n_probes
 from policysieve.study.repeating import decided_before
 from policysieve.study.schema import studies
 from policysieve.study.storage import Storage
@@ -81,10 +81,14 @@ class Decider:
     ledger : SqlLedger
     keeps : bool
         Whether batches are kept in memory, because this process learns from them, too.
+    probed : int
+        Contexts of which the study keeps what all candidates said there, as far as that is known.
     """
 
-    def __init__(self, storage: Storage, ledger: SqlLedger, *, keeps: bool) -> None:
+    def __init__(self, storage: Storage, ledger: SqlLedger, *, keeps: bool, probed: int) -> None:
         self._storage, self._ledger, self._keeps = storage, ledger, keeps
+        can_probe = ledger.policies.called and ledger.record.keep_contexts
+        self._probed = probed if can_probe else PROBES  # none are kept any more
         self._draws = Draws(ledger.record.seed)
         self._kind = ContextKind()
         self._lock = threading.Lock()
@@ -188,7 +192,9 @@ class Decider:
             if newest != version and not final:
                 self.version = newest
                 raise _SupersededError
-            first = start
+            first, probed = start, self._probed
+            which = exploration.consulted
+            everyone = which is None or len(which) == ledger.policies.n_policies
             for number, one in asked.items():
                 said, size = answers[number], len(one.x)
                 if one.given is not None:
@@ -200,13 +206,12 @@ class Decider:
                     self._issue(connection, first + low, version, exploration, one, said, low, now)
                     for low in range(0, size, LARGEST)
                 ]
-                if first == 0 and size and record.keep_contexts and one.allowed is None:
-                    probes = packed_probes(ledger.policies, one.x, said)
-                    mine = studies.c.study == record.study
-                    connection.execute(update(studies).where(mine).values(probes=probes))
+                if probed < PROBES and one.allowed is None and everyone:
+                    probed = self._probe(connection, one.x, said, first)
                 made[number] = first, batches
                 first += size
         with self._lock:
+            self._probed = probed
             ledger.issued = max(ledger.issued, start + n)
             for number, (_, batches) in made.items():
                 self._kind.seen(asked[number].x)
@@ -229,6 +234,16 @@ class Decider:
             except PolicySieveError as error:
                 raise _RefusedError(number, error) from error
         return asked.said[1]
+
+    def _probe(self, connection: Connection, x: Any, answers: Answers, first: int) -> int:
+        """Keep what the candidates said at the first contexts; how many of these there are now."""
+        mine = studies.c.study == self._ledger.record.study
+        held = select(studies.c.probes).where(mine).with_for_update()  # who forgets may erase them
+        before = connection.execute(held).scalar_one()
+        probes = more_probes(before, self._ledger.policies, x, answers, first)
+        if probes != before:
+            connection.execute(update(studies).where(mine).values(probes=probes))
+        return n_probes(probes)
 
     def _issue(
         self,

@@ -65,7 +65,8 @@ def write_log(
             layout = replace(layout, context_dtype=dtype, has_available=some)
     if layout is None:
         raise InvalidArgumentError(
-            f"study {ledger.record.name!r} has no settled rounds to write yet"
+            f"study {ledger.record.name!r} has no rounds to write: those that are settled were "
+            "given up, or their contexts erased"
         )
     chosen.not_held(layout)
     found = layout

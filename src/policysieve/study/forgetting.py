@@ -2,12 +2,12 @@
 
 import numpy as np
 import numpy.typing as npt
-from sqlalchemy import Connection, update
+from sqlalchemy import Connection, select, update
 
 from policysieve.errors import InvalidArgumentError
-from policysieve.study.identity import PROBES
 from policysieve.study.ledger import SqlLedger
 from policysieve.study.packing import pack_contexts
+from policysieve.study.probes import probed_places
 from policysieve.study.schema import batches, studies
 
 __all__ = ["forget"]
@@ -34,5 +34,8 @@ def forget(ledger: SqlLedger, connection: Connection, places: npt.NDArray[np.int
             .where(batches.c.study == study, batches.c.first == batch.first)
             .values(contexts=pack_contexts(left), forgotten=np.packbits(erased).tobytes())
         )
-    if ordered[0] < PROBES:  # the probes may be among them
-        connection.execute(update(studies).where(studies.c.study == study).values(probes=None))
+    this = studies.c.study == study
+    held = select(studies.c.probes).where(this).with_for_update()  # who asks may add to them
+    probes = connection.execute(held).scalar_one()
+    if np.isin(probed_places(probes), ordered).any():
+        connection.execute(update(studies).where(this).values(probes=None))

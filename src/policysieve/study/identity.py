@@ -1,18 +1,13 @@
 """Which class a study was created with, and how another one differs."""
 
-import json
 from typing import Any
 
-import numpy as np
-
 from policysieve.arrays import shown
-from policysieve.errors import FileFormatError, InvalidArgumentError
-from policysieve.policies import AnyPolicies, PolicyClass, Slates
-from policysieve.study.packing import pack_answers, pack_contexts, unpack_answers, unpack_contexts
+from policysieve.errors import InvalidArgumentError
+from policysieve.policies import PolicyClass
 
-__all__ = ["PROBES", "check_identity", "check_probes", "identity_of", "packed_probes"]
+__all__ = ["check_identity", "identity_of"]
 
-PROBES = 4  # contexts whose answers tell functions and models apart
 _FEW = 5  # names that an error lists
 _FIELDS = ("kind", "n_policies", "n_actions", "slate_size", "names", "action_names", "fallback")
 
@@ -55,42 +50,6 @@ def check_identity(known: dict[str, Any], policies: PolicyClass, version: Any) -
             f"policies must be those that the study was created with, but {'; '.join(wrong)}; "
             "create a new study for other policies"
         )
-
-
-def packed_probes(policies: AnyPolicies, contexts: Any, answers: Any) -> bytes | None:
-    """The first contexts with all answers; None for a class that its fingerprint tells apart."""
-    if not policies.called or not isinstance(answers, Slates):
-        return None
-    n = min(PROBES, len(contexts))
-    x, said = pack_contexts(contexts[:n]), pack_answers(policies, answers.take(slice(n)), None)
-    assert said is not None
-    head = json.dumps([n, len(x)]).encode()
-    return head + b"\n" + x + said
-
-
-def check_probes(probes: bytes, policies: AnyPolicies) -> None:
-    """Raise unless the policies answer as they did at the first contexts, naming who does not."""
-    head, _, rest = probes.partition(b"\n")
-    try:
-        n, size = json.loads(head)
-        contexts = unpack_contexts(rest[:size], n)
-        before = unpack_answers(policies, rest[size:], n, None).table
-    except (ValueError, TypeError) as error:
-        raise FileFormatError(f"the study's probes of its policies are damaged: {error}") from error
-    now = policies.answers_at(policies.check_contexts(contexts))
-    assert isinstance(now, Slates)
-    others = (now.table[now.rows] != before).any(axis=(0, 2))
-    if not others.any():
-        return
-    policy = int(np.flatnonzero(others)[0])
-    row = int((now.table[now.rows][:, policy] != before[:, policy]).any(axis=1).argmax())
-    raise InvalidArgumentError(
-        f"policies must be those that the study was created with, but {int(others.sum()):,} of "
-        f"{len(others):,} answer otherwise at its first contexts: for instance "
-        f"{policies.name_of(policy)} with {now.table[now.rows][row, policy].tolist()} where it "
-        f"answered {before[row, policy].tolist()}; create a new study for other policies, or open "
-        "it with probe=False if they answer at random"
-    )
 
 
 def _difference(field: str, known: Any, found: Any) -> str:

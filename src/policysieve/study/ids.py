@@ -34,8 +34,8 @@ def default_ids(mark: str, places: Any) -> npt.NDArray[np.object_]:
     return np.array([f"{mark}-{place}" for place in places], dtype=object)
 
 
-def as_ids(ids: Any, n: int | None = None) -> list[str]:
-    """Different texts, so many if that is known, or raise."""
+def as_ids(ids: Any, n: int | None = None, *, different: bool = True) -> list[str]:
+    """Texts, so many if that is known and different if they must be, or raise."""
     if isinstance(ids, str):
         ids = [ids]
     if isinstance(ids, np.ndarray | Sequence):
@@ -52,7 +52,7 @@ def as_ids(ids: Any, n: int | None = None) -> list[str]:
             )
     if n is not None and len(found) != n:
         raise InvalidArgumentError(f"ids must name each of the {n} rounds, got {len(found)}")
-    if len(set(found)) != len(found):
+    if different and len(set(found)) != len(found):
         twice = next(one for one in found if found.count(one) > 1)
         raise InvalidArgumentError(f"ids must be different, got {shown(twice)} twice")
     return found

@@ -1,5 +1,6 @@
 """What is in a study: decisions by id, open ones, and where it stands."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -107,23 +108,26 @@ def status_of(
     )
     states = {row.state: row.n for row in connection.execute(counted)}
     waiting = open_places(ledger, connection, learning.learnt)
-    oldest = None
+    oldest = name = None
     if len(waiting):
         oldest = max(0.0, now - float(ledger.asked(connection, waiting[:1])[0]))
+        name = str(ids_at(connection, record.study, record.mark, waiting[:1])[0])
     is_archived = StudyRecord.read(connection, record.name, "").archived is not None
     lease = connection.execute(select(leases).where(leases.c.study == record.study)).first()
     noted = audited(ledger, connection)
-    return StudyStatus(
+    status = StudyStatus(
         name=record.name,
         learner=record.learner,
         problem=record.problem,
         candidates=ledger.policies.size_in_words,
         created=record.created,
+        as_of=now,
         archived=is_archived,
         rounds=rounds,
         learnt=learning.learnt,
         open=len(waiting),
         oldest_open=oldest,
+        oldest_open_id=name,
         told=states.get(TOLD, 0),
         expired=states.get(EXPIRED, 0),
         discarded=states.get(DISCARDED, 0),
@@ -139,6 +143,15 @@ def status_of(
         cost=stands.cost,
         forecast=stands.forecast,
         intervals=learning.learner.intervals(),
+    )
+    if stands.recommendation.rounds or status.held_up is None:
+        return status
+    # Rounds were told, and a learner does not know of those that wait.
+    nothing = f"Nothing is known yet: {status.held_up}"
+    return replace(
+        status,
+        recommendation=replace(stands.recommendation, guarantee=nothing),
+        cost=replace(stands.cost, guarantee=nothing),
     )
 
 

@@ -1,6 +1,7 @@
 """What a study says of itself."""
 
 from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 from policysieve.evidence import ValueIntervals
@@ -9,6 +10,7 @@ from policysieve.exploration.decisions import Recommendation
 from policysieve.exploration.forecast import Forecast
 from policysieve.problem import Problem
 from policysieve.reported import Reported
+from policysieve.study.durations import in_words
 
 __all__ = ["StudyStatus", "StudySummary", "Told", "Verification"]
 
@@ -73,8 +75,8 @@ class StudyStatus(Reported):
     problem : Problem
     candidates : str
         How many there are, in words.
-    created : float
-        Seconds since 1970.
+    created, as_of : float
+        When, and when it stood so, in seconds since 1970 by the clock of the database.
     archived : bool
     rounds : int
         Decisions that were made.
@@ -84,6 +86,8 @@ class StudyStatus(Reported):
         Those without an answer.
     oldest_open : float or None
         Seconds for which the oldest of them has waited.
+    oldest_open_id : str or None
+        Its id.
     told, expired, discarded : int
         How the others were settled.
     late, refused : int
@@ -112,11 +116,13 @@ class StudyStatus(Reported):
     problem: Problem
     candidates: str
     created: float
+    as_of: float
     archived: bool
     rounds: int
     learnt: int
     open: int
     oldest_open: float | None
+    oldest_open_id: str | None
     told: int
     expired: int
     discarded: int
@@ -132,6 +138,29 @@ class StudyStatus(Reported):
     cost: ExploringCost
     forecast: Forecast
     intervals: ValueIntervals
+
+    @property
+    def waiting(self) -> int:
+        """Settled rounds that are not learnt from yet, because earlier ones are open."""
+        return self.rounds - self.learnt - self.open
+
+    @property
+    def held_up(self) -> str | None:
+        """What open decisions hold up, and what to do, in a sentence; None if nothing waits."""
+        if not self.waiting or self.oldest_open is None:
+            return None
+        since = datetime.fromtimestamp(self.as_of - self.oldest_open, UTC)
+        said = (
+            f"{self.waiting:,} settled rounds wait behind {self.open:,} open ones, of which the "
+            f"oldest is {self.oldest_open_id!r}, asked for {since:%Y-%m-%d %H:%M} UTC, "
+            f"{in_words(self.oldest_open)} ago"
+        )
+        if self.deadline is not None:
+            return (
+                f"{said}. Tell their rewards; after the deadline of {in_words(self.deadline)} they "
+                "expire as somebody tells or learns. Or expire or discard them."
+            )
+        return f"{said}. Tell their rewards, or expire or discard them, as there is no deadline."
 
     @property
     def chosen(self) -> Any:
@@ -155,6 +184,8 @@ class StudyStatus(Reported):
             if name not in ("problem", "recommendation", "cost", "forecast", "intervals")
         }
         return fields | {
+            "waiting": self.waiting,
+            "held_up": self.held_up,
             "problem": asdict(self.problem),
             "recommendation": self.recommendation.to_dict(),
             "cost": self.cost.to_dict(),

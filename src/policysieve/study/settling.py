@@ -16,6 +16,11 @@ from policysieve.study.schema import audit
 __all__ = ["RefusedRewardsError", "audited", "discard", "expire", "refuse", "tell"]
 
 _FEW = 5  # ids that an error names
+_FATES = {
+    TOLD: "was told its reward before",
+    EXPIRED: "has expired: it had no answer in time, which counts",
+    DISCARDED: "was given up before",
+}
 
 Array = npt.NDArray[np.float64]
 Places = npt.NDArray[np.int64]
@@ -51,7 +56,12 @@ def tell(
     ------
     RefusedRewardsError
         If a round was settled with another reward.
+    DecisionsError
+        If a round is told twice with different rewards.
     """
+    repeated = 0
+    if not new:
+        places, told, repeated = _each_once(ledger, connection, places, told)
     nobody = places[:0]
     known, states, rewards = (
         (nobody, nobody, told[:0]) if new else ledger.settled_at(connection, places)
@@ -80,7 +90,26 @@ def tell(
     if late.any():
         note(ledger, connection, "late", places[late], told[late], now)
     names = ids_at(connection, ledger.record.study, ledger.record.mark, places[late])
-    return Told(counted=int(fresh.sum()), again=int(again.sum()), late=tuple(names.tolist()))
+    return Told(
+        counted=int(fresh.sum()), again=int(again.sum()) + repeated, late=tuple(names.tolist())
+    )
+
+
+def _each_once(
+    ledger: SqlLedger, connection: Connection, places: Places, told: Array
+) -> tuple[Places, Array, int]:
+    """Different rounds with their rewards, and how many are told again in the same call."""
+    _, first, back = np.unique(places, return_index=True, return_inverse=True)
+    others = np.flatnonzero((told != told[first[back]]).any(axis=1))
+    if len(others):
+        names = ids_at(connection, ledger.record.study, ledger.record.mark, places[others[:1]])
+        one, two = (told[row].tolist() for row in (first[back[others[0]]], others[0]))
+        raise DecisionsError(
+            f"rewards must be one for each decision, got {one} and {two} for {names[0]!r} in one "
+            "call; nothing was changed"
+        )
+    kept = np.sort(first)
+    return places[kept], told[kept], len(places) - len(kept)
 
 
 def refuse(
@@ -125,14 +154,23 @@ def _settle_expired(ledger: SqlLedger, connection: Connection, places: Places, n
 def discard(
     ledger: SqlLedger, connection: Connection, places: Places, reason: str, now: float
 ) -> None:
-    """Give up on open rounds, or raise if one is settled."""
-    known, _, _ = ledger.settled_at(connection, places)
-    settled = np.intersect1d(known, places)
-    if len(settled):
-        names = ids_at(connection, ledger.record.study, ledger.record.mark, settled[:1])
+    """Give up on open rounds, or raise if one is settled.
+
+    One whose deadline has passed has expired, whether anybody has written that down or not.
+    """
+    places = np.unique(places)
+    known, states, _ = ledger.settled_at(connection, places)
+    fate = dict(zip(known.tolist(), states.tolist(), strict=True))
+    deadline = ledger.record.deadline
+    if deadline is not None:
+        overdue = places[ledger.asked(connection, places) + deadline < now]
+        fate = dict.fromkeys(overdue.tolist(), EXPIRED) | fate
+    settled = [place for place in places.tolist() if place in fate]
+    if settled:
+        names = ids_at(connection, ledger.record.study, ledger.record.mark, np.array(settled[:1]))
         raise DecisionsError(
-            f"ids must be those of open decisions, but {names[0]!r} was settled before; nothing "
-            "was changed"
+            f"ids must be those of open decisions, but {names[0]!r} {_FATES[fate[settled[0]]]}; "
+            "nothing was changed"
         )
     ledger.settle(connection, places, DISCARDED, None, now)
     note(ledger, connection, "discarded", places, None, now, reason)

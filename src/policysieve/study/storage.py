@@ -42,8 +42,8 @@ class Storage:
         self.url = _checked(url)
         self.is_sqlite = self.url.get_backend_name() == "sqlite"
         self.where = self.url.render_as_string(hide_password=True)
-        if self.is_sqlite and not create and not os.path.exists(str(self.url.database)):
-            raise FileNotFoundError(f"no studies at {self.url.database}")
+        if self.is_sqlite:
+            _check_file(str(self.url.database), create=create)
         self._process = os.getpid()
         self._turn = threading.RLock()  # threads that write one file wait here, not for the file
         self._engine = self._opened()
@@ -167,6 +167,25 @@ def _checked(url: Any) -> URL:
             "url must name a file, such as sqlite:///shop.db: a study in memory would not survive"
         )
     return found.set(drivername="sqlite" if backend == "sqlite" else "postgresql+psycopg")
+
+
+def _check_file(name: str, *, create: bool) -> None:
+    """Raise if a file is not there, or cannot be made."""
+    folder = os.path.dirname(os.path.abspath(name))
+    if not os.path.isdir(folder):
+        raise FileNotFoundError(
+            f"no folder {folder} for the database {os.path.basename(name)}; make the folder, or "
+            "name a file in one that exists: sqlite:///shop.db is one in the folder where you "
+            "are, sqlite:////data/shop.db one in /data"
+        )
+    if os.path.isdir(name):
+        raise InvalidArgumentError(
+            f"url must name a file, such as sqlite:///shop.db; {name} is a folder"
+        )
+    if not create and not os.path.exists(name):
+        raise FileNotFoundError(
+            f"no studies at {name}: there is no such file in {folder}; create makes it"
+        )
 
 
 def _on_connect(connection: Any, _: Any) -> None:

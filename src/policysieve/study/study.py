@@ -1,9 +1,9 @@
 """A study: ask, tell and learn through a database, from any number of processes."""
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -29,11 +29,12 @@ from policysieve.study.deciding import Ask, Asked, Decider
 from policysieve.study.durations import seconds
 from policysieve.study.exporting import log_of, write_log
 from policysieve.study.forgetting import forget
-from policysieve.study.identity import check_identity, check_probes, identity_of
+from policysieve.study.identity import check_identity, identity_of
 from policysieve.study.ids import as_ids, ids_at, places_of
 from policysieve.study.learning import Learning
 from policysieve.study.ledger import SqlLedger
 from policysieve.study.looking import decided, open_places, status_of
+from policysieve.study.probes import PROBES, check_probes, n_probes
 from policysieve.study.record import StudyRecord
 from policysieve.study.results import StudyStatus, Told, Verification
 from policysieve.study.schema import studies
@@ -44,8 +45,9 @@ from policysieve.study.worker import Worker
 
 __all__ = ["Study"]
 
-_ATTEMPTS = 5  # to tell rewards that others tell as well
+_ATTEMPTS = 5  # to settle what others settle as well
 
+Result = TypeVar("Result")
 Places = npt.NDArray[np.int64]
 _Rewards = tuple[list[str], npt.NDArray[np.float64]]  # ids, and what was told for each
 
@@ -67,12 +69,18 @@ class Study:
     """
 
     def __init__(
-        self, storage: Storage, record: StudyRecord, policies: AnyPolicies, *, learns: bool
+        self,
+        storage: Storage,
+        record: StudyRecord,
+        policies: AnyPolicies,
+        *,
+        learns: bool,
+        probed: int = 0,
     ) -> None:
         self._storage, self._record, self._learns = storage, record, learns
         self.name, self.policies, self.problem = record.name, policies, record.problem
         self._ledger = SqlLedger(record, policies)
-        self._decider = Decider(storage, self._ledger, keeps=learns)
+        self._decider = Decider(storage, self._ledger, keeps=learns, probed=probed)
         self._worker = Worker(storage, self._ledger)
 
     @classmethod
@@ -209,9 +217,11 @@ class Study:
                 select(studies.c.probes).where(studies.c.study == record.study)
             ).scalar_one()
         check_identity(record.identity, policies, version)
-        if flag("probe", probe) and probes is not None:
+        probed = PROBES  # what is not compared is not added to, either
+        if flag("probe", probe):
+            probed = n_probes(probes)
             check_probes(probes, policies)
-        return cls(storage, record, policies, learns=learns)
+        return cls(storage, record, policies, learns=learns, probed=probed)
 
     def ask(self, contexts: Any, *, ids: Any = None, available: Any = None) -> Decisions:
         """Decide what to show at one context or many; the decisions are on disk when it returns.
@@ -270,7 +280,7 @@ class Study:
         """Report the rewards of what was shown; they are on disk when it returns.
 
         Telling the same again changes nothing, so whoever does not know whether a call came through
-        calls again.
+        calls again. That holds within one call, too.
 
         Parameters
         ----------
@@ -284,7 +294,7 @@ class Study:
         ------
         DecisionsError
             If an id is not known, or was settled with another reward, which is written down in the
-            audit table; nothing else is changed.
+            audit table, or if the call has two different rewards for it; nothing else is changed.
         InvalidArgumentError, StorageError
             Nothing is changed.
         """
@@ -330,16 +340,29 @@ class Study:
 
     def _tell_all(self, tells: list[_Rewards]) -> list[Told | DecisionsError]:
         """Tell in one transaction what was checked: what became of each, or why it was refused."""
+
+        def told(new: bool) -> list[Told | DecisionsError]:
+            with self._settling() as (connection, now):
+                return [
+                    self._tell(connection, names, rewards, now, new=new) for names, rewards in tells
+                ]
+
+        return self._retried(told)
+
+    def _retried(self, settle: Callable[[bool], Result]) -> Result:
+        """Settle rounds; again if some were before, or by another process at this moment.
+
+        Parameters
+        ----------
+        settle : function
+            Is told whether it is the first attempt.
+        """
         for attempt in range(_ATTEMPTS):
             try:
-                with self._settling() as (connection, now):
-                    return [
-                        self._tell(connection, names, told, now, new=attempt == 0)
-                        for names, told in tells
-                    ]
-            except IntegrityError:  # some were told before, or by another process at this moment
+                return settle(attempt == 0)
+            except IntegrityError:
                 continue
-        raise StorageError(f"{self._storage.where} has too many who tell the same; tell it again")
+        raise StorageError(f"{self._storage.where} has too many who settle the same; call again")
 
     def _tell(
         self,
@@ -415,6 +438,9 @@ class Study:
             raise InvalidArgumentError("older_than must be given, as the study has no deadline")
         age = self._record.deadline if older_than is None else seconds("older_than", older_than)
         assert age is not None
+        return self._retried(lambda _: self._expire(age))
+
+    def _expire(self, age: float) -> list[str]:
         learnt = self._worker.ready().learnt
         with self._settling() as (connection, now):
             places = settling.expire(self._ledger, connection, learnt, now - age, now)
@@ -424,23 +450,31 @@ class Study:
         """Give up on decisions whose rewards will never be known; return their ids.
 
         Only for reasons that have nothing to do with the rewards, such as a crash; otherwise
-        estimates are biased. For answers that are late there is the deadline.
+        estimates are biased. For answers that are late there is the deadline. A decision whose
+        deadline has passed by the clock of the database has expired, and is not given up any more.
 
         Parameters
         ----------
         ids : str or sequence of str
         reason : str
             Kept in the audit table.
+
+        Raises
+        ------
+        DecisionsError
+            If an id is not known, or its decision is settled or has expired; nothing is changed.
         """
         if not isinstance(reason, str) or not reason.strip():
             raise InvalidArgumentError(f"reason must be a text, got {shown(reason)}")
         names = as_ids(ids)
-        if not names:
-            return names
+        if names:
+            self._retried(lambda _: self._discard(names, reason))
+        return names
+
+    def _discard(self, names: list[str], reason: str) -> None:
         with self._settling() as (connection, now):
             places = self._places(connection, names)
             settling.discard(self._ledger, connection, places, reason, now)
-        return names
 
     def learn(self) -> int:
         """Learn from what is settled and publish what to play next, if no other process does.
@@ -469,7 +503,8 @@ class Study:
 
     def recommend(self) -> Recommendation:
         """The policy to deploy now, and what is known about it."""
-        return self._worker.caught_up().learner.recommend()
+        found = self._worker.caught_up().learner.recommend()
+        return found if found.rounds else self.status().recommendation  # which says what waits
 
     def intervals(self) -> ValueIntervals:
         """Estimate and limits of every policy's value, as `recommend` uses them."""
@@ -514,6 +549,9 @@ class Study:
         Log or LogFile
         """
         learnt = self._worker.caught_up().learnt
+        if path is not None and not learnt:
+            why = self.status().held_up or "No round was told yet."
+            raise InvalidArgumentError(f"study {self.name!r} has no rounds to write. {why}")
         with self._storage.reading() as connection:
             if path is None:
                 return log_of(self._ledger, connection, learnt)

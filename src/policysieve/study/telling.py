@@ -28,7 +28,7 @@ def as_told(ids: Any, rewards: Any, slate_size: int) -> tuple[list[str], Any]:
         raise InvalidArgumentError("rewards must be given, one row for each id")
     if isinstance(ids, str) and np.ndim(rewards) < 2 and slate_size == np.size(rewards):
         rewards = np.reshape(rewards, (1, slate_size))
-    return as_ids(ids), rewards
+    return as_ids(ids, different=False), rewards
 
 
 def _columns(frame: Any, slate_size: int) -> tuple[list[str], Any]:
@@ -47,4 +47,4 @@ def _columns(frame: Any, slate_size: int) -> tuple[list[str], Any]:
                 f"rewards must be known, but column {name} has none in row {column.index(None)}; "
                 "leave out rounds that have no answer yet"
             )
-    return as_ids(table["id"].to_pylist()), np.array(columns).T
+    return as_ids(table["id"].to_pylist(), different=False), np.array(columns).T

@@ -3,6 +3,7 @@
 import threading
 
 from sqlalchemy import Connection
+from sqlalchemy.exc import IntegrityError
 
 from policysieve.study import settling
 from policysieve.study.learning import Learning
@@ -91,11 +92,14 @@ class Worker:
     def _learn_some(self) -> bool:
         """Learn and publish; the database is locked only while that is written."""
         before = self.ready()
-        with self._storage.writing() as connection:
-            now = self._storage.now(connection)
-            if not self._lease.hold(connection, now):
-                return False
-            self._expire(connection, before, now)
+        try:
+            with self._storage.writing() as connection:
+                now = self._storage.now(connection)
+                if not self._lease.hold(connection, now):
+                    return False
+                self._expire(connection, before, now)
+        except IntegrityError:  # another process has settled some of them at this moment
+            return True
         with self._storage.reading() as connection:
             then = before.advanced(connection, until=before.learnt + _AT_ONCE)
             if then.learnt == before.learnt and then.is_published(connection):

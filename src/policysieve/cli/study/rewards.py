@@ -1,30 +1,32 @@
 """Files of rewards by id: tables with the columns id and reward, or logs."""
 
 from collections.abc import Iterator
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from policysieve.cli.study.tables import id_column, read_table
 from policysieve.errors import FileFormatError
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 __all__ = ["read_rewards"]
 
 _BATCH = 10_000  # rewards told at once
+_OF_LOGS = ("action", "action_0", "actions")  # columns, one of which every log has
 
 
 def read_rewards(path: str, slate_size: int) -> Iterator[tuple[list[str], Any, int]]:
     """Ids and their rewards, some at a time, and how many rows have none."""
-    table = _table(path)
+    table = read_table(path)
     names = ["reward"] if slate_size == 1 else [f"reward_{k}" for k in range(slate_size)]
     if table is not None and {"id", *names} <= set(table.schema.names):
-        ids = table["id"].cast("string").to_pylist()
         rewards = np.stack([_numbers(path, table[name]) for name in names], axis=1)
-        yield from _known(ids, rewards)
+        yield from _known(id_column(table), rewards)
         return
+    if table is not None and not set(_OF_LOGS) & set(table.schema.names):
+        raise FileFormatError(
+            f"{path} must have the columns id, {', '.join(names)}, or be a log with ids, got the "
+            f"columns {', '.join(table.schema.names) or 'of an empty file'}"
+        )
     from policysieve.log import LogFile
 
     for rounds in LogFile(path).rounds():
@@ -43,21 +45,6 @@ def _known(ids: list[str], rewards: Any) -> Iterator[tuple[list[str], Any, int]]
         yield [id for id, is_known in zip(some, known, strict=True) if is_known], told[known], int(
             (~known).sum()
         )  # fmt: skip
-
-
-def _table(path: str) -> "pa.Table | None":
-    """The table of a file, if it is one."""
-    import pyarrow as pa
-    from pyarrow import csv, json, parquet
-
-    readers = {".csv": csv.read_csv, ".parquet": parquet.read_table, ".jsonl": json.read_json}
-    reader = readers.get(Path(path).suffix)
-    if reader is None:
-        return None
-    try:
-        return reader(path)
-    except pa.ArrowInvalid as error:
-        raise FileFormatError(f"{path} cannot be read as a table: {error}") from error
 
 
 def _numbers(path: str, column: Any) -> Any:

@@ -1,0 +1,105 @@
+"""``policysieve study create``."""
+
+from dataclasses import replace
+from typing import Any
+
+import click
+
+from policysieve.cli.options import (
+    CandidatesOptions,
+    candidates_options,
+    json_option,
+    range_option,
+)
+from policysieve.cli.study.status import print_status
+from policysieve.cli.study.where import name_argument, url_argument, version_option
+
+__all__ = ["create"]
+
+
+@click.command()
+@url_argument
+@name_argument
+@candidates_options
+@click.option(
+    "--learner", default="Sieve", show_default=True, help="What learns, such as Sieve or Uniform."
+)
+@click.option(
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="An argument of the learner, such as goal=best; several times for several.",
+)
+@click.option("--seed", type=click.IntRange(0), help="For the same bits again.")
+@click.option("--deadline", help="How long a reward may take, such as 90s, 15m, 2h or 3d.")
+@range_option("Least and largest reward of an item; 0 and 1 by default.")
+@click.option(
+    "--no-answer",
+    type=float,
+    help="Reward of an item that has no answer by its deadline; 0 by default.",
+)
+@click.option("--against", metavar="POLICY", help="Name or number of the policy that runs today.")
+@click.option(
+    "--traffic",
+    default=1.0,
+    show_default=True,
+    type=float,
+    help="Share of the rounds that explore; the others show what --against would.",
+)
+@click.option("--hash-contexts", is_flag=True, help="Keep a hash of each context, not the context.")
+@version_option
+@json_option("the study")
+def create(
+    url: str,
+    name: str,
+    candidates: CandidatesOptions,
+    learner: str,
+    settings: tuple[str, ...],
+    seed: int | None,
+    deadline: str | None,
+    reward_range: tuple[float, float] | None,
+    no_answer: float | None,
+    against: str | None,
+    traffic: float,
+    hash_contexts: bool,
+    version: str | None,
+    as_json: bool,
+) -> None:
+    """Create the study NAME in the database at URL.
+
+    For example: policysieve study create sqlite:///shop.db homepage --policies table.npy
+    --actions 10 --epsilon 0.05 --delta 0.05 --deadline 2h
+    """
+    from policysieve.cli.loading import policy_given
+    from policysieve.study import Study
+
+    policies, problem = candidates.load(1, reward_range)
+    today = None if against is None else policy_given(against, policies)
+    problem = replace(problem, against=today, traffic=traffic, no_answer=no_answer)
+    made = Study.create(
+        url,
+        name,
+        policies,
+        problem,
+        learner=learner,
+        settings=dict(map(_setting, settings)),
+        seed=seed,
+        deadline=deadline,
+        keep_contexts=not hash_contexts,
+        version=version,
+    )
+    print_status(made, as_json)
+
+
+def _setting(text: str) -> tuple[str, Any]:
+    """An argument of a learner, as a number if it is one."""
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise click.UsageError(f"--set must be KEY=VALUE, got {text!r}")
+    for kind in (int, float):
+        try:
+            return name, kind(value)
+        except ValueError:
+            continue
+    return name, None if value == "none" else value

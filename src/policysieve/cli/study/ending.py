@@ -1,0 +1,43 @@
+"""``policysieve study forget`` and ``archive``: contexts that are erased, studies that end."""
+
+import click
+
+from policysieve.cli.options import json_option
+from policysieve.cli.output import print_json, print_text
+from policysieve.cli.study.ids import Ids, few, ids_options
+from policysieve.cli.study.status import print_status
+from policysieve.cli.study.where import Where, where
+
+__all__ = ["archive", "forget"]
+
+
+@click.command()
+@where
+@ids_options
+@json_option("the ids of those that were forgotten")
+def forget(where: Where, ids: Ids, as_json: bool) -> None:
+    """Erase the contexts of decisions for good, and keep what the proof needs.
+
+    For example: policysieve study forget sqlite:///shop.db homepage "order 17" "order 18"
+    --policies weights.npz
+    """
+    named = ids.read()
+    with where.open() as opened:
+        opened.forget(named)
+    if as_json:
+        print_json({"forgotten": named})
+        return
+    print_text(f"The contexts of {len(named):,} decisions are erased: {few(named)}.")
+
+
+@click.command()
+@where
+@json_option("the status")
+def archive(where: Where, as_json: bool) -> None:
+    """End a study: it can be looked at, and takes no decisions or rewards any more.
+
+    For example: policysieve study archive sqlite:///shop.db homepage --policies table.npy
+    """
+    opened = where.open()
+    opened.archive()
+    print_status(opened, as_json)

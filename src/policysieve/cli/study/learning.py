@@ -1,0 +1,62 @@
+"""``policysieve study learn``: the worker."""
+
+import time
+from typing import TYPE_CHECKING
+
+import click
+
+from policysieve.cli.options import json_option
+from policysieve.cli.output import print_json, print_text
+from policysieve.cli.study.where import Where, where
+
+if TYPE_CHECKING:
+    from policysieve.study import Study
+
+__all__ = ["learn"]
+
+
+@click.command()
+@where
+@click.option(
+    "--every",
+    default="2s",
+    show_default=True,
+    help="How long to wait when there is nothing to learn.",
+)
+@click.option("--once", is_flag=True, help="Learn from what is settled, and end.")
+@json_option("how many rounds were learnt from, a line each time,")
+def learn(where: Where, every: str, once: bool, as_json: bool) -> None:
+    """Learn from settled rounds and publish what to play next, until it is stopped.
+
+    Any number of these may run: one learns, and when it dies another takes over.
+
+    For example: policysieve study learn sqlite:///shop.db homepage --policies table.npy
+    --every 5s
+    """
+    from policysieve.study.durations import seconds
+
+    pause, opened = seconds("--every", every), where.open(learn=True)
+    try:
+        while True:
+            learnt = opened.learn()
+            if learnt or once:
+                _say_learnt(opened, learnt, as_json)
+            if once:
+                return
+            time.sleep(pause)
+    except KeyboardInterrupt:
+        print_text("Stopped.")
+    finally:
+        opened.close()
+
+
+def _say_learnt(opened: "Study", learnt: int, as_json: bool) -> None:
+    status = opened.status()
+    if as_json:
+        print_json(
+            {"learnt": learnt, "exploration": status.exploration, "finished": status.finished}
+        )
+    else:
+        print_text(f"Learnt from {learnt:,} rounds; exploration {status.exploration} is played.")
+        if status.held_up is not None and not learnt:
+            print_text(status.held_up)
