@@ -13,8 +13,8 @@ from sqlalchemy import make_url
 import policysieve as ps
 from policysieve.bench.faults.apart import apart
 from policysieve.bench.faults.studies import killed_studies
+from tests.databases import execute
 from tests.study.cases import PROBLEM, contexts, linear, play, rewards_of, same_bits
-from tests.study.conftest import execute
 
 CROWD = """
 import json, os, sys

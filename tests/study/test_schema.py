@@ -12,8 +12,8 @@ from sqlalchemy import create_engine, func, inspect, select, text, update
 import policysieve as ps
 from policysieve.exploration.designs.saving import ExplorationFile
 from policysieve.study import schema
+from tests.databases import execute
 from tests.study.cases import PROBLEM, contexts, linear, play, rewards_of
-from tests.study.conftest import execute
 
 DATA = Path(__file__).parent / "data"
 
