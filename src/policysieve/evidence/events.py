@@ -99,6 +99,26 @@ class Events:
         assert isinstance(self.answers, ContextAnswers)
         return self.answers.contexts
 
+    def sent(self) -> "Events":
+        """The same for another process that has the class: without the table of all contexts."""
+        answers = self.answers
+        if not isinstance(answers, Slates) or not answers.looked_up:
+            return self
+        return self._answered(Slates(answers.table[:0], answers.rows))
+
+    def received(self, policies: PolicyClass) -> "Events":
+        """What was sent, with the table of the class."""
+        answers = self.answers
+        if not isinstance(answers, Slates) or not answers.looked_up:
+            return self
+        assert isinstance(policies, Policies)
+        return self._answered(policies.answers_at(answers.rows))
+
+    def _answered(self, answers: Slates) -> "Events":
+        same = object.__new__(Events)
+        same.__setstate__((self.n_rounds, self.n_actions, answers, self._columns))
+        return same
+
     def plus(self, later: "Events") -> "Events":
         """These, and those of the rounds that came next; amortised constant time for each."""
         answers, columns = self.answers, self._columns

@@ -1,9 +1,10 @@
 """Outcomes and guardrails while a log is read: policies are asked once for all of it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, cast
 
 from policysieve.errors import InvalidArgumentError
+from policysieve.evidence.digests import digest_of
 from policysieve.evidence.estimates import ValueIntervals
 from policysieve.evidence.evidence import Evidence
 from policysieve.evidence.kinds import AnyEvidence
@@ -62,6 +63,24 @@ class Watch:
             if self._guards is not None:
                 self._guards = self._guards.plus(piece, answers)
             self._add(piece, answers=answers)
+
+    def read(
+        self,
+        log: Log | LogFile,
+        floor: float | None,
+        track: Callable[[Iterable[Any]], Iterable[Any]],
+    ) -> None:
+        """Take in all rounds; what can be worked out of each piece alone, where it is read."""
+        digests = None
+        if self._outcomes is None and not log.has_units:
+            digests = digest_of(self._evidence, floor)
+        if digests is None:
+            for piece in track(log.pieces()):
+                self.add(piece)
+            return
+        digest, take = digests
+        for found in track(log.mapped(digest, "policies")):
+            take(found)
 
     def bar(self) -> None:
         """Let go of what the rounds so far prove to break a guardrail."""

@@ -1,10 +1,10 @@
 """What was seen: a growing columnar store of rounds."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from functools import partial
 from sys import getsizeof
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +27,8 @@ from policysieve.reported import Carded
 from policysieve.scaling import Range, range_in_words, usual_range
 
 __all__ = ["Log"]
+
+Value = TypeVar("Value")
 
 
 class Log(Exchanged, Carded):
@@ -448,6 +450,17 @@ class Log(Exchanged, Carded):
     def pieces(self) -> Iterator[Self]:
         """The log itself, as one piece; a `LogFile` has several."""
         yield self
+
+    def mapped(
+        self, function: Callable[[Self], Value], what: str = "a function"
+    ) -> Iterator[Value]:
+        """What a function says of it, as `LogFile` has it of its pieces."""
+        yield function(self)
+
+    @property
+    def apart(self) -> bool:
+        """Whether its parts are read by other processes than this one."""
+        return False
 
     def rounds(self) -> Iterator[Rounds]:
         """The same rounds as a batch, without ids and times."""

@@ -86,6 +86,11 @@ class Slates(Answers):
         """Where in the table each context has its slates, shape (n,)."""
         return _read_only(self._columns.arrays[0] if self._lookup else np.arange(len(self.table)))
 
+    @property
+    def looked_up(self) -> bool:
+        """Whether the table is that of the whole class, and contexts are rows of it."""
+        return self._lookup
+
     def __len__(self) -> int:
         return len(self._columns.arrays[0])
 
