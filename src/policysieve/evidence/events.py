@@ -101,18 +101,13 @@ class Events:
 
     def sent(self) -> "Events":
         """The same for another process that has the class: without the table of all contexts."""
-        answers = self.answers
-        if not isinstance(answers, Slates) or not answers.looked_up:
-            return self
-        return self._answered(Slates(answers.table[:0], answers.rows))
+        assert isinstance(self.answers, Slates)
+        return self._answered(self.answers.sent())
 
-    def received(self, policies: PolicyClass) -> "Events":
+    def received(self, policies: Policies) -> "Events":
         """What was sent, with the table of the class."""
-        answers = self.answers
-        if not isinstance(answers, Slates) or not answers.looked_up:
-            return self
-        assert isinstance(policies, Policies)
-        return self._answered(policies.answers_at(answers.rows))
+        assert isinstance(self.answers, Slates)
+        return self._answered(self.answers.received(policies))
 
     def _answered(self, answers: Slates) -> "Events":
         same = object.__new__(Events)

@@ -140,7 +140,7 @@ class FloorEvidence:
         self._take(rewarded_events(log, policies, answers), smallest, met)
 
     def take(self, events: Events, *, floor: float) -> None:
-        """`add` for what is known of rounds of a log without units, as `digest_of` finds it."""
+        """`add` for what is known of rounds of a log without units, as a digest has it."""
         self._take(events.received(self.record.policies), floor, None)
 
     def _take(self, events: Events, floor: float, met: Met | None) -> None:

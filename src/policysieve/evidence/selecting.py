@@ -115,7 +115,7 @@ def select(
     )
     check_propensities(log, policies, names, floor, problem.delta, covers=method != "capped")
     watch = Watch(evidence, add, policies, problem)
-    watch.read(log, floor, track)
+    watch.read(log, floor, exploration, track)
     watch.bar()
     certificate, intervals = evidence.certificate(), evidence.intervals()
     leader = certificate.leader

@@ -68,7 +68,7 @@ class UnprovedEvidence:
         self._take(*earned_and_missed(log, self.policies, answers), met)
 
     def take(self, earned: Estimates, missed: Estimates) -> None:
-        """`add` for the sums of rounds of a log without units, as `digest_of` finds them."""
+        """`add` for the sums of rounds of a log without units, as a digest has them."""
         self._take(earned, missed, None)
 
     def _take(self, earned: Estimates, missed: Estimates, met: Met | None) -> None:

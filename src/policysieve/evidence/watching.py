@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterable
 from typing import Any, cast
 
 from policysieve.errors import InvalidArgumentError
-from policysieve.evidence.digests import digest_of
+from policysieve.evidence.digests import digests_for
 from policysieve.evidence.estimates import ValueIntervals
-from policysieve.evidence.evidence import Evidence
+from policysieve.evidence.evidence import Decider, Evidence
 from policysieve.evidence.kinds import AnyEvidence
 from policysieve.evidence.outcomes import Outcomes, check_outcomes
 from policysieve.evidence.paired import PairedGuards
@@ -68,19 +68,19 @@ class Watch:
         self,
         log: Log | LogFile,
         floor: float | None,
+        exploration: Decider | None,
         track: Callable[[Iterable[Any]], Iterable[Any]],
     ) -> None:
         """Take in all rounds; what can be worked out of each piece alone, where it is read."""
         digests = None
         if self._outcomes is None and not log.has_units:
-            digests = digest_of(self._evidence, floor)
+            digests = digests_for(self._evidence, floor, exploration)
         if digests is None:
             for piece in track(log.pieces()):
                 self.add(piece)
             return
-        digest, take = digests
-        for found in track(log.mapped(digest, "policies")):
-            take(found)
+        for digest in track(log.mapped(digests.of, "policies", digests.now)):
+            digests.take(digest)
 
     def bar(self) -> None:
         """Let go of what the rounds so far prove to break a guardrail."""

@@ -330,6 +330,18 @@ class Log(Exchanged, Carded):
             twin._distributions = Distributions.concatenate([self._distributions])
         return twin
 
+    def without_contexts(self) -> Self:
+        """The same rounds with a number in place of each context, for those who need none."""
+        _, *others = self._columns.arrays
+        return self.trusted(
+            np.zeros(len(self), np.int8),
+            *others,
+            distributions=self.distributions,
+            action_names=self._action_names,
+            beside=self._beside,
+            reward_range=self._reward_range,
+        )
+
     def without_distributions(self) -> Self:
         """The same rounds with the propensities of what was shown alone; memory is shared."""
         return self.trusted(
@@ -452,15 +464,13 @@ class Log(Exchanged, Carded):
         yield self
 
     def mapped(
-        self, function: Callable[[Self], Value], what: str = "a function"
+        self,
+        function: Callable[..., Value],
+        what: str = "a function",
+        now: Callable[[], Any] | None = None,
     ) -> Iterator[Value]:
         """What a function says of it, as `LogFile` has it of its pieces."""
-        yield function(self)
-
-    @property
-    def apart(self) -> bool:
-        """Whether its parts are read by other processes than this one."""
-        return False
+        yield function(self) if now is None else function(self, now())
 
     def rounds(self) -> Iterator[Rounds]:
         """The same rounds as a batch, without ids and times."""

@@ -144,11 +144,6 @@ class LogFile(Carded):
         """Number of items shown each round."""
         return self.layout.slate_size
 
-    @property
-    def apart(self) -> bool:
-        """Whether its parts are read by other processes than this one."""
-        return False
-
     def __len__(self) -> int:
         return self._source.n_rounds
 
@@ -185,13 +180,21 @@ class LogFile(Carded):
                 reward_range=rounds.reward_range,
             )
 
-    def mapped(self, function: Callable[[Log], Value], what: str = "a function") -> Iterator[Value]:
+    def mapped(
+        self,
+        function: Callable[..., Value],
+        what: str = "a function",
+        now: Callable[[], Any] | None = None,
+    ) -> Iterator[Value]:
         """What a function says of each of the `pieces`, in order.
 
-        A log whose parts others read has them called there, too: `what` says in words what goes
-        with the function to them.
+        A log whose parts others read has it called there, too: `what` says in words what goes with
+        the function to them. With `now` it is also given what that returns, when it is called or
+        some time before.
         """
-        return map(function, self.pieces())
+        if now is None:
+            return map(function, self.pieces())
+        return (function(piece, now()) for piece in self.pieces())
 
     def starts(self, most: int) -> list[tuple[int, str]]:
         """Where parts of about `most` rounds begin, none in two files, and in which file.

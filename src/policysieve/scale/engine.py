@@ -20,7 +20,7 @@ from policysieve.errors import (
 )
 from policysieve.files import Paths
 from policysieve.log import ColumnMap
-from policysieve.scale.parts import PartedLog, opened
+from policysieve.scale.parts import PART_ROUNDS, PartedLog, opened
 
 __all__ = ["RayEngine"]
 
@@ -169,6 +169,7 @@ class RayEngine:
         paths: Paths,
         *,
         filesystem: Any = None,
+        part_rounds: int = PART_ROUNDS,
         reward_range: tuple[float, float] | None = None,
         missing_reward: float | None = None,
         columns: Mapping[str, Any] | ColumnMap | None = None,
@@ -185,6 +186,9 @@ class RayEngine:
             of a path ``*``, ``?`` and ``[...]`` stand for many, in the order of their names.
         filesystem : pyarrow.fs.FileSystem, optional
             Where the paths are, if that is no disk and an address does not say it.
+        part_rounds : int
+            Rounds of a part at most, but for those of one batch of a file. A worker holds one part
+            at a time; results do not depend on it.
         reward_range, missing_reward, columns, actions, max_bytes
             As `LogFile` has them.
 
@@ -197,6 +201,7 @@ class RayEngine:
             self,
             paths,
             filesystem,
+            part_rounds=part_rounds,
             reward_range=reward_range,
             missing_reward=missing_reward,
             columns=columns,

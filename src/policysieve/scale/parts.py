@@ -1,9 +1,10 @@
 """A log in parts: workers of a cluster read them, and do what can be done with each alone."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
+from policysieve.checks import integer
 from policysieve.errors import InvalidArgumentError
 from policysieve.files import Paths
 from policysieve.log import Log, LogFile, Rounds
@@ -12,13 +13,13 @@ from policysieve.stored import StoredFile
 if TYPE_CHECKING:
     from policysieve.scale.engine import RayEngine
 
-__all__ = ["Part", "PartedLog"]
+__all__ = ["PART_ROUNDS", "Part", "PartedLog"]
 
 Value = TypeVar("Value")
 
-_MOST = 1 << 20  # rounds of a part,
-_LEAST = 1 << 16  # unless there are too few for all workers:
-_EACH = 4  # parts for each of them
+PART_ROUNDS = 1 << 20
+_LEAST = 1 << 16  # rounds of a part, if fewer than that make one for each worker:
+_EACH = 4  # parts
 
 
 class Part(NamedTuple):
@@ -40,45 +41,55 @@ class PartedLog(LogFile):
     parts, so that results are those of one process. `RayEngine.log` opens one.
     """
 
-    def __init__(self, engine: "RayEngine", paths: Paths, **rules: Any) -> None:
+    def __init__(
+        self, engine: "RayEngine", paths: Paths, *, part_rounds: int = PART_ROUNDS, **rules: Any
+    ) -> None:
         self._engine = engine
+        self._most = integer("part_rounds", part_rounds, low=1)
         super().__init__(paths, **rules)
-        self.starts(_MOST)  # raises if there are none
-
-    @property
-    def apart(self) -> bool:
-        """Whether its parts are read by other processes than this one."""
-        return True
+        self.starts(self._most)  # raises if there are none
 
     def pieces(self) -> Iterator[Log]:
         """The rounds in order, as logs that fit into memory; a missing reward is an error."""
-        return self._over(_pieces, self._parts())
+        return self._over(_pieces)
 
     def rounds(self) -> Iterator[Rounds]:
         """The same with ids and times, and with NaN for missing rewards."""
-        return self._over(_rounds, self._parts())
+        return self._over(_rounds)
 
-    def mapped(self, function: Callable[[Log], Value], what: str = "a function") -> Iterator[Value]:
-        """What a function says of each of the `pieces`, in order, worked out by the workers."""
-        return self._over(_mapped, self._parts(), self._engine.share(function, what))
+    def mapped(
+        self,
+        function: Callable[..., Value],
+        what: str = "a function",
+        now: Callable[[], Any] | None = None,
+    ) -> Iterator[Value]:
+        """What a function says of each of the `pieces`, in order, worked out by the workers.
+
+        With `now` it is also given what that returned when the part was sent to a worker.
+        """
+        return self._over(_mapped, self._engine.share(function, what), now=now)
 
     def _over(
-        self, function: Callable[..., Any], parts: Sequence[Part], *more: Any
+        self, function: Callable[..., Any], *more: Any, now: Callable[[], Any] | None = None
     ) -> Iterator[Any]:
         """All that a function returns for each of the parts, in order."""
         log = self._engine.share(self._plain(), "the log")
-        return chain.from_iterable(self._engine.map(function, parts, log, *more))
+        parts = ((part, () if now is None else (now(),)) for part in self._parts())
+        found = self._engine.map(function, parts, log, *more, name=lambda item: str(item[0]))
+        return chain.from_iterable(found)
 
     def _plain(self) -> LogFile:
         """The same for one process."""
         plain = object.__new__(LogFile)
-        plain.__dict__.update({k: v for k, v in self.__dict__.items() if k != "_engine"})
+        plain.__dict__.update(
+            {k: v for k, v in self.__dict__.items() if k not in ("_engine", "_most")}
+        )
         return plain
 
     def _parts(self) -> list[Part]:
         """Neighbours of few rounds are one part."""
         fair = len(self) // (_EACH * self._engine.workers)
-        most = min(_MOST, max(_LEAST, fair))
+        most = min(self._most, max(_LEAST, fair))
         starts = self.starts(most)
         ends = [*(start for start, _ in starts[1:]), len(self)]
         parts: list[Part] = []
@@ -96,7 +107,7 @@ class PartedLog(LogFile):
     def _anew(self, **others: Any) -> LogFile:
         opened = super()._anew(**others)
         again = object.__new__(PartedLog)
-        again.__dict__.update(opened.__dict__, _engine=self._engine)
+        again.__dict__.update(opened.__dict__, _engine=self._engine, _most=self._most)
         return again
 
 
@@ -115,13 +126,17 @@ def opened(
     return PartedLog(engine, paths, **rules)
 
 
-def _pieces(part: Part, log: LogFile) -> list[Log]:
-    return list(log.between(part.start, part.stop).pieces())
+_Item = tuple[Part, tuple[Any, ...]]
 
 
-def _rounds(part: Part, log: LogFile) -> list[Rounds]:
-    return list(log.between(part.start, part.stop).rounds())
+def _pieces(item: _Item, log: LogFile) -> list[Log]:
+    return list(log.between(item[0].start, item[0].stop).pieces())
 
 
-def _mapped(part: Part, log: LogFile, function: Callable[[Log], Any]) -> list[Any]:
-    return [function(piece) for piece in log.between(part.start, part.stop).pieces()]
+def _rounds(item: _Item, log: LogFile) -> list[Rounds]:
+    return list(log.between(item[0].start, item[0].stop).rounds())
+
+
+def _mapped(item: _Item, log: LogFile, function: Callable[..., Any]) -> list[Any]:
+    part, now = item
+    return [function(piece, *now) for piece in log.between(part.start, part.stop).pieces()]
