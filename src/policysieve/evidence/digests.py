@@ -49,7 +49,7 @@ def digests_for(
         known = exploration is None or exploration.policies is evidence.policies
         return Digests(
             partial(_answered, evidence.policies, known),
-            lambda digest: evidence.take_answered(*digest.parts, exploration),
+            lambda digest: evidence.take_answered(*digest.parts, exploration=exploration),
             # Policies that leave the race meanwhile were asked in vain, which changes nothing.
             lambda: evidence.survivors if exploration is None else None,
         )

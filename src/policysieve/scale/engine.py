@@ -99,8 +99,6 @@ class RayEngine:
         """
         try:
             return self.ray.put(value)
-        except PolicySieveError:
-            raise
         except (TypeError, pickle.PicklingError, AttributeError) as error:
             reason = str(error.__cause__ or error).splitlines()[0]
             raise UnpicklableError(
