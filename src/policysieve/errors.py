@@ -10,6 +10,7 @@ from pickle import PicklingError
 __all__ = [
     "ArchivedError",
     "BusyError",
+    "ClusterError",
     "DatasetUnavailableError",
     "DecisionsError",
     "FileFormatError",
@@ -93,6 +94,10 @@ class NotFoundError(PolicySieveError, LookupError):
 
 class UnknownIdsError(DecisionsError, NotFoundError):
     """Ids are not those of decisions of this study; nothing was changed."""
+
+
+class ClusterError(PolicySieveError, RuntimeError):
+    """A cluster cannot be reached, or could not do a part of the work; the message says which."""
 
 
 class DatasetUnavailableError(PolicySieveError, OSError):
