@@ -1,11 +1,13 @@
 """Every public name and where it lives; `__init__.py` loads each from there on first use."""
 
+from policysieve import scale as scale
 from policysieve import theory as theory
 from policysieve import worlds as worlds
 from policysieve.classify import BanditClassifier as BanditClassifier
 from policysieve.classify import BanditListClassifier as BanditListClassifier
 from policysieve.classify import LabelDecisions as LabelDecisions
 from policysieve.errors import BusyError as BusyError
+from policysieve.errors import ClusterError as ClusterError
 from policysieve.errors import DatasetUnavailableError as DatasetUnavailableError
 from policysieve.errors import DecisionsError as DecisionsError
 from policysieve.errors import FileFormatError as FileFormatError

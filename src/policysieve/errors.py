@@ -9,6 +9,7 @@ from pickle import PicklingError
 
 __all__ = [
     "BusyError",
+    "ClusterError",
     "DatasetUnavailableError",
     "DecisionsError",
     "FileFormatError",
@@ -78,6 +79,10 @@ class StorageError(PolicySieveError, OSError):
 
     Nothing of the call counts that was not acknowledged. `tell` may be called again in any case.
     """
+
+
+class ClusterError(PolicySieveError, RuntimeError):
+    """A cluster cannot be reached, or could not do a part of the work; the message says which."""
 
 
 class DatasetUnavailableError(PolicySieveError, OSError):

@@ -1,0 +1,101 @@
+"""A Ray cluster of two nodes on this machine, started once and stopped when all is done."""
+
+import os
+import signal
+from contextlib import contextmanager
+from importlib.util import find_spec
+
+import pytest
+
+if find_spec("ray") is None:
+    pytest.skip("the extra ray is not installed", allow_module_level=True)
+
+# Before anything imports Ray: else it takes the machine's address in place of 127.0.0.1, and hangs.
+os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"
+os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+os.environ["RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO"] = "0"
+
+from policysieve.scale import RayEngine  # noqa: E402
+
+_LONGEST = 60  # seconds for a test, or for a cluster to start: what hangs must not hang all tests
+
+
+def pytest_collection_modifyitems(items):
+    """One process runs all of them, so that one cluster is started."""
+    here = __package__.replace(".", "/")
+    for item in items:
+        if here in item.path.as_posix():
+            item.add_marker(pytest.mark.xdist_group("ray"))
+
+
+@contextmanager
+def in_time():
+    def late(_signal, _frame):
+        raise TimeoutError(f"no end after {_LONGEST} seconds")
+
+    before = signal.signal(signal.SIGALRM, late)
+    signal.alarm(_LONGEST)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+
+
+@pytest.fixture(autouse=True)
+def _in_time(request):
+    with in_time():
+        yield
+
+
+class TwoNodes:
+    """A cluster with a head and a node that can be removed and added again."""
+
+    def __init__(self):
+        from ray.cluster_utils import Cluster
+
+        head = {"num_cpus": 1, "node_ip_address": "127.0.0.1", "include_dashboard": False}
+        self._cluster = Cluster(initialize_head=True, head_node_args=head)
+        self._second = None
+        self.add()
+
+    @property
+    def address(self):
+        return self._cluster.address
+
+    def add(self):
+        """The second node, unless it is there."""
+        if self._second is None:
+            self._second = self._cluster.add_node(num_cpus=1, node_ip_address="127.0.0.1")
+
+    def remove(self):
+        """Take the second node away at once, with all that runs there."""
+        self._cluster.remove_node(self._second, allow_graceful=False)
+        self._second = None
+
+    def stop(self):
+        self._cluster.shutdown()
+
+
+@pytest.fixture(scope="session")
+def nodes():
+    with in_time():
+        found = TwoNodes()
+    yield found
+    with in_time():
+        found.stop()
+
+
+@pytest.fixture(scope="session")
+def _connected(nodes):
+    with in_time():
+        engine = RayEngine(nodes.address)
+    yield engine
+    engine.close()
+
+
+@pytest.fixture
+def engine(nodes, _connected):
+    """An engine on two nodes, whatever became of them before."""
+    nodes.add()
+    return _connected
