@@ -8,5 +8,6 @@ if find_spec("ray") is None:
     raise MissingExtraError("policysieve.scale", "Ray", "ray")
 
 from policysieve.scale.engine import RayEngine
+from policysieve.scale.sharded import ShardedPolicies
 
-__all__ = ["RayEngine"]
+__all__ = ["RayEngine", "ShardedPolicies"]

@@ -1,6 +1,7 @@
 """Deals the candidates of a class to shards, asks these, and deals anew where that saves time."""
 
 import threading
+from collections.abc import Iterator
 from time import perf_counter
 from typing import Any
 
@@ -21,7 +22,9 @@ __all__ = ["Dealer"]
 
 Numbers = npt.NDArray[np.intp]
 
-_AT_ONCE = 1 << 25
+_BYTES = (
+    1 << 25
+)  # of answers at once that cost nothing to split: more would fill Ray's object store
 _UNEVEN = 1.1  # times the ideal that the slowest shard may take before candidates are dealt anew
 
 
@@ -50,6 +53,7 @@ class Dealer:
         self._whole: Part | None = None  # of a class that cannot be taken apart
         if policies.part(np.zeros(1, np.intp)) is None:
             self._whole = self._shards.share(policies, "policies")
+        self._again = False
         first = round_robin if policies.called else in_runs
         self._deal(first(policies.n_policies, n_shards))
 
@@ -88,43 +92,44 @@ class Dealer:
         found = np.empty(shape, action_dtype(policies.n_actions))
         if not found.size:
             return found
-        row = found.nbytes // len(found)
-        size = len(found) if policies.called else max(1, _AT_ONCE // row)
-        for start in range(0, len(found), size):
-            rows = slice(start, start + size)
-            self._ask(method, contexts[rows], asked, slates, more, found[rows])
-        return found
-
-    def _ask(self, method, contexts, asked, slates, more, found):
-        policies = self._policies
         dealing, parts = self._dealt
         shares = {shard: run_of(mine) for shard, mine in dealing.shares(asked).items()}
         questions = {
             shard: Question(
                 method,
-                contexts,
-                dealing.places[asked[mine]],
+                self._shards.given(_unless_all(dealing.places[asked[mine]], dealing.held[shard])),
                 more if slates is None else (slates[:, mine], *more),
             )
             for shard, mine in shares.items()
         }
-        failures: list[BaseException] = []
         loading = done = 0.0
-        with late_bar("Asking the candidates", len(asked)) as move:
-            for shard, said in self._shards.ask(parts, questions):
-                held, which_there = dealing.held[shard], questions[shard].which
-                self._count(said, held, which_there)
-                loading = max(loading, said.loading)
-                if said.error is not None:
-                    failures.append(_of_class(said.error, held))
-                else:
-                    found[:, shares[shard]] = said.slates
-                done += len(which_there)
-                move(done)
-        if failures:
-            raise min(failures, key=lambda error: _place(error, asked))
+        with late_bar("Asking the candidates", found.size) as move:
+            for rows in self._blocks(found, whole=slates is not None or bool(more)):
+                failures: list[BaseException] = []
+                for shard, said in self._shards.ask(parts, contexts[rows], questions):
+                    mine, held = shares[shard], dealing.held[shard]
+                    self._count(said, held, asked[mine])
+                    if said.error is None:
+                        found[rows, mine] = said.slates
+                    else:
+                        failures.append(_of_class(said.error, held))
+                    loading, done = max(loading, said.loading), done + np.size(said.slates)
+                    move(done)
+                if failures:
+                    raise min(failures, key=lambda error: _place(error, asked))
         self._weigh(dealing, asked, loading)
         return found
+
+    def _blocks(self, found: npt.NDArray[Any], *, whole: bool) -> Iterator[slice]:
+        """Rows that are asked for at once: all, where a batch is one call of a candidate.
+
+        Many answers that are only looked up would fill Ray's object store, and come in blocks.
+        """
+        size = len(found)
+        if not whole and not self._policies.called:
+            size = max(1, _BYTES * len(found) // found.nbytes)
+        for start in range(0, len(found), size):
+            yield slice(start, start + size)
 
     def _deal(self, owners: Owners) -> None:
         """Let each shard answer for these policies from the next call on."""
@@ -152,8 +157,8 @@ class Dealer:
             raise
 
     def _count(self, said: Said, held: Numbers, asked: Numbers) -> None:
-        """Count what asking has cost, and remember how long each took."""
-        self._costs[held[asked]] = said.seconds / len(asked)
+        """Count what asking some policies has cost, and remember how long each took."""
+        self._costs[run_of(asked)] = said.seconds / len(asked)
         seconds = sum(counts["seconds"] for counts in said.spent.values())
         scale = said.seconds / seconds if seconds else 0.0  # of calls at the same time each counts
         for place, counts in said.spent.items():
@@ -171,7 +176,8 @@ class Dealer:
         with self._lock:
             if self._dealt[0] is not dealing:
                 return  # another thread has dealt anew
-            self._took += loading
+            if self._again:  # the first time modules are imported, too
+                self._took += loading
             if not self._policies.called:  # the same for all: what differs is the machine
                 costs = np.full(len(costs), costs[asked].mean())
             longest = float(dealing.loads(costs, asked).max())
@@ -179,7 +185,14 @@ class Dealer:
             if longest > _UNEVEN * ideal:
                 self._lost += longest - ideal
             if self._lost > self._took:
+                self._again = True
                 self._deal(dealt(costs, asked, n_shards))
+
+
+def _unless_all(places: Numbers, held: Numbers) -> Numbers | None:
+    """Numbers within a shard; None if these are all that it holds, in order."""
+    everyone = len(places) == len(held) and isinstance(run_of(places), slice)
+    return None if everyone else places
 
 
 def _of_class(error: BaseException, held: Numbers) -> BaseException:

@@ -28,7 +28,7 @@ class ShardedPolicies(Policies):
     Every call sends the contexts to the shards that hold any of the policies asked for, once to
     each, and these ask their candidates at the same time. Learners ask for survivors only. Answers,
     errors, names and counts are those of the policies themselves. Learners and studies take it like
-    any other class, and what they have saved can be opened with either.
+    any other class. What they have saved can be opened with either, studies of a table excepted.
 
     Functions and models are dealt anew when some were eliminated, or are slower than others, once
     the time that was lost by that exceeds the time that dealing takes.
@@ -103,6 +103,11 @@ class ShardedPolicies(Policies):
         return self.policies.fingerprint()
 
     @property
+    def kind(self) -> str:
+        """That of the policies; of a table it is another, which remembers its answers."""
+        return super().kind if self.policies.looked_up else self.policies.kind
+
+    @property
     def n_contexts(self) -> int | None:
         """How many contexts the policies know, if these are numbered."""
         return self.policies.n_contexts
@@ -114,6 +119,9 @@ class ShardedPolicies(Policies):
     def same_as(self, policy: int, others: npt.NDArray[np.intp]) -> npt.NDArray[np.bool_]:
         """As the policies themselves know it."""
         return self.policies.same_as(policy, others)
+
+    def _numbers(self) -> tuple[npt.NDArray[Any], ...]:
+        return self.policies._numbers()
 
     @property
     def _heeds(self) -> npt.NDArray[np.bool_]:

@@ -13,7 +13,7 @@ from policysieve.scale.shard import Question, Said, Shard
 __all__ = ["Part", "Shards"]
 
 _ATTEMPTS = 5  # of a call whose actor or node is lost
-_INLINE = 100_000  # bytes of contexts that go with each call; more are put where all can read them
+_INLINE = 100_000  # bytes of an array that go with a call; more are put where all can read them
 
 
 class Part(NamedTuple):
@@ -30,11 +30,6 @@ class Part(NamedTuple):
     key: int
     reference: Any
 
-    @property
-    def sent(self) -> tuple[int, list[Any]]:
-        """As calls take it: Ray would fetch for each call what is not in a list."""
-        return self.key, [self.reference]
-
 
 class Shards:
     """So many actors of a cluster, each of which holds the part that it was last asked about.
@@ -47,7 +42,7 @@ class Shards:
 
     def __init__(self, engine: RayEngine, n_shards: int) -> None:
         self._engine, self._ray = engine, engine.ray
-        # Ray's own restarts would leave it open whether a call was answered.
+        # No restarts by Ray itself, which would leave it open whether a call was answered.
         self._kind = self._ray.remote(max_restarts=0, scheduling_strategy="SPREAD")(Shard)
         self._actors = [self._kind.remote() for _ in range(n_shards)]
         self._keys, self._lock = count(), threading.Lock()
@@ -59,20 +54,26 @@ class Shards:
         """Keep a part of a class for the actors; `what` says what it is, if it cannot be sent."""
         return Part(next(self._keys), self._engine.share(sent, what))
 
+    def given(self, value: Any) -> Any:
+        """What calls take as it is, or the reference to it: large values go to each node once."""
+        array = hasattr(value, "dtype") and hasattr(value, "nbytes") and value.dtype != object
+        small = value is None or (array and value.nbytes <= _INLINE)
+        return value if small else self._ray.put(value)
+
     def ask(
-        self, parts: Sequence[Part], questions: Mapping[int, Question]
+        self, parts: Sequence[Part], contexts: Any, questions: Mapping[int, Question]
     ) -> Iterator[tuple[int, Said]]:
         """What shards answer, each its own question about its own part, as soon as it is known.
 
-        An actor that is lost, with its node or by itself, is replaced by a new one, which loads
-        the part and is asked the same. What the lost one has done is not known, and not counted.
+        An actor that is lost, with its node or by itself, is replaced by a new one, which loads the
+        part and is asked the same. What the lost one has done is not known, and not counted.
 
         Raises
         ------
         ClusterError
             If the actors of one shard are lost again and again.
         """
-        given = self._given(questions)
+        given, errors = self.given(contexts), self._ray.exceptions
         running = {}
         for shard, question in questions.items():
             call = _Call(shard, self._actors[shard], parts[shard], question, _ATTEMPTS)
@@ -82,12 +83,12 @@ class Shards:
             call = running.pop(ready)
             try:
                 said = self._ray.get(ready)
-            except self._ray.exceptions.RayTaskError as error:
+            except errors.RayTaskError as error:
                 raise ClusterError(
                     f"shard {call.shard} could not be asked: {told(error.cause)}; the modules that "
                     "contexts need must be on every node of the cluster"
                 ) from error
-            except self._ray.exceptions.RayError as error:
+            except errors.RayError as error:
                 again = call.again(self._replaced(call), error)
                 running[again.made(given)] = again
             else:
@@ -100,18 +101,9 @@ class Shards:
                 self._actors[call.shard] = self._kind.remote()
             return self._actors[call.shard]
 
-    def _given(self, questions: Mapping[int, Question]) -> Any:
-        """The contexts, which all questions share: large ones are sent to each node once."""
-        if not questions:
-            return None
-        contexts = next(iter(questions.values())).contexts
-        plain = getattr(contexts, "dtype", None) is not None and hasattr(contexts, "nbytes")
-        small = plain and contexts.dtype != object and contexts.nbytes <= _INLINE
-        return contexts if small or len(questions) < 2 else self._ray.put(contexts)
-
 
 class _Call(NamedTuple):
-    """A question to an actor, which may be asked again so often."""
+    """A question to an actor, and how many attempts it has."""
 
     shard: int
     actor: Any
@@ -121,19 +113,15 @@ class _Call(NamedTuple):
 
     def made(self, contexts: Any) -> Any:
         """The reference to what will be said."""
-        method, _, which, more = self.question
-        return self.actor.answer.remote(*self.part.sent, method, contexts, which, more)
+        key, reference = self.part  # in a list: Ray would fetch the part for every call
+        return self.actor.answer.remote(key, [reference], contexts, *self.question)
 
     def again(self, actor: Any, error: Exception) -> "_Call":
         """The same to another actor, or raise if that was tried often enough."""
         if self.left == 1:
             raise ClusterError(
                 f"shard {self.shard} was lost {_ATTEMPTS} times while its candidates were asked, "
-                f"at last because: {_first_line(error)}; they may need more memory than a worker "
-                "has, or end its process"
+                f"at last because: {str(error).strip().splitlines()[0]}; they may need more memory "
+                "than a worker has, or end its process"
             ) from error
         return self._replace(actor=actor, left=self.left - 1)
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).strip().splitlines()[0]
