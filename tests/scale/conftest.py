@@ -15,7 +15,7 @@ os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"
 os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
 os.environ["RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO"] = "0"
 
-from policysieve.scale import RayEngine  # noqa: E402
+from policysieve.scale import RayEngine
 
 _LONGEST = 60  # seconds for a test, or for a cluster to start: what hangs must not hang all tests
 

@@ -13,6 +13,7 @@ from policysieve.policies.base import Policies
 from policysieve.scale import ShardedPolicies, dealer, shards
 from policysieve.scale.shards import Shards
 from tests.contracts.policies_contract import PoliciesContract
+from tests.scale.helpers import when_there
 
 
 class Rule:
@@ -335,15 +336,7 @@ def test_a_node_that_is_removed_in_the_middle_of_ask(engine, nodes, tmp_path):
     head = engine.ray.get_runtime_context().get_node_id()
     rules = [Waits(p, str(tmp_path), head) for p in range(6)]
     sharded = ShardedPolicies(ps.FunctionPolicies(rules, n_actions=7), engine=engine)
-
-    def take_away():
-        while not (tmp_path / "asked").exists():
-            time.sleep(0.05)
-        nodes.remove()
-
-    thief = threading.Thread(target=take_away)
-    thief.start()
-    found = sharded.actions(NUMBERS)
-    thief.join()
+    with when_there(tmp_path / "asked", nodes.remove):
+        found = sharded.actions(NUMBERS)
     assert found[:, :, 0].tolist() == ((NUMBERS[:, None] + np.arange(6)) % 7).tolist()
     assert {one.calls for one in sharded.usage().candidates} == {1}

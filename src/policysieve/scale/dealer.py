@@ -103,7 +103,7 @@ class Dealer:
             for shard, mine in shares.items()
         }
         loading = done = 0.0
-        with late_bar("Asking the candidates", found.size) as move:
+        with late_bar("Asking the candidates", len(found) * len(asked)) as move:
             for rows in self._blocks(found, whole=slates is not None or bool(more)):
                 failures: list[BaseException] = []
                 for shard, said in self._shards.ask(parts, contexts[rows], questions):
@@ -113,7 +113,8 @@ class Dealer:
                         found[rows, mine] = said.slates
                     else:
                         failures.append(_of_class(said.error, held))
-                    loading, done = max(loading, said.loading), done + np.size(said.slates)
+                    loading = max(loading, said.loading)
+                    done += len(found[rows]) * len(asked[mine])
                     move(done)
                 if failures:
                     raise min(failures, key=lambda error: _place(error, asked))
