@@ -8,10 +8,11 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TypeGuard
+from typing import Any, TypeGuard
 from uuid import uuid4
 
 from policysieve.errors import InUseError, InvalidArgumentError
+from policysieve.stored import StoredFile, local_files, stored_files
 
 try:
     import fcntl
@@ -29,29 +30,43 @@ __all__ = [
 ]
 
 AnyPath = str | os.PathLike[str]
-Paths = AnyPath | Sequence[AnyPath]
+Paths = AnyPath | StoredFile | Sequence[AnyPath | StoredFile]
 
+_ONE = (str, os.PathLike, StoredFile)
 _LOCK = ".policysieve.lock"
+_ADDRESS = re.compile("[a-z][a-z0-9+.-]+://")
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _HELD = (errno.EAGAIN, errno.EACCES)  # a lock of another; the second is what SMB shares say
 
 
 def are_paths(value: object) -> TypeGuard[Paths]:
     """Whether a value is one path, or a sequence of nothing but paths."""
-    every = [value] if isinstance(value, str | os.PathLike) else value
-    return isinstance(every, Sequence) and all(isinstance(one, str | os.PathLike) for one in every)
+    every = [value] if isinstance(value, _ONE) else value
+    return isinstance(every, Sequence) and all(isinstance(one, _ONE) for one in every)
 
 
 def as_paths(paths: Paths) -> list[Path]:
-    """One path or several as a list."""
+    """One path or several as a list; ``*``, ``?`` and ``[...]`` stand for many, sorted by name.
+
+    Addresses such as ``s3://bucket/logs/*.parquet`` are those of a store, and what is returned for
+    them has what formats need of a path.
+    """
     if not are_paths(paths):
         raise InvalidArgumentError(
             f"paths must be a path or several paths, got {type(paths).__name__}"
         )
-    every = [paths] if isinstance(paths, str | os.PathLike) else paths
+    every = [paths] if isinstance(paths, _ONE) else paths
     if not every:
         raise InvalidArgumentError("paths must name at least one file, got none")
-    return [Path(path) for path in every]
+    found: list[Any] = []
+    for path in every:
+        if isinstance(path, StoredFile):
+            found.append(path)
+        elif isinstance(path, str) and _ADDRESS.match(path):
+            found += stored_files(path)
+        else:
+            found += local_files(os.fspath(path))
+    return found
 
 
 @contextmanager

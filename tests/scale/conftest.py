@@ -20,6 +20,7 @@ from policysieve.scale import RayEngine
 _LONGEST = 60  # seconds for a test, or for a cluster to start: what hangs must not hang all tests
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
     """One process runs all of them, so that one cluster is started."""
     here = __package__.replace(".", "/")

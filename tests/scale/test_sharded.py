@@ -340,3 +340,15 @@ def test_a_node_that_is_removed_in_the_middle_of_ask(engine, nodes, tmp_path):
         found = sharded.actions(NUMBERS)
     assert found[:, :, 0].tolist() == ((NUMBERS[:, None] + np.arange(6)) % 7).tolist()
     assert {one.calls for one in sharded.usage().candidates} == {1}
+
+
+def ask_in_a_task(item, policies):
+    return policies.actions(item)
+
+
+def test_a_task_of_the_cluster_asks_by_itself(engine, asked):
+    sharded = ShardedPolicies(functions(), engine=engine)
+    shared = engine.share(sharded, "policies")
+    (found,) = engine.map(ask_in_a_task, [NUMBERS], shared)
+    np.testing.assert_array_equal(found, functions().actions(NUMBERS))
+    assert not asked

@@ -1,6 +1,7 @@
 """Whether the propensities of a log can be right, and whether it covers all actions."""
 
 from collections.abc import Sequence
+from functools import partial
 from math import log as ln
 from math import log1p
 
@@ -40,13 +41,9 @@ def check_propensities(
     """
     n_actions, slate_size = policies.n_actions, policies.slate_size
     mass, seen = Mass(slate_size), _Seen(n_actions)
-    for piece in log.pieces():
-        check_log_fits(piece, policies)
-        if floor is not None:
-            check_floor(piece, floor)
-        allowed = policies.check_available(piece.available, len(piece))
-        mass.add(piece.propensities, allowed)
-        seen.add(piece, allowed)
+    for some, others in log.mapped(partial(_looked_at, policies, floor), "policies"):
+        mass.merge(some)
+        seen.merge(others)
     if mass.smallest == 1.0 and slate_size < n_actions:
         raise InvalidArgumentError(
             "propensities are all 1: the log did not explore, so nothing can be concluded about "
@@ -72,6 +69,18 @@ def check_propensities(
         )
 
 
+def _looked_at(policies: AnyPolicies, floor: float | None, piece: Log) -> "tuple[Mass, _Seen]":
+    """Sums over a piece of a log, or raise if it does not fit."""
+    mass, seen = Mass(policies.slate_size), _Seen(policies.n_actions)
+    check_log_fits(piece, policies)
+    if floor is not None:
+        check_floor(piece, floor)
+    allowed = policies.check_available(piece.available, len(piece))
+    mass.add(piece.propensities, allowed)
+    seen.add(piece, allowed)
+    return mass, seen
+
+
 class _Seen:
     """How often each action was shown, and could be."""
 
@@ -86,6 +95,12 @@ class _Seen:
         self.available += len(log) if available is None else available.dense().sum(axis=0)
         most = n_actions if available is None else int(available.counts.max(initial=0))
         self.most_at_once = max(self.most_at_once, most)
+
+    def merge(self, other: "_Seen") -> None:
+        """Count those of another part of the log."""
+        self.shown += other.shown
+        self.available += other.available
+        self.most_at_once = max(self.most_at_once, other.most_at_once)
 
 
 def _check_covered(

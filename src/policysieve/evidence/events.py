@@ -99,6 +99,21 @@ class Events:
         assert isinstance(self.answers, ContextAnswers)
         return self.answers.contexts
 
+    def sent(self) -> "Events":
+        """The same for another process that has the class: without the table of all contexts."""
+        assert isinstance(self.answers, Slates)
+        return self._answered(self.answers.sent())
+
+    def received(self, policies: Policies) -> "Events":
+        """What was sent, with the table of the class."""
+        assert isinstance(self.answers, Slates)
+        return self._answered(self.answers.received(policies))
+
+    def _answered(self, answers: Slates) -> "Events":
+        same = object.__new__(Events)
+        same.__setstate__((self.n_rounds, self.n_actions, answers, self._columns))
+        return same
+
     def plus(self, later: "Events") -> "Events":
         """These, and those of the rounds that came next; amortised constant time for each."""
         answers, columns = self.answers, self._columns

@@ -22,7 +22,7 @@ from policysieve.evidence.comparing import (
     least_difference,
 )
 from policysieve.evidence.estimates import Estimates, ValueIntervals
-from policysieve.evidence.events import check_comparable, load_unit, rewarded_events
+from policysieve.evidence.events import Events, check_comparable, load_unit, rewarded_events
 from policysieve.evidence.record import Record, check_floor
 from policysieve.log import AnyLog
 from policysieve.log.returning import Met, first_rounds
@@ -137,8 +137,14 @@ class FloorEvidence:
         log = load_unit(log, policies, self.problem)
         smallest = check_floor(log, floor)
         log, met = first_rounds(log, self._met, self.rounds)
-        events = rewarded_events(log, policies, answers)
-        record = self.record.plus(events, floor=smallest)
+        self._take(rewarded_events(log, policies, answers), smallest, met)
+
+    def take(self, events: Events, *, floor: float) -> None:
+        """`add` for what is known of rounds of a log without units, as a digest has it."""
+        self._take(events.received(self.record.policies), floor, None)
+
+    def _take(self, events: Events, floor: float, met: Met | None) -> None:
+        record = self.record.plus(events, floor=floor)
         self.__dict__.update(record=record, estimates=self.estimates.plus(events), _met=met)
 
     def certificate(self, *, pending: int = 0) -> Certificate:

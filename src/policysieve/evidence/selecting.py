@@ -115,8 +115,7 @@ def select(
     )
     check_propensities(log, policies, names, floor, problem.delta, covers=method != "capped")
     watch = Watch(evidence, add, policies, problem)
-    for piece in track(log.pieces()):
-        watch.add(piece)
+    watch.read(log, floor, exploration, track)
     watch.bar()
     certificate, intervals = evidence.certificate(), evidence.intervals()
     leader = certificate.leader

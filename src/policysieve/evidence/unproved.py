@@ -65,14 +65,15 @@ class UnprovedEvidence:
         log = load_unit(log, self.policies, self.problem)
         check_log_fits(log, self.policies)
         log, met = first_rounds(log, self._met, self.rounds)
-        if answers is None:
-            answers = self.policies.answers(log.contexts, log.available)
-        lost = Log.trusted(log.contexts, log.actions, log.propensities, 1 - log.rewards)
-        self.__dict__.update(
-            _earned=self._earned.plus(rewarded_events(log, self.policies, answers)),
-            _missed=self._missed.plus(rewarded_events(lost, self.policies, answers)),
-            _met=met,
-        )
+        self._take(*earned_and_missed(log, self.policies, answers), met)
+
+    def take(self, earned: Estimates, missed: Estimates) -> None:
+        """`add` for the sums of rounds of a log without units, as a digest has them."""
+        self._take(earned, missed, None)
+
+    def _take(self, earned: Estimates, missed: Estimates, met: Met | None) -> None:
+        earned, missed = self._earned.merge(earned), self._missed.merge(missed)
+        self.__dict__.update(_earned=earned, _missed=missed, _met=met)
 
     def certificate(self, *, pending: int = 0) -> Certificate:
         """Nothing is proved about the leader."""
@@ -143,3 +144,15 @@ class UnprovedEvidence:
         weight = np.full(n_policies, float(self.rounds))
         earned, missed = ((kind.totals, kind.squares) for kind in (self._earned, self._missed))
         return limits_from_sums(problem, earned, missed, weight, log_term)
+
+
+def earned_and_missed(
+    log: Log, policies: Policies, answers: Slates | None = None
+) -> tuple[Estimates, Estimates]:
+    """Sums over checked rounds of what each policy earned, and of what it missed."""
+    if answers is None:
+        answers = policies.answers(log.contexts, log.available)
+    lost = Log.trusted(log.contexts, log.actions, log.propensities, 1 - log.rewards)
+    none = Estimates(policies.n_policies)
+    earned, missed = (none.plus(rewarded_events(one, policies, answers)) for one in (log, lost))
+    return earned, missed

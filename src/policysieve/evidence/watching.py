@@ -1,11 +1,12 @@
 """Outcomes and guardrails while a log is read: policies are asked once for all of it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, cast
 
 from policysieve.errors import InvalidArgumentError
+from policysieve.evidence.digests import digests_for
 from policysieve.evidence.estimates import ValueIntervals
-from policysieve.evidence.evidence import Evidence
+from policysieve.evidence.evidence import Decider, Evidence
 from policysieve.evidence.kinds import AnyEvidence
 from policysieve.evidence.outcomes import Outcomes, check_outcomes
 from policysieve.evidence.paired import PairedGuards
@@ -62,6 +63,24 @@ class Watch:
             if self._guards is not None:
                 self._guards = self._guards.plus(piece, answers)
             self._add(piece, answers=answers)
+
+    def read(
+        self,
+        log: Log | LogFile,
+        floor: float | None,
+        exploration: Decider | None,
+        track: Callable[[Iterable[Any]], Iterable[Any]],
+    ) -> None:
+        """Take in all rounds; what can be worked out of each piece alone, where it is read."""
+        digests = None
+        if self._outcomes is None and not log.has_units:
+            digests = digests_for(self._evidence, floor, exploration)
+        if digests is None:
+            for piece in track(log.pieces()):
+                self.add(piece)
+            return
+        for digest in track(log.mapped(digests.of, "policies", digests.now)):
+            digests.take(digest)
 
     def bar(self) -> None:
         """Let go of what the rounds so far prove to break a guardrail."""

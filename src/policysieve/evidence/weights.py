@@ -111,6 +111,16 @@ class Mass:
             self.excess_square += float((mass**2).sum())
         return mass
 
+    def merge(self, other: "Mass") -> None:
+        """Take in the sums of rounds that came next."""
+        self.rounds += other.rounds
+        self.total += other.total
+        self.square += other.square
+        self.smallest = min(self.smallest, other.smallest)
+        self.limited |= other.limited
+        self.excess += other.excess
+        self.excess_square += other.excess_square
+
     def of_all(
         self, rounds: npt.ArrayLike, total: Any, square: Any, n_actions: int
     ) -> tuple[Array, Array]:

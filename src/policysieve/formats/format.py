@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from policysieve.errors import InvalidArgumentError
 from policysieve.files import AnyPath, whole_or_nothing
@@ -14,6 +14,7 @@ __all__ = [
     "BATCH",
     "DISTRIBUTIONS",
     "Format",
+    "PartedSource",
     "Source",
     "not_named",
     "not_ranged",
@@ -52,6 +53,19 @@ class Source(Protocol):
 
     def n_actions(self) -> int:
         """Largest action number, shown or in a distribution, plus one."""
+        ...
+
+
+@runtime_checkable
+class PartedSource(Source, Protocol):
+    """Files of which some rounds can be read without those before them."""
+
+    def starts(self, most: int) -> list[tuple[int, str]]:
+        """Where parts of about `most` rounds begin, none in two files, and in which file."""
+        ...
+
+    def between(self, start: int, stop: int) -> Iterator[Rounds]:
+        """The rounds from one on, up to another, in the same batches as all of them."""
         ...
 
 

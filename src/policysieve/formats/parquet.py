@@ -50,6 +50,7 @@ from policysieve.frames import (
 from policysieve.log import Layout, Rounds
 from policysieve.log.named import Names, renumbering
 from policysieve.scaling import Range, range_in_words, usual_range
+from policysieve.stored import arrow_source
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -61,7 +62,7 @@ __all__ = ["FORMAT", "is_parquet"]
 def is_parquet(path: Path) -> bool:
     """Whether a file begins as every Parquet file does."""
     with path.open("rb") as file:
-        return file.read(4) == b"PAR1"
+        return bool(file.read(4) == b"PAR1")
 
 
 _VALUES = 1 << 22  # of all columns, in a batch of rounds
@@ -77,7 +78,8 @@ class _ParquetFile:
 
         self.path, self._limit = path, rules.max_bytes
         try:
-            schema, metadata = pq.read_schema(path), pq.read_metadata(path)
+            with arrow_source(path) as source, pq.ParquetFile(source) as file:
+                schema, metadata = file.schema_arrow, file.metadata
         except (pa.ArrowException, OSError, ValueError) as error:
             raise FileFormatError(
                 f"{path} is not a readable Parquet file; if it is of another format, name that "
@@ -90,6 +92,9 @@ class _ParquetFile:
         self.layout = self._columns.layout
         self.numbered = self._columns.numbered
         self.n_rounds //= self._columns.rows_per_round
+        self.by_round = self._columns.by_round
+        groups = (metadata.row_group(i).num_rows for i in range(metadata.num_row_groups))
+        self._ends = np.cumsum([0, *groups])[1:]  # of the row groups
         self._batch = min(BATCH, self._columns.beside.most_rows(self.layout.action_names))
         self._packed: set[str] = set()  # columns whose texts are read as they are packed
         try:
@@ -117,14 +122,47 @@ class _ParquetFile:
                     found[name] = united(name, found[name], new, ordered=False)
         return FrameType(dtype.schema, found)
 
-    def parts(self) -> Iterator[Part]:
-        """What the rows hold, in order."""
+    def parts(self, start: int = 0, stop: int | None = None) -> Iterator[Part]:
+        """What the rows hold, in order; of all of them, or of some where each is a round."""
         with opened(self.path, sorted(self._packed)) as file:
-            yield from self._columns.parts(self._batches(file, self._columns.names))
+            if start == 0 and stop in (None, self.n_rounds):
+                rows = self._batches(file, self._columns.names)
+            else:
+                rows = self._rows_between(file, start, self.n_rounds if stop is None else stop)
+            yield from self._columns.parts(rows)
 
-    def _batches(self, file: "pq.ParquetFile", columns: list[str]) -> "Iterator[pa.RecordBatch]":
+    def starts(self, most: int) -> range:
+        """Where parts of about `most` rounds begin, each with a batch of its own."""
+        return range(0, self.n_rounds, max(1, most // self._batch) * self._batch)
+
+    def _rows_between(
+        self, file: "pq.ParquetFile", start: int, stop: int
+    ) -> "Iterator[pa.RecordBatch]":
+        """Some rows, cut where a loop over all of them cuts; row groups of others are not read."""
+        import pyarrow as pa
+
+        first, last = np.searchsorted(self._ends, [start, stop - 1], side="right")
+        at, held = int(self._ends[first - 1]) if first else 0, []
+        groups = range(int(first), int(last) + 1)
+        for rows in self._batches(file, self._columns.names, list(groups)):
+            begin, end = at, min(stop, at + rows.num_rows)
+            while begin < end:
+                cut = min(end, (begin // self._batch + 1) * self._batch)
+                if cut > start:
+                    held.append(rows.slice(max(begin, start) - at, cut - max(begin, start)))
+                if held and (cut % self._batch == 0 or cut == stop):
+                    yield held[0] if len(held) == 1 else pa.concat_batches(held)
+                    held = []
+                begin = cut
+            at += rows.num_rows
+            if at >= stop:
+                return
+
+    def _batches(
+        self, file: "pq.ParquetFile", columns: list[str], groups: list[int] | None = None
+    ) -> "Iterator[pa.RecordBatch]":
         """Rows that are not too long."""
-        for rows in file.iter_batches(batch_size=self._batch, columns=columns):
+        for rows in file.iter_batches(batch_size=self._batch, columns=columns, row_groups=groups):
             self._allow("rounds read at once are too long", unpacked_size(rows))
             yield rows
 
@@ -200,23 +238,48 @@ class _ParquetSource:
 
     def batches(self) -> Iterator[Rounds]:
         """The rounds in order; rows that break a rule are reported and left out."""
-        for rounds, bad in self._checked():
+        return self.between(0, self.n_rounds)
+
+    def starts(self, most: int) -> list[tuple[int, str]]:
+        """Where parts of about `most` rounds begin, none in two files, and in which file."""
+        found, before = [], 0
+        for file in self._files:
+            if not file.by_round:
+                raise InvalidArgumentError(
+                    f"{file.path} has a row for each item of a slate, and cannot be read in parts; "
+                    "convert it first: policysieve convert writes one row for each round"
+                )
+            found += [(before + start, str(file.path)) for start in file.starts(most)]
+            before += file.n_rounds
+        return found
+
+    def between(self, start: int, stop: int) -> Iterator[Rounds]:
+        """The rounds from one on, up to another, in the same batches as all of them."""
+        for rounds, bad in self._checked(start, stop):
             for row in bad:
                 self._report(row)
             if len(rounds):
                 yield _in_layout(rounds, self.layout)
 
-    def _checked(self) -> Iterator[tuple[Rounds, list[BadRow]]]:
+    def _checked(
+        self, start: int = 0, stop: int | None = None
+    ) -> Iterator[tuple[Rounds, list[BadRow]]]:
         """Rounds that keep to the rules, and the rows that do not, in order."""
-        ended = EndedSlates()
+        ended, before, stop = EndedSlates(), 0, self.n_rounds if stop is None else stop
         for file in self._files:
-            name, first = str(file.path), 1
-            for whole in file.parts():
+            begin, end = max(0, start - before), min(file.n_rounds, stop - before)
+            before += file.n_rounds
+            if begin >= end and (file.n_rounds or start):
+                continue
+            name, first = str(file.path), 1 + begin
+            for whole in file.parts(begin, end):
                 part = whole.without(_again(whole, ended, name, first))
                 bad = [(part.wrong[i], part.why[i]) for i in np.flatnonzero(part.why)]
                 raw, unnamed = _numbered(part.rounds, self.layout.action_names)
                 bad += [(part.items[i, 0], reason) for i, reason in unnamed.items()]
-                named = part.items[[i not in unnamed for i in range(len(part.items))]]
+                named = part.items
+                if unnamed:
+                    named = named[[i not in unnamed for i in range(len(named))]]
                 rounds, faults = check_rounds(raw, self._rules)
                 bad += [(row_of(named, i, fault), fault.reason) for i, fault in faults.items()]
                 yield (

@@ -138,6 +138,8 @@ class ParquetColumns(ABC):
     any_length : bool
         Whether there are lists whose length is not fixed by their type.
     rows_per_round : int
+    by_round : bool
+        Whether every row is a round.
     """
 
     names: list[str]
@@ -147,6 +149,7 @@ class ParquetColumns(ABC):
     beside: BesideColumns
     any_length: bool
     rows_per_round: int = 1
+    by_round: bool = True
 
     @property
     def numbered(self) -> bool:

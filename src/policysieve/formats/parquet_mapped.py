@@ -37,7 +37,7 @@ class MappedColumns(ParquetColumns):
             named += [columns.available] if columns.available else []
             actions = pa.schema([schema.field(name) for name in named])
             self._names = names_in(path, actions, named, rules.max_bytes)
-        self._slate_size = columns.slate_size
+        self._slate_size, self.by_round = columns.slate_size, columns.slate is None
         if columns.slate is not None and not rules.contexts_only:
             self._slate_size = self.rows_per_round = _first_slate(
                 path, columns.slate, rules.max_bytes

@@ -10,6 +10,7 @@ from policysieve.errors import FileFormatError
 from policysieve.formats.actions import MANY_NAMES
 from policysieve.formats.arrow_values import in_one_piece, is_list, kind_of_type
 from policysieve.formats.rules import too_large
+from policysieve.stored import arrow_source
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -27,7 +28,10 @@ def opened(path: Path, texts: list[str] | None = None) -> "Iterator[pa.parquet.P
     import pyarrow.parquet as pq
 
     try:
-        with pq.ParquetFile(path, read_dictionary=texts, page_checksum_verification=True) as file:
+        with (
+            arrow_source(path) as source,
+            pq.ParquetFile(source, read_dictionary=texts, page_checksum_verification=True) as file,
+        ):
             yield file
     except FileFormatError:
         raise
@@ -44,7 +48,8 @@ def packed_batches(
     import pyarrow.parquet as pq
 
     texts: dict[str, None] = {}
-    metadata = pq.read_metadata(path)
+    with arrow_source(path) as source:
+        metadata = pq.read_metadata(source)
     for group in map(metadata.row_group, range(metadata.num_row_groups)):
         for chunk in map(group.column, range(group.num_columns)):
             if chunk.path_in_schema.partition(".")[0] in columns or chunk.path_in_schema in columns:

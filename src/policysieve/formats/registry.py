@@ -12,6 +12,7 @@ from policysieve.formats import csv_file, dsjson, json_lines, open_bandit, parqu
 from policysieve.formats.format import Format, Source
 from policysieve.formats.rules import MAX_BYTES, Report, Rules
 from policysieve.log import ColumnMap, Rounds
+from policysieve.stored import StoredFile
 
 __all__ = ["FORMATS", "find_format", "formats_of_suffix", "open_contexts", "open_source"]
 
@@ -86,6 +87,12 @@ def open_source(
         if not path.is_file():
             raise FileNotFoundError(f"no {'contexts' if rules.contexts_only else 'log'} at {path}")
     mapped = rules.columns is not None
+    stored = next((path for path in every if isinstance(path, StoredFile)), None)
+    if stored is not None and not parquet.is_parquet(every[0]):
+        raise InvalidArgumentError(
+            f"logs of other formats than Parquet must be on a disk, got {stored}; copy it, or "
+            "convert it to Parquet first"
+        )
     first = _recognised(every[0], format, mapped=mapped)
     if mapped and not first.tabular:
         tables = ", ".join(known.name for known in FORMATS.values() if known.tabular)

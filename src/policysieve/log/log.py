@@ -1,10 +1,10 @@
 """What was seen: a growing columnar store of rounds."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from functools import partial
 from sys import getsizeof
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +27,8 @@ from policysieve.reported import Carded
 from policysieve.scaling import Range, range_in_words, usual_range
 
 __all__ = ["Log"]
+
+Value = TypeVar("Value")
 
 
 class Log(Exchanged, Carded):
@@ -328,6 +330,18 @@ class Log(Exchanged, Carded):
             twin._distributions = Distributions.concatenate([self._distributions])
         return twin
 
+    def without_contexts(self) -> Self:
+        """The same rounds with a number in place of each context, for those who need none."""
+        _, *others = self._columns.arrays
+        return self.trusted(
+            np.zeros(len(self), np.int8),
+            *others,
+            distributions=self.distributions,
+            action_names=self._action_names,
+            beside=self._beside,
+            reward_range=self._reward_range,
+        )
+
     def without_distributions(self) -> Self:
         """The same rounds with the propensities of what was shown alone; memory is shared."""
         return self.trusted(
@@ -448,6 +462,15 @@ class Log(Exchanged, Carded):
     def pieces(self) -> Iterator[Self]:
         """The log itself, as one piece; a `LogFile` has several."""
         yield self
+
+    def mapped(
+        self,
+        function: Callable[..., Value],
+        what: str = "a function",
+        now: Callable[[], Any] | None = None,
+    ) -> Iterator[Value]:
+        """What a function says of it, as `LogFile` has it of its pieces."""
+        yield function(self) if now is None else function(self, now())
 
     def rounds(self) -> Iterator[Rounds]:
         """The same rounds as a batch, without ids and times."""

@@ -1,9 +1,9 @@
 """The door for logs: whatever takes one takes it from memory, or from files of any format."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import numpy as np
 
@@ -21,10 +21,12 @@ from policysieve.reported import Carded
 from policysieve.scaling import Range, usual_range
 
 if TYPE_CHECKING:
-    from policysieve.formats.format import Source
+    from policysieve.formats.format import PartedSource, Source
     from policysieve.formats.rules import Report
 
 __all__ = ["AnyLog", "LogFile", "load_for", "log_paths", "open_for", "open_log"]
+
+Value = TypeVar("Value")
 
 
 class LogFile(Carded):
@@ -178,6 +180,38 @@ class LogFile(Carded):
                 reward_range=rounds.reward_range,
             )
 
+    def mapped(
+        self,
+        function: Callable[..., Value],
+        what: str = "a function",
+        now: Callable[[], Any] | None = None,
+    ) -> Iterator[Value]:
+        """What a function says of each of the `pieces`, in order.
+
+        A log whose parts others read has it called there, too: `what` says in words what goes with
+        the function to them. With `now` it is also given what that returns, when it is called or
+        some time before.
+        """
+        if now is None:
+            return map(function, self.pieces())
+        return (function(piece, now()) for piece in self.pieces())
+
+    def starts(self, most: int) -> list[tuple[int, str]]:
+        """Where parts of about `most` rounds begin, none in two files, and in which file.
+
+        Raises
+        ------
+        InvalidArgumentError
+            If the files cannot be read in parts: only Parquet with one row for each round can.
+        """
+        return _parted(self._source).starts(integer("most", most, low=1))
+
+    def between(self, start: int, stop: int) -> "LogFile":
+        """Some rounds of files that can be read in parts, from number `start` up to `stop`."""
+        part = copy(self)
+        part._source = _Between(_parted(self._source), start, stop)
+        return part
+
     def rounds(self) -> Iterator[Rounds]:
         """The same with ids and times, and with NaN for missing rewards."""
         return self._source.batches()
@@ -259,6 +293,17 @@ class LogFile(Carded):
         raise FileFormatError(f"{self._paths} changed while it was read; read it again")
 
 
+def _parted(source: "Source") -> "PartedSource":
+    """The same files, if they can be read in parts, else an error."""
+    from policysieve.formats.format import PartedSource
+
+    if not isinstance(source, PartedSource):
+        raise InvalidArgumentError(
+            "log must be Parquet to be read in parts; convert it first, with policysieve convert"
+        )
+    return source
+
+
 class _Renumbered:
     """Files that are open, with actions in another order of names."""
 
@@ -270,9 +315,19 @@ class _Renumbered:
 
     def batches(self) -> Iterator[Rounds]:
         """The rounds in order."""
+        return self._named(self._source.batches(), 0)
+
+    def starts(self, most: int) -> list[tuple[int, str]]:
+        """Where parts begin."""
+        return _parted(self._source).starts(most)
+
+    def between(self, start: int, stop: int) -> Iterator[Rounds]:
+        """Some of the rounds."""
+        return self._named(_parted(self._source).between(start, stop), start)
+
+    def _named(self, batches: Iterator[Rounds], first: int) -> Iterator[Rounds]:
         known = frozenset(self._source.layout.action_names or ()) <= frozenset(self._names)
-        first = 0
-        for rounds in self._source.batches():
+        for rounds in batches:
             if not known:
                 self._check_known(rounds, first)
             first += len(rounds)
@@ -301,6 +356,23 @@ class _Renumbered:
         return len(self._names)
 
 
+class _Between:
+    """Files that are open, but for some of their rounds."""
+
+    def __init__(self, source: "PartedSource", start: int, stop: int) -> None:
+        self._source, self._start = source, start
+        self.layout, self.numbered, self.cells = source.layout, source.numbered, source.cells
+        self.n_rounds = stop - start
+
+    def batches(self) -> Iterator[Rounds]:
+        """The rounds in order."""
+        return self._source.between(self._start, self._start + self.n_rounds)
+
+    def n_actions(self) -> int:
+        """That of all rounds."""
+        return self._source.n_actions()
+
+
 class _Later:
     """Files that are open, without their first rounds."""
 
@@ -316,6 +388,18 @@ class _Later:
             if left < len(rounds):
                 yield rounds.where(np.arange(len(rounds)) >= left) if left else rounds
             left = max(0, left - len(rounds))
+
+    def starts(self, most: int) -> list[tuple[int, str]]:
+        """Where parts begin."""
+        every = _parted(self._source).starts(most)
+        first = max((one for one in every if one[0] <= self._skipped), default=(0, ""))
+        later = [(start - self._skipped, file) for start, file in every if start > self._skipped]
+        return [(0, first[1]), *later]
+
+    def between(self, start: int, stop: int) -> Iterator[Rounds]:
+        """Some of the rounds."""
+        before = self._skipped
+        return _parted(self._source).between(before + start, before + stop)
 
     def n_actions(self) -> int:
         """That of all rounds, so that formats agree on it."""

@@ -1,13 +1,16 @@
 """What a class says at some contexts: asked for once, and remembered with the rounds."""
 
 from abc import ABC, abstractmethod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from policysieve.availability import Available
 from policysieve.columns import Columns
+
+if TYPE_CHECKING:
+    from policysieve.policies.base import Policies
 
 __all__ = ["Answers", "ContextAnswers", "Slates"]
 
@@ -85,6 +88,14 @@ class Slates(Answers):
     def rows(self) -> npt.NDArray[np.intp]:
         """Where in the table each context has its slates, shape (n,)."""
         return _read_only(self._columns.arrays[0] if self._lookup else np.arange(len(self.table)))
+
+    def sent(self) -> "Slates":
+        """The same for another process that has the class: without the table of all contexts."""
+        return Slates(self.table[:0], self.rows) if self._lookup else self
+
+    def received(self, policies: "Policies") -> "Slates":
+        """What was sent, with the table of the class."""
+        return policies.answers_at(self.rows) if self._lookup else self
 
     def __len__(self) -> int:
         return len(self._columns.arrays[0])

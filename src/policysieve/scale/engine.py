@@ -3,7 +3,7 @@
 import os
 import pickle
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from ipaddress import ip_address
 from itertools import islice
@@ -19,6 +19,9 @@ from policysieve.errors import (
     PolicySieveError,
     UnpicklableError,
 )
+from policysieve.files import Paths
+from policysieve.log import ColumnMap
+from policysieve.scale.parts import PART_ROUNDS, PartedLog, opened
 
 __all__ = ["RayEngine"]
 
@@ -188,6 +191,51 @@ class RayEngine:
             raise ClusterError(
                 f"{name(item)} could not be worked on in {_RETRIES + 1} attempts: {why}"
             ) from error
+
+    def log(
+        self,
+        paths: Paths,
+        *,
+        filesystem: Any = None,
+        part_rounds: int = PART_ROUNDS,
+        reward_range: tuple[float, float] | None = None,
+        missing_reward: float | None = None,
+        columns: Mapping[str, Any] | ColumnMap | None = None,
+        actions: Sequence[str] | None = None,
+        max_bytes: int | None = None,
+    ) -> PartedLog:
+        """A log whose parts the workers read, for `select`, `check_log`, `design` and all others.
+
+        Parameters
+        ----------
+        paths : path or sequence of paths
+            Parquet files with one row for each round, which all workers can read: on a disk that
+            they share, or in an object store (``"s3://bucket/logs/*.parquet"``). In the last part
+            of a path ``*``, ``?`` and ``[...]`` stand for many, in the order of their names.
+        filesystem : pyarrow.fs.FileSystem, optional
+            Where the paths are, if that is no disk and an address does not say it.
+        part_rounds : int
+            Rounds of a part at most, but for those of one batch of a file. A worker holds one part
+            at a time; results do not depend on it.
+        reward_range, missing_reward, columns, actions, max_bytes
+            As `LogFile` has them.
+
+        Raises
+        ------
+        FileNotFoundError, FileFormatError, InvalidArgumentError
+            As `LogFile` has it, and if files cannot be read in parts.
+        """
+        return opened(
+            self,
+            paths,
+            filesystem,
+            part_rounds=part_rounds,
+            reward_range=reward_range,
+            missing_reward=missing_reward,
+            columns=columns,
+            actions=actions,
+            max_bytes=max_bytes,
+        )
 
     def close(self) -> None:
         """Stop the cluster that was started here, or leave the one that was connected to."""

@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Generator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -35,6 +35,7 @@ class ShardedPolicies(Policies):
 
     A shard that is lost, by itself or with its node, is replaced: a new one loads the candidates
     from Ray's object store and is asked the same. What a lost shard was asked is counted once.
+    Within a task of a cluster, as where a log is read in parts, the task asks by itself.
 
     Parameters
     ----------
@@ -170,9 +171,31 @@ class ShardedPolicies(Policies):
                 yield Reply(column, rows, said[:, place])
 
     @property
-    def _shards(self) -> Dealer:
+    def _shards(self) -> "Dealer | _Here":
         """Who asks; started now if this was unpickled."""
         with _starting:
             if self._dealer is None:
-                self._dealer = Dealer(self.policies, self.shards, RayEngine(), self._meter)
+                engine = RayEngine()
+                if engine.ray.get_runtime_context().get_task_id() is not None:
+                    return _Here(self.policies)
+                self._dealer = Dealer(self.policies, self.shards, engine, self._meter)
             return self._dealer
+
+
+class _Here(NamedTuple):
+    """Asks in this process: in a task of the cluster, which would hold up actors of its own."""
+
+    policies: Policies
+
+    def ask(
+        self,
+        method: str,
+        contexts: Any,
+        which: npt.NDArray[np.intp] | None,
+        slates: npt.NDArray[Any] | None = None,
+        more: tuple[Any, ...] = (),
+    ) -> npt.NDArray[Any]:
+        """As `Dealer.ask`."""
+        first = () if slates is None else (slates,)
+        found: npt.NDArray[Any] = getattr(self.policies, method)(contexts, which, *first, *more)
+        return found
