@@ -88,7 +88,7 @@ def nodes():
 
 
 @pytest.fixture(scope="session")
-def _connected(nodes):
+def connected(nodes):
     with in_time():
         engine = RayEngine(nodes.address)
     yield engine
@@ -96,7 +96,7 @@ def _connected(nodes):
 
 
 @pytest.fixture
-def engine(nodes, _connected):
+def engine(nodes, connected):
     """An engine on two nodes, whatever became of them before."""
     nodes.add()
-    return _connected
+    return connected

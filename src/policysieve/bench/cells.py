@@ -4,26 +4,32 @@ import hashlib
 import json
 import os
 import signal
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from functools import cache
 from multiprocessing import active_children, get_context
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import policysieve
-from policysieve.errors import InvalidArgumentError
+from policysieve.errors import ClusterError, InvalidArgumentError
 from policysieve.files import write_whole
+
+if TYPE_CHECKING:
+    from policysieve.scale import RayEngine
 
 __all__ = [
     "Cell",
     "Progress",
+    "Runner",
     "SayStep",
     "check_names",
     "code_version",
     "keep_cell",
     "kept_cell",
+    "on_all_cores",
+    "on_cluster",
     "run_cells",
 ]
 
@@ -60,6 +66,10 @@ class Cell(NamedTuple):
     arguments: tuple[Any, ...]
 
 
+Runner = Callable[[Sequence[Cell]], Generator[tuple[Cell, dict[str, Any]], None, None]]
+"""Runs cells, and yields each with what it found as soon as that is known."""
+
+
 def check_names(argument: str, names: Sequence[str], known: Collection[str]) -> None:
     """Refuse a name that is not among those that can be measured."""
     for name in names:
@@ -93,9 +103,9 @@ def keep_cell(
 
 
 def run_cells(
-    cells: Sequence[Cell], *, folder: Path | None, progress: Progress
+    cells: Sequence[Cell], *, folder: Path | None, progress: Progress, runner: Runner | None = None
 ) -> dict[str, dict[str, Any]]:
-    """Run cells on all cores; those that `folder` holds already are not run again.
+    """Run cells on all cores, or where the `runner` does; those in `folder` are not run again.
 
     Returns what every cell found, by name.
     `progress` hears of each cell that was run: how many are done, of how many, and its name.
@@ -106,6 +116,15 @@ def run_cells(
         if (found := kept_cell(folder, cell.name, cell.settings)) is not None
     }
     left = [cell for cell in cells if cell.name not in done]
+    with closing((runner or on_all_cores)(left)) as running:
+        for cell, done[cell.name] in running:
+            keep_cell(folder, cell.name, cell.settings, done[cell.name])
+            progress(len(done), len(cells), cell.name)
+    return done
+
+
+def on_all_cores(cells: Sequence[Cell]) -> Generator[tuple[Cell, dict[str, Any]], None, None]:
+    """Run cells in processes of this machine, one for each core."""
     others = set(active_children())
     # A fresh process for each worker: forked ones could inherit locks of running threads.
     with (
@@ -114,20 +133,44 @@ def run_cells(
             os.cpu_count(), mp_context=get_context("spawn"), initializer=_leave_interrupts
         ) as pool,
     ):
-        running = {pool.submit(cell.measure, *cell.arguments): cell for cell in left}
+        running = {pool.submit(cell.measure, *cell.arguments): cell for cell in cells}
         try:
             for future in as_completed(running):
-                cell = running[future]
-                done[cell.name] = future.result()
-                keep_cell(folder, cell.name, cell.settings, done[cell.name])
-                progress(len(done), len(cells), cell.name)
+                yield running[future], future.result()
         except BaseException:
             # A cell may take minutes. The pool's own thread, and no other, waits for the ended
             # workers: of two threads that wait for one process, the later is told nothing.
             for worker in set(active_children()) - others:
                 worker.terminate()
             raise
-    return done
+
+
+def on_cluster(engine: "RayEngine") -> Runner:
+    """Run cells on the workers of a cluster, on which the same code must be installed.
+
+    A cell whose worker or node is lost is run again by another one, and found once.
+    """
+
+    def run(cells: Sequence[Cell]) -> Generator[tuple[Cell, dict[str, Any]], None, None]:
+        code = engine.share(_code(), "the version of the code")
+        with closing(engine.as_done(_on_worker, cells, code, name=_name)) as running:
+            yield from running
+
+    return run
+
+
+def _name(cell: Cell) -> str:
+    return f"cell {cell.name}"
+
+
+def _on_worker(cell: Cell, code: str) -> dict[str, Any]:
+    """What a cell found, unless it would be that of other code."""
+    if _code() != code:
+        raise ClusterError(
+            f"the nodes of the cluster must have the code of this process, {code}, got {_code()}; "
+            "install the same version everywhere"
+        )
+    return cell.measure(*cell.arguments)
 
 
 @contextmanager

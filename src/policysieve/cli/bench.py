@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from policysieve.cli.cluster import ClusterOptions, cluster_options
 from policysieve.cli.options import Command, count_option, grouped, json_option, report_option
 from policysieve.cli.output import command_line, print_json, print_result, write_json
 from policysieve.files import sole_writer
@@ -54,6 +55,15 @@ class _Output:
         """Say on a terminal what is measured next."""
         if not self.as_json and sys.stderr.isatty():
             click.echo(f"Measuring {step.replace('_', ' ')} ...", err=True)
+
+    @contextmanager
+    def cells(self, cluster: ClusterOptions) -> Iterator[dict[str, Any]]:
+        """How cells are run, as arguments: where they are kept, who is told, who runs them."""
+        from policysieve.bench.cells import on_cluster
+
+        with cluster.connected() as engine, self.cells_bar() as progress:
+            runner = None if engine is None else on_cluster(engine)
+            yield {"folder": self.out, "progress": progress, "runner": runner}
 
     @contextmanager
     def cells_bar(self) -> Iterator[Callable[[int, int, str], None]]:
@@ -112,13 +122,14 @@ def speed(output: _Output) -> None:
 @bench.command()
 @count_option("--runs", 300, "Runs on null worlds.")
 @count_option("--seeds", 5, "Seeds of the race.")
+@cluster_options
 @_output_options("certificates.json and the plot; cells that it holds are not run again")
-def certificates(runs: int, seeds: int, output: _Output) -> None:
+def certificates(runs: int, seeds: int, cluster: ClusterOptions, output: _Output) -> None:
     """Count false certificates on null worlds, and race the methods to a true one."""
     from policysieve.bench.certificates.measuring import measure_certificates
 
-    with output.cells_bar() as progress:
-        result = measure_certificates(runs=runs, seeds=seeds, folder=output.out, progress=progress)
+    with output.cells(cluster) as running:
+        result = measure_certificates(runs=runs, seeds=seeds, **running)
     output.give("certificates", result)
 
 
@@ -132,22 +143,27 @@ def certificates(runs: int, seeds: int, output: _Output) -> None:
 )
 @count_option("--seeds", 40, "Runs of each cell.")
 @click.option("--proofs-only", is_flag=True, help="Leave out the rounds until they are right.")
+@cluster_options
 @_output_options("samples.json and the plots; cells that it holds are not run again")
 def samples(
-    tasks: str | None, learners: str | None, seeds: int, proofs_only: bool, output: _Output
+    tasks: str | None,
+    learners: str | None,
+    seeds: int,
+    proofs_only: bool,
+    cluster: ClusterOptions,
+    output: _Output,
 ) -> None:
     """Race all learners: rounds until they are right, and until they can prove it."""
     from policysieve.bench.race.measuring import LEARNERS, RaceSettings, measure_race
     from policysieve.bench.race.tasks import TASKS
 
-    with output.cells_bar() as progress:
+    with output.cells(cluster) as running:
         result = measure_race(
             _names(tasks) or tuple(TASKS),
             _names(learners) or LEARNERS,
             proofs_only=proofs_only,
             settings=RaceSettings(seeds=seeds),
-            folder=output.out,
-            progress=progress,
+            **running,
         )
     output.give("samples", result)
 
@@ -162,6 +178,7 @@ def samples(
     help="Runs of each cell; 10, or 20 with --full. Half as many for certificates.",
 )
 @click.option("--full", is_flag=True, help="More points and larger sizes.")
+@cluster_options
 @_output_options(
     "scaling.json and the plots; cells that it holds are not run again, and rows of scaling.json "
     "that are not measured again are kept"
@@ -172,20 +189,20 @@ def scaling(
     learners: str | None,
     seeds: int | None,
     full: bool,
+    cluster: ClusterOptions,
     output: _Output,
 ) -> None:
     """Measure how rounds grow with 1/epsilon, actions, sparsity, lists and policies."""
     from policysieve.bench.scaling.measuring import KINDS, ScalingSettings, measure_scaling
     from policysieve.bench.scaling.sweeps import LEARNERS, SWEEPS
 
-    with output.cells_bar() as progress:
+    with output.cells(cluster) as running:
         result = measure_scaling(
             _names(sweeps) or tuple(SWEEPS),
             kinds=_names(kinds) or KINDS,
             learners=_names(learners) or LEARNERS,
             settings=ScalingSettings(seeds=seeds or (20 if full else 10), full=full),
-            folder=output.out,
-            progress=progress,
+            **running,
         )
     output.give("scaling", result)
 
@@ -267,8 +284,11 @@ def study(quick: bool, folder: Path | None, output: _Output) -> None:
 @_names_option("--tasks", "policysieve.bench.race.tasks", "TASKS")
 @count_option("--seeds", 5, "Runs of each task.")
 @count_option("--made-up", 100, "Made-up tasks, like those on which the forecast was chosen.")
+@cluster_options
 @_output_options("forecast.json and the plot; cells that it holds are not run again")
-def forecast(tasks: str | None, seeds: int, made_up: int, output: _Output) -> None:
+def forecast(
+    tasks: str | None, seeds: int, made_up: int, cluster: ClusterOptions, output: _Output
+) -> None:
     """Forecast the rounds to a proof on the way, and compare with what it took.
 
     Takes about ten minutes on two cores, most of them to fit the candidates of real data.
@@ -279,11 +299,10 @@ def forecast(tasks: str | None, seeds: int, made_up: int, output: _Output) -> No
 
     names = _names(tasks) or tuple(TASKS)
     check_names("tasks", names, TASKS)
-    with output.cells_bar() as progress:
+    with output.cells(cluster) as running:
         result = measure_forecasts(
             {name: TASKS[name] for name in names},
             settings=ForecastSettings(seeds=seeds, made_up=made_up),
-            folder=output.out,
-            progress=progress,
+            **running,
         )
     output.give("forecast", result)

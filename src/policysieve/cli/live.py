@@ -36,12 +36,14 @@ def training_bar(quiet: bool) -> Callable[[Iterable[int]], Iterable[int]]:
 @contextmanager
 def run_bar(experiment: Experiment, quiet: bool) -> Iterator[Progress]:
     """A bar for all runs of an experiment, filled by its checkpoints."""
-    names = [setting.name for setting in experiment.learners]
-    with progress_bar("", len(names) * len(experiment.seeds), quiet=quiet) as move:
+    total = len(experiment.learners) * len(experiment.seeds)
+    with progress_bar("", total, quiet=quiet) as move:
+        begun: set[tuple[str, int]] = set()
 
         def tell(learner: str, seed: int, proof: Proof) -> None:
-            before = names.index(learner) * len(experiment.seeds) + experiment.seeds.index(seed)
-            move(before + proof.rounds / experiment.rounds, title=f"{learner}, seed {seed}")
+            begun.add((learner, seed))  # all but this one are at their end
+            done = len(begun) - 1 + proof.rounds / experiment.rounds
+            move(done, title=f"{learner}, seed {seed}")
 
         yield tell
 

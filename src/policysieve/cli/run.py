@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from policysieve.cli.cluster import ClusterOptions, cluster_options
 from policysieve.cli.options import ExperimentOutput, experiment_output
 from policysieve.cli.output import print_table, print_text
 
@@ -16,8 +17,9 @@ __all__ = ["run"]
 
 @click.command(short_help="Compare learners as a file says.")
 @click.argument("config", type=click.Path(dir_okay=False, path_type=Path))
+@cluster_options
 @experiment_output("run-output")
-def run(config: Path, output: ExperimentOutput) -> None:
+def run(config: Path, cluster: ClusterOptions, output: ExperimentOutput) -> None:
     """Compare learners in the world that CONFIG, a TOML file, describes.
 
     Every learner plays with every seed, and is judged by what its rounds prove.
@@ -27,8 +29,8 @@ def run(config: Path, output: ExperimentOutput) -> None:
 
     experiment = load_experiment(config, track=training_bar(output.as_json))
     output.out.mkdir(parents=True, exist_ok=True)
-    with run_bar(experiment, output.as_json) as tell:
-        result = experiment.run(tell)
+    with cluster.connected() as engine, run_bar(experiment, output.as_json) as tell:
+        result = experiment.run(tell, engine)
     output.write(result)
     if output.as_json:
         return

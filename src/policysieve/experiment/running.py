@@ -1,8 +1,9 @@
 """Play every learner with every seed, and see what its rounds prove."""
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from policysieve.evidence import Evidence
 from policysieve.experiment.results import ExperimentResult, LearnerResult, Proof, SeedResult
@@ -14,6 +15,9 @@ from policysieve.policies import Policies
 from policysieve.problem import Problem
 from policysieve.simulate import Checkpoint, run
 from policysieve.worlds import World
+
+if TYPE_CHECKING:
+    from policysieve.scale import RayEngine
 
 __all__ = ["Experiment", "LearnerSetting", "Progress"]
 
@@ -89,27 +93,47 @@ class Experiment:
             f"seeds {list(self.seeds)})"
         )
 
-    def run(self, progress: Progress | None = None) -> ExperimentResult:
+    def run(
+        self, progress: Progress | None = None, engine: "RayEngine | None" = None
+    ) -> ExperimentResult:
         """Let every learner play with every seed.
 
         Parameters
         ----------
         progress : callable, optional
-            Called at each checkpoint with the learner's name, the seed and what is proved.
+            Called at each checkpoint with the learner's name, the seed and what is proved; on a
+            cluster at the end of each run.
+        engine : RayEngine, optional
+            A cluster that plays them at the same time; the results are the same.
         """
+        runs = [_Run(k, seed) for k in range(len(self.learners)) for seed in self.seeds]
+        found: dict[_Run, SeedResult] = {}
+        if engine is None:
+            for one in runs:
+                found[one] = self._play(self.learners[one.learner], one.seed, progress)
+        else:
+            shared = engine.share(self, "the experiment")
+            with closing(engine.as_done(_play_there, runs, shared, name=self._name)) as played:
+                for one, found[one] in played:
+                    if progress is not None:
+                        name, proof = self.learners[one.learner].name, found[one].proofs[-1]
+                        progress(name, one.seed, proof)
         return ExperimentResult(
             learners=tuple(
                 LearnerResult(
                     name=setting.name,
-                    seeds=tuple(self._play(setting, seed, progress) for seed in self.seeds),
+                    seeds=tuple(found[_Run(k, seed)] for seed in self.seeds),
                 )
-                for setting in self.learners
+                for k, setting in enumerate(self.learners)
             ),
             problem=self.problem,
             rounds=self.rounds,
             descriptions=self.descriptions,
             configuration=self.configuration,
         )
+
+    def _name(self, one: "_Run") -> str:
+        return f"{self.learners[one.learner].name} with seed {one.seed}"
 
     def _play(self, setting: LearnerSetting, seed: int, progress: Progress | None) -> SeedResult:
         learner = setting.make(self.policies, self.problem, seed)
@@ -134,6 +158,18 @@ class Experiment:
                 rng=seed,
             )
         return SeedResult(seed=seed, result=result, proofs=tuple(proofs))
+
+
+class _Run(NamedTuple):
+    """A learner, by its place, with a seed."""
+
+    learner: int
+    seed: int
+
+
+def _play_there(one: _Run, experiment: Experiment) -> SeedResult:
+    """On a worker of a cluster."""
+    return experiment._play(experiment.learners[one.learner], one.seed, None)
 
 
 class _Witness:

@@ -4,7 +4,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Generator, Iterable, Sequence
 from functools import cached_property
 from math import log
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -32,6 +32,7 @@ __all__ = [
     "Reply",
     "action_dtype",
     "mended",
+    "run_of",
     "top_actions",
 ]
 
@@ -48,6 +49,15 @@ def top_actions(scores: npt.NDArray[Any], slate_size: int) -> npt.NDArray[np.int
     if slate_size == 1:
         return np.asarray(scores.argmax(axis=-1))[..., None]
     return np.argsort(-scores, axis=-1, kind="stable")[..., :slate_size]
+
+
+def run_of(numbers: npt.NDArray[np.intp]) -> npt.NDArray[np.intp] | slice:
+    """Numbers that follow one another as a slice, which arrays are quicker with; others as is."""
+    if len(numbers) and numbers[-1] - numbers[0] == len(numbers) - 1:
+        first = int(numbers[0])
+        if (np.diff(numbers) == 1).all():
+            return slice(first, first + len(numbers))
+    return numbers
 
 
 class Reply(NamedTuple):
@@ -71,7 +81,8 @@ class Policies(PolicyClass):
     """A finite class of policies, numbered from 0, each a map from a context to a slate.
 
     A new class implements `_evaluate`, `check_contexts` if its contexts are special, and `_numbers`
-    if it is made of arrays. One that ranks actions implements `_evaluate_among`, too.
+    if it is made of arrays. One that ranks actions implements `_evaluate_among`, too, and one that
+    can be taken apart `part`.
 
     Attributes
     ----------
@@ -213,6 +224,22 @@ class Policies(PolicyClass):
     def same_as(self, policy: int, others: npt.NDArray[np.intp]) -> npt.NDArray[np.bool_]:
         """Which of the others are known to be the same map as `policy`, at every context."""
         return np.zeros(len(others), dtype=np.bool_)
+
+    def part(self, numbers: npt.NDArray[np.intp]) -> "Policies | None":
+        """Some of the policies, in this order, as a class of their own.
+
+        None if the class cannot be taken apart.
+        """
+        return None
+
+    def _like(self, numbers: npt.NDArray[np.intp], **parts: Any) -> Self:
+        """The same with other policies: those of these numbers, and what they are made of."""
+        like = object.__new__(type(self))
+        derived = {name for kind in type(self).__mro__ for name in _cached(kind)}
+        kept = {name: value for name, value in self.__dict__.items() if name not in derived}
+        names = None if self.names is None else tuple(self.names[p] for p in numbers.tolist())
+        like.__dict__.update(kept, n_policies=len(numbers), names=names, _meter=Meter(), **parts)
+        return like
 
     @abstractmethod
     def _evaluate(self, contexts: Any, which: npt.NDArray[np.intp] | None) -> npt.NDArray[Any]:
@@ -396,6 +423,11 @@ class Policies(PolicyClass):
             raise
         except Exception as error:
             raise self._failure(policy, f"raised {told(error)}") from error
+
+
+def _cached(kind: type) -> Iterable[str]:
+    """Names of the attributes that a class works out once."""
+    return (name for name, value in vars(kind).items() if isinstance(value, cached_property))
 
 
 def _number(policy: Any, names: Sequence[str] | None) -> Any:

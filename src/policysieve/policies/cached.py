@@ -104,7 +104,7 @@ class CachedPolicies(Policies):
             )
         self._scope = {
             "version": version,
-            "kind": type(policies).__name__,
+            "kind": policies.kind,
             "numbers": _hashed(policies._numbers()),
             "n_actions": self.n_actions,
             "actions": self.action_names,

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -110,6 +110,10 @@ class EstimatorPolicies(Policies):
     def __getstate__(self) -> dict[str, Any]:
         self._check_pickles("model", self.models)
         return self.__dict__
+
+    def part(self, numbers: npt.NDArray[np.intp]) -> Self:
+        """Some of the models."""
+        return self._like(numbers, models=[self.models[p] for p in numbers.tolist()])
 
     def check_contexts(self, contexts: Any) -> Any:
         """Return the contexts as rows of a table, or an array of feature rows or strings."""

@@ -4,7 +4,7 @@ import inspect
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -123,6 +123,10 @@ class FunctionPolicies(Policies):
     def __getstate__(self) -> dict[str, Any]:
         self._check_pickles("function", self.functions)
         return self.__dict__
+
+    def part(self, numbers: npt.NDArray[np.intp]) -> Self:
+        """Some of the functions."""
+        return self._like(numbers, functions=[self.functions[p] for p in numbers.tolist()])
 
     @cached_property
     def _heeds(self) -> npt.NDArray[np.bool_]:

@@ -1,7 +1,7 @@
 """Policies that show the actions with the largest linear scores."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -10,7 +10,7 @@ from policysieve.arrays import real_numbers
 from policysieve.availability import Available
 from policysieve.checks import as_array
 from policysieve.errors import InvalidArgumentError
-from policysieve.policies.base import Policies, action_dtype, top_actions
+from policysieve.policies.base import Policies, action_dtype, run_of, top_actions
 from policysieve.policies.restricting import best_available
 
 __all__ = ["LinearPolicies"]
@@ -81,6 +81,10 @@ class LinearPolicies(Policies):
                 f"of {x.dtype}"
             )
         return x.astype(np.float64, copy=False)
+
+    def part(self, numbers: npt.NDArray[np.intp]) -> Self:
+        """Some of the matrices, copied."""
+        return self._like(numbers, weights=np.ascontiguousarray(self.weights[run_of(numbers)]))
 
     def _numbers(self) -> tuple[npt.NDArray[Any], ...]:
         return (self.weights,)

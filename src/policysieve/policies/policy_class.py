@@ -71,6 +71,11 @@ class PolicyClass(ABC):
         """
 
     @property
+    def kind(self) -> str:
+        """What tells it from classes of other kinds in a study or a cache: its name, by default."""
+        return type(self).__name__
+
+    @property
     def n_contexts(self) -> int | None:
         """How many contexts there are, numbered from 0; None if they cannot be listed."""
         return None

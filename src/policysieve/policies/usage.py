@@ -149,6 +149,12 @@ class Meter:
             seconds = perf_counter() - began
             self.add(policy, calls=calls, contexts=contexts, seconds=seconds)
 
+    def taken(self) -> dict[int, dict[str, Any]]:
+        """The counts so far, by policy; they begin anew."""
+        with _lock:
+            counts, self._counts = self._counts, {}
+        return counts
+
     def usage(self, name_of: Callable[[int], str]) -> Usage:
         """The counts so far."""
         with _lock:

@@ -1,4 +1,4 @@
-"""More than one process: logs in parts on a Ray cluster. One machine needs none of it."""
+"""A Ray cluster: logs in parts, candidates in shards, and sweeps. One machine needs none of it."""
 
 from importlib.util import find_spec
 
@@ -9,5 +9,6 @@ if find_spec("ray") is None:
 
 from policysieve.scale.engine import RayEngine
 from policysieve.scale.parts import PartedLog
+from policysieve.scale.sharded import ShardedPolicies
 
-__all__ = ["PartedLog", "RayEngine"]
+__all__ = ["PartedLog", "RayEngine", "ShardedPolicies"]

@@ -3,9 +3,10 @@
 import os
 import pickle
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from ipaddress import ip_address
+from itertools import islice
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
@@ -149,6 +150,33 @@ class RayEngine:
             for _, reference in waiting:
                 self.ray.cancel(reference, force=False)
 
+    def as_done(
+        self,
+        function: Callable[..., Any],
+        items: Iterable[Item],
+        *shared: Any,
+        name: Callable[[Item], str] = str,
+    ) -> Generator[tuple[Item, Any], None, None]:
+        """`map` in the order in which results are known, each with its item: none waits for others.
+
+        What still runs when the caller stops is ended.
+        """
+        if self._task is None:
+            self._task = self.ray.remote(num_cpus=1, max_retries=_RETRIES)(_on_worker)
+        left, running = iter(items), dict[Any, Item]()
+        try:
+            while True:
+                for item in islice(left, max(0, _AHEAD * self.workers - len(running))):
+                    running[self._task.remote(function, item, *shared)] = item
+                if not running:
+                    return
+                (ready,), _ = self.ray.wait(list(running), num_returns=1)
+                item = running.pop(ready)
+                yield item, self._taken(item, ready, name)
+        finally:
+            for reference in running:
+                self.ray.cancel(reference, force=True)
+
     def _taken(self, item: Item, reference: Any, name: Callable[[Item], str]) -> Any:
         """The result for an item, or raise what it failed with."""
         errors = self.ray.exceptions
@@ -251,7 +279,13 @@ def _connect(ray: Any, address: str | None, workers: int | None) -> None:
         if address is not None:
             ray.init(address=address, **quiet)
             return
-        ray.init(num_cpus=workers, include_dashboard=False, _node_ip_address=_LOOPBACK, **quiet)
+        ray.init(
+            address="local",  # else it joins whatever cluster somebody has started here
+            num_cpus=workers,
+            include_dashboard=False,
+            _node_ip_address=_LOOPBACK,
+            **quiet,
+        )
     except (ConnectionError, RuntimeError, TimeoutError, ValueError) as error:
         where = "on this machine" if address is None else f"at {address}"
         raise ClusterError(f"no Ray cluster {where}: {error}") from error

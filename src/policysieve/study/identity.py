@@ -18,7 +18,7 @@ def identity_of(policies: PolicyClass, version: Any) -> dict[str, Any]:
         raise InvalidArgumentError(f"version must be a text, got {shown(version)}")
     order = getattr(policies, "fallback", None)
     return {
-        "kind": type(policies).__name__,
+        "kind": policies.kind,
         "n_policies": policies.n_policies,
         "n_actions": policies.n_actions,
         "slate_size": policies.slate_size,

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import stats
 
-from policysieve.bench.cells import Cell, Progress, code_version, run_cells
+from policysieve.bench.cells import Cell, Progress, Runner, code_version, run_cells
 from policysieve.bench.certificates.floors import (
     EXPLORERS,
     FLOOR_METHODS,
@@ -64,6 +64,7 @@ def measure_certificates(
     seeds: int,
     folder: Path | None = None,
     progress: Progress = lambda _done, _all, _name: None,
+    runner: Runner | None = None,
 ) -> dict[str, Any]:
     """Count false certificates in `runs` runs, and measure rounds to certify for `seeds` seeds.
 
@@ -97,7 +98,7 @@ def measure_certificates(
         )
         for k, source, seed in races
     ]
-    found = run_cells(cells, folder=folder, progress=progress)
+    found = run_cells(cells, folder=folder, progress=progress, runner=runner)
     tables: dict[str, list[dict[str, Any]]] = {"false": [], "floors": [], "unmet": []}
     for game in games:
         parts = [found[f"{game.name}-{first}"] for first in range(0, runs, _AT_ONCE)]

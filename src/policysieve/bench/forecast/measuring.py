@@ -8,7 +8,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple
 
-from policysieve.bench.cells import Cell, Progress, code_version, run_cells
+from policysieve.bench.cells import Cell, Progress, Runner, code_version, run_cells
 from policysieve.bench.forecast.made_up import FIRST_SEED, made_up_task
 from policysieve.bench.rounds import Game, Made, Task
 from policysieve.errors import DatasetUnavailableError
@@ -52,6 +52,7 @@ def measure_forecasts(
     settings: ForecastSettings | None = None,
     folder: Path | None = None,
     progress: Progress = lambda _done, _all, _name: None,
+    runner: Runner | None = None,
 ) -> dict[str, Any]:
     """Forecast on made-up tasks, and on those given, with each learner that stops by a proof.
 
@@ -86,7 +87,7 @@ def measure_forecasts(
             used = {"most": settings.most, "seeds": settings.seeds}
             cells.append(Cell(name, used, _measure, (played, learner, seeds, settings.most)))
             sets[name] = (SETS[1], task_name, learner)
-    found = run_cells(cells, folder=folder, progress=progress)
+    found = run_cells(cells, folder=folder, progress=progress, runner=runner)
     rows = [
         {"set": which, "task": task_name, "learner": learner, **run}
         for name, (which, task_name, learner) in sets.items()

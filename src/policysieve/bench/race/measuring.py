@@ -62,6 +62,7 @@ def measure_race(
     settings: RaceSettings | None = None,
     folder: Path | None = None,
     progress: keeping.Progress = lambda _done, _all, _name: None,
+    runner: keeping.Runner | None = None,
 ) -> dict[str, Any]:
     """Measure every task and learner; cells that `folder` holds already are not run again.
 
@@ -96,7 +97,7 @@ def measure_race(
         for cell in cells
         if cell not in missing or cell.task in made
     ]
-    done = keeping.run_cells(jobs, folder=folder, progress=progress)
+    done = keeping.run_cells(jobs, folder=folder, progress=progress, runner=runner)
     rows: Rows = {kind: [] for kind in KINDS}
     for cell in cells:
         if cell.name in done:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from policysieve.bench.cells import Cell, Progress, check_names, code_version, run_cells
+from policysieve.bench.cells import Cell, Progress, Runner, check_names, code_version, run_cells
 from policysieve.bench.rounds import DELTA, picking, proving, rounds_needed
 from policysieve.bench.scaling.growth import COUNTS, GROWTHS, SEEDS, Growth, median_rounds
 from policysieve.bench.scaling.sweeps import LEARNERS, RATES, SWEEPS, Point, Rate, Sweep
@@ -75,6 +75,7 @@ def measure_scaling(
     settings: ScalingSettings | None = None,
     folder: Path | None = None,
     progress: Progress = lambda _done, _all, _name: None,
+    runner: Runner | None = None,
 ) -> dict[str, Any]:
     """Measure sweeps, the growth of proofs and the variance of designs.
 
@@ -117,7 +118,7 @@ def measure_scaling(
         Cell(f"variance-{n}", {"seeds": seeds, **_DESIGN}, _variance, (n, seeds)) for n in sizes
     ]
     before = _measured_before(folder, settings)
-    found = run_cells(cells, folder=folder, progress=progress)
+    found = run_cells(cells, folder=folder, progress=progress, runner=runner)
     lines: dict[_Place, list[_Measurement]] = {}
     for one in wanted:
         lines.setdefault((one.sweep.name, one.kind, one.learner), []).append(one)

@@ -1,0 +1,1 @@
+"""How far a cluster goes: logs in parts, candidates in shards."""

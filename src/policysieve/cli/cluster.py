@@ -1,0 +1,55 @@
+"""The options ``--engine`` and ``--address``: where a command does its work."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import click
+
+from policysieve.cli.options import grouped
+
+if TYPE_CHECKING:
+    from policysieve.scale import RayEngine
+
+__all__ = ["ClusterOptions", "cluster_options"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClusterOptions:
+    """Where the work is done, as it was typed."""
+
+    engine: str | None
+    address: str | None
+
+    def __post_init__(self) -> None:
+        if self.address is not None and self.engine is None:
+            raise click.UsageError("--address needs --engine ray, whose cluster it names")
+
+    @contextmanager
+    def connected(self) -> "Iterator[RayEngine | None]":
+        """The engine for as long as it is needed; None for this machine without one."""
+        if self.engine is None:
+            yield None
+            return
+        from policysieve.scale import RayEngine
+
+        with RayEngine(self.address) as engine:
+            yield engine
+
+
+cluster_options = grouped(
+    "cluster",
+    ClusterOptions,
+    click.option(
+        "--engine",
+        type=click.Choice(["ray"]),
+        help="Work on a Ray cluster; needs the extra ray. By default this machine without one.",
+    ),
+    click.option(
+        "--address",
+        metavar="HOST:PORT",
+        help="Of a Ray cluster that runs, or auto for the one of this machine. By default one is "
+        "started here, and stopped at the end.",
+    ),
+)

@@ -1,0 +1,201 @@
+"""A class of policies in shards: each actor of a cluster holds some candidates, and asks them."""
+
+import threading
+from collections.abc import Generator
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from policysieve.arrays import shown
+from policysieve.availability import Available
+from policysieve.checks import integer
+from policysieve.errors import InvalidArgumentError
+from policysieve.policies import CachedPolicies, Policies
+from policysieve.policies.base import Reply
+from policysieve.policies.union import PolicyUnion
+from policysieve.scale.dealer import Dealer
+from policysieve.scale.engine import RayEngine
+
+__all__ = ["ShardedPolicies"]
+
+_starting = threading.Lock()  # of actors, which an unpickled class has none of
+
+
+class ShardedPolicies(Policies):
+    """The same policies, each of which is held and asked by one of several actors on Ray.
+
+    Every call sends the contexts to the shards that hold any of the policies asked for, once to
+    each, and these ask their candidates at the same time. Learners ask for survivors only. Answers,
+    errors, names and counts are those of the policies themselves. Learners and studies take it like
+    any other class. What they have saved can be opened with either, studies of a table excepted.
+
+    Functions and models are dealt anew when some were eliminated, or are slower than others, once
+    the time that was lost by that exceeds the time that dealing takes.
+
+    A shard that is lost, by itself or with its node, is replaced: a new one loads the candidates
+    from Ray's object store and is asked the same. What a lost shard was asked is counted once.
+    Within a task of a cluster, as where a log is read in parts, the task asks by itself.
+
+    Parameters
+    ----------
+    policies : Policies
+        Functions, models, linear policies, a table or others that can be listed. Ray sends them
+        with cloudpickle, which takes lambdas; files, locks and connections cannot be sent. A class
+        of your own is held by every shard as a whole, unless it has a method `part`.
+    shards : int, optional
+        Actors; by default one for each core of the cluster. More are worth their memory for
+        candidates that wait, as for a network. With `Calls`, each makes `at_once` calls at once.
+    engine : RayEngine, optional
+        The cluster; by default the one that this process is connected to, or a new one on this
+        machine.
+
+    Attributes
+    ----------
+    policies : Policies
+        As they were given. This process holds them, too.
+    shards : int
+
+    Raises
+    ------
+    InvalidArgumentError
+        If the policies cannot be listed, or are cached: cache what is in shards, not the reverse.
+    UnpicklableError
+        If a candidate cannot be sent; the message says which.
+    """
+
+    def __init__(
+        self, policies: Policies, *, shards: int | None = None, engine: RayEngine | None = None
+    ) -> None:
+        if not isinstance(policies, Policies):
+            raise InvalidArgumentError(
+                "policies must be functions, models or others that can be listed, got "
+                f"{shown(policies)}"
+            )
+        if isinstance(policies, CachedPolicies | PolicyUnion | ShardedPolicies):
+            raise InvalidArgumentError(
+                f"policies must be the candidates themselves, got {type(policies).__name__}; cache "
+                "what is in shards, as ps.cached(ShardedPolicies(...), folder), not the reverse"
+            )
+        if engine is not None and not isinstance(engine, RayEngine):
+            raise InvalidArgumentError(f"engine must be a RayEngine, got {shown(engine)}")
+        super().__init__(
+            n_policies=policies.n_policies,
+            n_actions=policies.n_actions,
+            slate_size=policies.slate_size,
+            names=policies.names,
+            actions=policies.action_names,
+            fallback=policies.fallback,
+        )
+        self.policies, self.called = policies, policies.called
+        most = None if shards is None else integer("shards", shards, low=1)
+        engine = RayEngine() if engine is None else engine
+        self.shards = min(engine.workers if most is None else most, self.n_policies)
+        self._dealer: Dealer | None = Dealer(policies, self.shards, engine, self._meter)
+
+    def __repr__(self) -> str:
+        return f"ShardedPolicies({self.policies!r}, shards={self.shards})"
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_dealer": None}  # actors are started anew where it is asked
+
+    def fingerprint(self) -> str:
+        """That of the policies themselves."""
+        return self.policies.fingerprint()
+
+    @property
+    def kind(self) -> str:
+        """That of the policies; of a table it is another, which remembers its answers."""
+        return super().kind if self.policies.looked_up else self.policies.kind
+
+    @property
+    def n_contexts(self) -> int | None:
+        """How many contexts the policies know, if these are numbered."""
+        return self.policies.n_contexts
+
+    def check_contexts(self, contexts: Any) -> Any:
+        """As the policies themselves take them."""
+        return self.policies.check_contexts(contexts)
+
+    def same_as(self, policy: int, others: npt.NDArray[np.intp]) -> npt.NDArray[np.bool_]:
+        """As the policies themselves know it."""
+        return self.policies.same_as(policy, others)
+
+    def _numbers(self) -> tuple[npt.NDArray[Any], ...]:
+        return self.policies._numbers()
+
+    @property
+    def _heeds(self) -> npt.NDArray[np.bool_]:
+        return self.policies._heeds
+
+    def _evaluate(self, contexts: Any, which: npt.NDArray[np.intp] | None) -> npt.NDArray[Any]:
+        return self._shards.ask("_evaluate", contexts, which)
+
+    def _evaluate_among(
+        self, contexts: Any, which: npt.NDArray[np.intp] | None, available: Available
+    ) -> npt.NDArray[Any]:
+        return self._shards.ask("_evaluate_among", contexts, which, more=(available,))
+
+    def _asked(
+        self, contexts: Any, which: npt.NDArray[np.intp] | None, available: Available
+    ) -> npt.NDArray[Any]:
+        return self._shards.ask("_asked", contexts, which, more=(available,))
+
+    def _mended(
+        self,
+        contexts: Any,
+        which: npt.NDArray[np.intp] | None,
+        slates: npt.NDArray[Any],
+        available: Available,
+    ) -> npt.NDArray[Any]:
+        return self._shards.ask("_mended", contexts, which, slates, (available,))
+
+    def _replies(
+        self,
+        contexts: Any,
+        which: npt.NDArray[np.intp],
+        wanted: npt.NDArray[np.bool_],
+        available: Available | None = None,
+    ) -> Generator[Reply, None, None]:
+        """Those who are asked about the same contexts are asked at once, in all shards."""
+        patterns, back = np.unique(wanted, axis=1, return_inverse=True)
+        for k, pattern in enumerate(patterns.T):
+            rows, columns = np.flatnonzero(pattern), np.flatnonzero(back.reshape(-1) == k)
+            if not len(rows):
+                continue
+            if available is None:
+                said = self._evaluate(contexts[rows], which[columns])
+            else:
+                said = self._asked(contexts[rows], which[columns], available[rows])
+            for place, column in enumerate(columns.tolist()):
+                yield Reply(column, rows, said[:, place])
+
+    @property
+    def _shards(self) -> "Dealer | _Here":
+        """Who asks; started now if this was unpickled."""
+        with _starting:
+            if self._dealer is None:
+                engine = RayEngine()
+                if engine.ray.get_runtime_context().get_task_id() is not None:
+                    return _Here(self.policies)
+                self._dealer = Dealer(self.policies, self.shards, engine, self._meter)
+            return self._dealer
+
+
+class _Here(NamedTuple):
+    """Asks in this process: in a task of the cluster, which would hold up actors of its own."""
+
+    policies: Policies
+
+    def ask(
+        self,
+        method: str,
+        contexts: Any,
+        which: npt.NDArray[np.intp] | None,
+        slates: npt.NDArray[Any] | None = None,
+        more: tuple[Any, ...] = (),
+    ) -> npt.NDArray[Any]:
+        """As `Dealer.ask`."""
+        first = () if slates is None else (slates,)
+        found: npt.NDArray[Any] = getattr(self.policies, method)(contexts, which, *first, *more)
+        return found
