@@ -72,7 +72,7 @@ class TestVotesOfFunctionsAndTheCandidates(PoliciesContract):
         return np.arange(N)
 
     def test_votes_are_behind_the_candidates(self, policies, contexts):
-        base, votes, last = policies.parts
+        _, votes, last = policies.parts
         found = policies.actions(contexts)
         np.testing.assert_array_equal(found[:, :P], slates_of(2))
         np.testing.assert_array_equal(found[:, P:-1], votes.actions(contexts))
