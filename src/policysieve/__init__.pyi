@@ -32,6 +32,7 @@ from policysieve.evidence import OutcomeValue as OutcomeValue
 from policysieve.evidence import Segment as Segment
 from policysieve.evidence import Segments as Segments
 from policysieve.evidence import Selection as Selection
+from policysieve.evidence import fit_votes as fit_votes
 from policysieve.evidence import select as select
 from policysieve.exploration import Decisions as Decisions
 from policysieve.exploration import Exploration as Exploration
@@ -70,6 +71,7 @@ from policysieve.policies import StumpPolicies as StumpPolicies
 from policysieve.policies import TabularPolicies as TabularPolicies
 from policysieve.policies import TreePolicies as TreePolicies
 from policysieve.policies import Usage as Usage
+from policysieve.policies import VotePolicies as VotePolicies
 from policysieve.policies import cached as cached
 from policysieve.policies import natarajan_cover as natarajan_cover
 from policysieve.problem import Problem as Problem

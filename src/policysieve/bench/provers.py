@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from policysieve.bench.arms import policies_as_arms
+from policysieve.bench.voting import VotingSieve
 from policysieve.evidence import Evidence
 from policysieve.exploration.learners import PolicyElimination, Sieve, Uniform
 from policysieve.log import Log
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["PROVERS"]
 
-Proved = tuple[int, int | None]
+Proved = tuple[int, int | None] | tuple[int, int | None, PolicyTable]
 
 
 def _sieve(game: "Game", most: int) -> Proved:
@@ -29,6 +30,15 @@ def _sieve(game: "Game", most: int) -> Proved:
 def _elimination(game: "Game", most: int) -> Proved:
     player = PolicyElimination(game.policies, game.problem, rounds=most, rng=game.seed)
     return _played(player, game, most)
+
+
+def _voting(fitted: bool, game: "Game", most: int) -> Proved:
+    """With votes of the candidates, from which it chooses as well."""
+    settings = {"rounds": most, "rng": game.seed}
+    player = VotingSieve(game.policies, game.problem, fitted=fitted, **settings)
+    game.advance(player, most)
+    proof = player.sieve.evidence.certificate()
+    return proof.leader, proof.rounds if proof.certified else None, player.policies
 
 
 def _played(player: Sieve | PolicyElimination, game: "Game", most: int) -> Proved:
@@ -108,5 +118,10 @@ PROVERS: dict[str, Callable[["Game", int], Proved]] = {
     "Uniform": _uniform,
     "PoliciesAsArms": policies_as_arms,
     "AllLabelsRevealed": _all_labels_revealed,
+    "SieveWithVote": partial(_voting, False),
+    "SieveWithFittedVotes": partial(_voting, True),
 }
-"""From a game and the most rounds to the proved policy and the rounds it took, None beyond them."""
+"""From a game and the most rounds to the proved policy and the rounds it took, None beyond them.
+
+Who chooses from other policies than the game's says from which.
+"""

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from policysieve.bench.voting import Deployed, VotingSieve
 from policysieve.checks import as_rng
 from policysieve.errors import MissingExtraError
 from policysieve.exploration.learners import (
@@ -23,7 +24,7 @@ from policysieve.exploration.learners import (
 from policysieve.policies import PolicyTable
 from policysieve.problem import Problem
 
-__all__ = ["ONE_ACTION_ONLY", "RACERS", "Racer", "VowpalVotes"]
+__all__ = ["ONE_ACTION_ONLY", "RACERS", "VOTERS", "Racer", "VowpalVotes"]
 
 Make = Callable[[PolicyTable, Problem, int, int], Any]
 
@@ -73,6 +74,12 @@ def _given(learner: type) -> Make:
     )
 
 
+def _voting(*, fitted: bool) -> Make:
+    return lambda policies, problem, rounds, seed: VotingSieve(
+        policies, problem, fitted=fitted, goal="best", rng=seed
+    )
+
+
 RACERS = {
     "Sieve": Racer(lambda p, q, rounds, seed: Sieve(p, q, goal="best", rng=seed), planned=False),
     "LowVarianceExploration": Racer(_thirds(LowVarianceExploration), planned=True),
@@ -85,6 +92,8 @@ RACERS = {
         lambda p, q, rounds, seed: PolicyElimination(p, q, rng=seed), planned=False
     ),
     "Uniform": Racer(_given(Uniform), planned=False),
+    "SieveWithVote": Racer(_voting(fitted=False), planned=False),
+    "SieveWithFittedVotes": Racer(_voting(fitted=True), planned=False),
     "VowpalWabbit": Racer(
         lambda p, q, rounds, seed: VowpalVotes(p, q, rng=seed), planned=False, most=1000
     ),
@@ -94,17 +103,15 @@ RACERS = {
 ONE_ACTION_ONLY = ("ExplorationByOptimization", "Exp4", "VowpalWabbit")
 """Who cannot show slates of several items."""
 
+VOTERS = ("SieveWithVote", "SieveWithFittedVotes", "VowpalWabbit")
+"""Who may deploy a vote of the candidates, and so does not choose from what others choose from."""
+
 
 @dataclass(frozen=True)
 class _Shown:
     contexts: npt.NDArray[np.intp]
     actions: npt.NDArray[np.int32]
     propensities: npt.NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class _Recommended:
-    policy: PolicyTable
 
 
 class VowpalVotes:
@@ -160,13 +167,13 @@ class VowpalVotes:
             self._machine.learn(labelled)
         self.rounds += len(shown.contexts)
 
-    def recommend(self) -> _Recommended:
+    def recommend(self) -> Deployed:
         """The action it thinks best at every context, as a table of one policy."""
         best = np.empty((len(self._table), 1), dtype=np.int32)
         for context in range(len(self._table)):
             offered, lines = self._votes(context)
             best[context] = offered[int(np.argmax(self._machine.predict(lines)))]
-        return _Recommended(PolicyTable(best, n_actions=self._n_actions))
+        return Deployed(PolicyTable(best, n_actions=self._n_actions))
 
     def _votes(self, context: int) -> tuple[list[int], list[str]]:
         """Actions that policies would show at the context, and a line of their voters each."""

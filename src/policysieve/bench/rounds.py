@@ -168,8 +168,8 @@ def proving(task: Task, learner: str, *, seeds: int, most: int) -> dict[str, Any
     for seed in range(seeds):
         game = Game.of(task, seed)
         planned = plan(game.problem, game.policies.n_policies).total_rounds
-        values = game.world.values(game.policies)
-        leader, needed = PROVERS[learner](game, most)
+        leader, needed, *others = PROVERS[learner](game, most)
+        values = game.world.values(others[0] if others else game.policies)
         rounds.append(needed)
         wrong += needed is not None and values.max() - values[leader] > task.epsilon
     median = float(np.median([np.inf if n is None else n for n in rounds]))

@@ -17,6 +17,7 @@ from policysieve.evidence.segments import Segment, Segments
 from policysieve.evidence.selecting import select
 from policysieve.evidence.selection import Selection
 from policysieve.evidence.verdicts import Guardrail
+from policysieve.evidence.voting import fit_votes
 
 __all__ = [
     "Accuracy",
@@ -42,6 +43,7 @@ __all__ = [
     "anytime_intervals",
     "estimates_of",
     "evidence_of",
+    "fit_votes",
     "rewarded_events",
     "select",
 ]

@@ -273,6 +273,12 @@ class Evidence:
                 f"{often}; begin anew with as many as you need, such as additions="
                 f"{cohorts.additions + 1}"
             )
+        if unseen and policies.fitted_on:
+            raise InvalidArgumentError(
+                "unseen must be left out for votes that were fitted on rounds, got ones of "
+                f"{policies.fitted_on:,}: these would look better in them than they are. If they "
+                "were none of these rounds, VotePolicies(policies, votes.weights) says so"
+            )
         if unseen and self._incumbent is not None:
             raise InvalidArgumentError(
                 "earlier rounds cannot count for candidates that join once they were forgotten: "

@@ -98,6 +98,12 @@ def select(
     if not len(log):
         raise InvalidArgumentError("log must have at least one round, got none")
     log, played = _from(log, since)
+    if policies.fitted_on > since:
+        raise InvalidArgumentError(
+            f"since must be at least {policies.fitted_on:,}, got {since:,}: the votes among the "
+            "policies were fitted on so many rounds, in which they look better than they are. If "
+            "these were of another log, VotePolicies(policies, votes.weights) says so"
+        )
     if floor is not None:
         floor = number("floor", floor, above=0, below=1, closed=True)
     if method is not None:

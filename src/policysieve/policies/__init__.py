@@ -25,6 +25,7 @@ from policysieve.policies.tabular import TabularPolicies, TabularPolicy
 from policysieve.policies.thresholds import Thresholds
 from policysieve.policies.trees import StumpPolicies, TreePolicies, TreePolicy
 from policysieve.policies.usage import CandidateUsage, Usage
+from policysieve.policies.votes import VotePolicies
 
 __all__ = [
     "Answers",
@@ -56,6 +57,7 @@ __all__ = [
     "TreePolicies",
     "TreePolicy",
     "Usage",
+    "VotePolicies",
     "cached",
     "check_class",
     "natarajan_cover",

@@ -124,6 +124,21 @@ class Policies(PolicyClass):
     def __len__(self) -> int:
         return self.n_policies
 
+    def __add__(self, others: "Policies") -> "Policies":
+        """These policies and behind them the others, for the same actions, slates and contexts.
+
+        They may be of another kind. Either all have names, each its own, or none has.
+
+        Raises
+        ------
+        InvalidArgumentError
+            If the others do not fit.
+        """
+        from policysieve.policies.union import check_joins, union_of  # a kind of these
+
+        check_joins(self, others)
+        return union_of(self, others)
+
     def __repr__(self) -> str:
         return (
             f"{type(self).__name__}(n_policies={self.n_policies}, n_actions={self.n_actions}, "

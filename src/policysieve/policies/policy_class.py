@@ -54,6 +54,8 @@ class PolicyClass(ABC):
     """Whether the best policy is really found; certificates need that."""
     looked_up = False
     """Whether answers are only looked up, so that nobody needs to remember them."""
+    fitted_on = 0
+    """Rounds that some policies are known to be fitted on, which must not judge them."""
     called = False
     """Whether answers are calls of candidates, which may cost: nobody asks more than is needed."""
 

@@ -1,6 +1,6 @@
-"""Several lists of policies as one, for candidates that join later."""
+"""Several lists of policies as one, of several kinds or for candidates that join later."""
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -14,6 +14,7 @@ from policysieve.policies.base import Policies, action_dtype
 from policysieve.policies.implicit import check_class
 from policysieve.policies.table import PolicyTable
 from policysieve.policies.usage import Usage
+from policysieve.policies.votes import VotePolicies
 
 __all__ = ["PolicyUnion", "check_joins", "union_of"]
 
@@ -81,6 +82,8 @@ def union_of(policies: Policies, others: Policies) -> Policies:
 class PolicyUnion(Policies):
     """Lists of policies one behind the other; each is asked about its own policies alone.
 
+    Voters that are listed themselves are asked once, for them and for votes of them.
+
     Parameters
     ----------
     parts : Policies
@@ -100,6 +103,8 @@ class PolicyUnion(Policies):
         )
         self.parts = parts
         self.called = any(part.called for part in parts)
+        self.fitted_on = max(part.fitted_on for part in parts)
+        self._voting = _voters(parts)
         self._firsts = np.cumsum([0, *(part.n_policies for part in parts)])
 
     def fingerprint(self) -> str:
@@ -152,23 +157,59 @@ class PolicyUnion(Policies):
         chosen = np.arange(self.n_policies) if which is None else which
         shape = (len(contexts), len(chosen), self.slate_size)
         slates = np.empty(shape, action_dtype(self.n_actions))
-        for part, first, mine in self._shares(chosen):
-            x = part.check_contexts(contexts)
-            try:
-                slates[:, mine] = ask(part, x, chosen[mine] - first)
-            except PolicyFailureError as error:
-                raise PolicyFailureError(
-                    error.policy + first, error._problem, error.name
-                ) from error
+        whose = self._firsts.searchsorted(chosen, side="right") - 1
+        needed, said = self._needed(chosen, whose), dict[int, npt.NDArray[Any]]()
+        for k, numbers in needed.items():
+            part, j = self.parts[k], self._voting.get(k)
+            if j is None:
+                said[k] = self._said(k, contexts, numbers, ask)
+            else:
+                assert isinstance(part, VotePolicies)
+                voters = part.voters(numbers)
+                theirs = said[j][:, needed[j].searchsorted(voters)]
+                said[k] = part.counted(theirs, voters, numbers)
+            mine = np.flatnonzero(whose == k)
+            slates[:, mine] = said[k][:, numbers.searchsorted(chosen[mine] - self._firsts[k])]
         return slates
 
-    def _shares(
-        self, chosen: npt.NDArray[np.intp]
-    ) -> Generator[tuple[Policies, int, npt.NDArray[np.intp]], None, None]:
-        """Each part that some of the policies are of, its first number, and where these are."""
-        whose = self._firsts.searchsorted(chosen, side="right") - 1
-        for k in np.unique(whose).tolist():
-            yield self.parts[k], int(self._firsts[k]), np.flatnonzero(whose == k)
+    def _needed(
+        self, chosen: npt.NDArray[np.intp], whose: npt.NDArray[np.intp]
+    ) -> dict[int, npt.NDArray[np.intp]]:
+        """Of each part the policies to ask, in order: those chosen, and who votes for others."""
+        needed = {
+            k: np.unique(chosen[whose == k]) - self._firsts[k] for k in np.unique(whose).tolist()
+        }
+        for k, j in reversed(self._voting.items()):  # voters may be votes themselves
+            part = self.parts[k]
+            if k in needed and isinstance(part, VotePolicies):
+                voters = part.voters(needed[k])
+                needed[j] = np.union1d(needed.get(j, voters), voters)
+        return dict(sorted(needed.items()))
+
+    def _said(
+        self,
+        k: int,
+        contexts: Any,
+        numbers: npt.NDArray[np.intp],
+        ask: Callable[[Policies, Any, npt.NDArray[np.intp]], npt.NDArray[Any]],
+    ) -> npt.NDArray[Any]:
+        """What some policies of one part say."""
+        try:
+            return ask(self.parts[k], self.parts[k].check_contexts(contexts), numbers)
+        except PolicyFailureError as error:
+            number = error.policy + int(self._firsts[k])
+            raise PolicyFailureError(number, error._problem, error.name) from error
+
+
+def _voters(parts: tuple[Policies, ...]) -> dict[int, int]:
+    """By the place of votes that of their voters, where these are listed before them."""
+    return {
+        k: j
+        for k, part in enumerate(parts)
+        if isinstance(part, VotePolicies)
+        for j in range(k)
+        if parts[j] is part.policies
+    }
 
 
 def _names(policies: Policies, others: Policies) -> tuple[str, ...] | None:

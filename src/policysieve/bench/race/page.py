@@ -30,12 +30,15 @@ _WORDS = {
     "SieveOnFunctions": "Sieve on functions",
     "PoliciesAsArms": "policies as arms",
     "AllLabelsRevealed": "all labels revealed",
+    "SieveWithVote": "Sieve with a vote",
+    "SieveWithFittedVotes": "Sieve with fitted votes",
 }
 _PROVERS_NOTE = (
     "Sieve on functions: the same policies, of which contexts cannot be listed. Policies as arms: "
     "an A/B/n test with best-arm identification, each candidate judged by its own rounds. All "
     "labels revealed: the same certificate when every reward of a round is seen, which no bandit "
-    "can beat."
+    "can beat. With a vote: the vote of all candidates is one of them. With fitted votes: so are "
+    "votes with weights from the first 100 rounds, which do not judge them."
 )
 _SMALLEST_GAP = 1e-3  # drawn; zero has no place on a log axis
 
@@ -53,7 +56,8 @@ def tables(result: dict[str, Any]) -> dict[str, Table]:
         "right": Table(
             "Rounds until 95% of the seeds are right within epsilon",
             *_grid(right, "needed", settings["most"]),
-            "A dash: this learner cannot play this task.",
+            "A dash: this learner cannot play this task. Who may deploy a vote of the candidates "
+            "is right, too, when that is better than the best of them.",
         ),
         "best": Table(
             "The Sieve's rounds to be right by those of the best other learner of ours",

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from policysieve.bench.racers import VOTERS
 from policysieve.bench.rounds import COMPARED, budgets
 
 if TYPE_CHECKING:
@@ -16,7 +17,6 @@ __all__ = ["summary"]
 Row = dict[str, Any]
 ByTask = dict[str, dict[str, float | None]]
 
-_PEER = "VowpalWabbit"  # not of ours, and given up too early for averages
 _LEAST_GAP = 1e-4  # average suboptimality: less counts as this, so that ratios stay finite
 
 
@@ -80,7 +80,7 @@ def _average_gaps(rows: list[Row], stops: list[int]) -> ByTask:
     found: ByTask = {}
     for row in rows:
         played = row.get("budgets", [])[: len(stops)] == stops
-        if stops and played and row["learner"] != _PEER:
+        if stops and played and row["learner"] not in VOTERS:
             average = float(np.mean(row["mean"][: len(stops)]))
             found.setdefault(row["task"], {})[row["learner"]] = average
     return found
@@ -97,7 +97,7 @@ def _against_others(
         others = {
             name: inf if n is None else n
             for name, n in values.items()
-            if name not in ("Sieve", _PEER)
+            if name not in ("Sieve", *VOTERS)
         }
         if others:
             name = min(others, key=others.__getitem__)
