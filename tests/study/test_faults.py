@@ -302,3 +302,25 @@ def _cut(url):
         "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
         "WHERE datname = current_database() AND pid <> pg_backend_pid()",
     )
+
+
+def test_who_asks_first_does_not_wait_for_who_tells(database, postgres, monkeypatch):
+    """Who has settled a round may wait for who numbers rounds; the other way round none would end.
+
+    The first who ask keep what the candidates say, in the row of the study.
+    """
+    execute(postgres, f"ALTER DATABASE {make_url(database).database} SET lock_timeout = '10s'")
+    functions = ps.FunctionPolicies([lambda x: np.zeros(len(x), int)] * 2, n_actions=2)
+    problem = ps.Problem(n_actions=2, epsilon=0.1, delta=0.05)
+    one = ps.Study.create(database, "first", functions, problem, seed=0)
+    two = ps.Study.open(database, "first", functions, learn=False)
+    decisions = one.ask(np.zeros((1, 3)))
+    real, asked = two._ledger.settle, []
+
+    def settle(*arguments):
+        real(*arguments)
+        asked.append(one.ask(np.ones((1, 3))))
+
+    monkeypatch.setattr(two._ledger, "settle", settle)
+    assert two.tell(decisions.ids, [1.0]).counted == 1
+    assert asked[0].numbers.tolist() == [1]

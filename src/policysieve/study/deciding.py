@@ -11,7 +11,7 @@ from policysieve.availability import Available
 from policysieve.exploration.decisions import Decisions
 from policysieve.exploration.designs.base import Exploration
 from policysieve.log import Beside
-from policysieve.policies import Answers
+from policysieve.policies import Answers, AnyPolicies
 from policysieve.policies.policy_class import names_of_actions
 from policysieve.study.drawing import Draws
 from policysieve.study.ids import as_ids, default_ids, insert_ids
@@ -99,8 +99,7 @@ class Decider:
                 for start in range(0, n, LARGEST)
             ]
             probed = self._probed
-            everyone = which is None or len(which) == ledger.policies.n_policies
-            if probed < PROBES and allowed is None and everyone:
+            if probed < PROBES and allowed is None and _is_everyone(which, ledger.policies):
                 probed = self._probe(connection, x, answers, first)
         with self._lock:
             self._probed = probed
@@ -113,7 +112,8 @@ class Decider:
     def _probe(self, connection: Connection, x: Any, answers: Answers, first: int) -> int:
         """Keep what the candidates said at the first contexts; how many of these there are now."""
         mine = studies.c.study == self._ledger.record.study
-        held = select(studies.c.probes).where(mine).with_for_update()  # who forgets may erase them
+        # Who forgets may erase them. A stronger lock would wait for all who write, and they for us.
+        held = select(studies.c.probes).where(mine).with_for_update(key_share=True)
         before = connection.execute(held).scalar_one()
         probes = more_probes(before, self._ledger.policies, x, answers, first)
         if probes != before:
@@ -195,3 +195,8 @@ class Decider:
             last = self._ledger.last(connection)
             if last is not None:
                 self._kind.seen(last.contexts)
+
+
+def _is_everyone(which: Any, policies: AnyPolicies) -> bool:
+    """Whether all candidates are asked."""
+    return which is None or len(which) == policies.n_policies
