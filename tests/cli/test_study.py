@@ -297,6 +297,9 @@ def test_a_file_that_has_no_rewards_is_named_with_what_it_has(shop):
     assert (
         "rewards must be numbers" in command(shop, "tell", folder / "words.csv", exit_code=1).output
     )
+    (folder / "rewards.json").write_text('[{"id": "a", "reward": 1}]')
+    said = command(shop, "tell", folder / "rewards.json", exit_code=1).output
+    assert "whose name ends in .csv, .parquet or .jsonl" in said
     (folder / "rewards.csv.gz").write_bytes(gzip.compress(b"id,reward\na,1\n"))
     assert "1 rewards counted" in command(shop, "tell", folder / "rewards.csv.gz").output
 

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -302,3 +303,71 @@ def _cut(url):
         "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
         "WHERE datname = current_database() AND pid <> pg_backend_pid()",
     )
+
+
+def test_who_asks_first_does_not_wait_for_who_tells(database, postgres, monkeypatch):
+    """Who has settled a round may wait for who numbers rounds; the other way round none would end.
+
+    The first who ask keep what the candidates say, in the row of the study.
+    """
+    execute(postgres, f"ALTER DATABASE {make_url(database).database} SET lock_timeout = '10s'")
+    functions = ps.FunctionPolicies([lambda x: np.zeros(len(x), int)] * 2, n_actions=2)
+    problem = ps.Problem(n_actions=2, epsilon=0.1, delta=0.05)
+    one = ps.Study.create(database, "first", functions, problem, seed=0)
+    two = ps.Study.open(database, "first", functions, learn=False)
+    decisions = one.ask(np.zeros((1, 3)))
+    real, asked = two._ledger.settle, []
+
+    def settle(*arguments):
+        real(*arguments)
+        asked.append(one.ask(np.ones((1, 3))))
+
+    monkeypatch.setattr(two._ledger, "settle", settle)
+    assert two.tell(decisions.ids, [1.0]).counted == 1
+    assert asked[0].numbers.tolist() == [1]
+
+
+def test_two_who_tell_the_same_in_another_order_do_not_block_each_other(database):
+    one = ps.Study.create(database, "order", linear(), PROBLEM, seed=0, learn=False)
+    two = ps.Study.open(database, "order", linear(), learn=False)
+    with ThreadPoolExecutor(2) as pool:
+        for number in range(6):
+            decisions = one.ask(contexts(300, seed=number))
+            rewards = rewards_of(decisions)
+            first = pool.submit(one.tell, decisions.ids, rewards)
+            second = pool.submit(two.tell, decisions.ids[::-1], rewards[::-1])
+            told = first.result(), second.result()
+            assert sum(each.counted for each in told) == 300
+            assert sum(each.again for each in told) == 300
+
+
+def test_two_who_wait_for_each_other_both_come_through(database, monkeypatch):
+    one = ps.Study.create(database, "knot", linear(), PROBLEM, seed=0, deadline="1h")
+    two = ps.Study.open(database, "knot", linear(), learn=False)
+    old, new = one.ask(contexts(1)), one.ask(contexts(1, seed=1))
+    with one._storage.writing() as connection:
+        one._ledger.set_asked(connection, 0, old.asked[0] - 7200)
+    both = threading.Barrier(2)
+
+    def meeting(ledger):
+        real, first = ledger.settle, [True]
+
+        def settle(*arguments):
+            real(*arguments)
+            if first and first.pop():  # each has settled one round, and wants the other
+                both.wait(30)
+
+        monkeypatch.setattr(ledger, "settle", settle)
+
+    meeting(one._ledger), meeting(two._ledger)
+    with ThreadPoolExecutor(2) as pool:
+        mine = pool.submit(one.tell, new.ids, [1.0])  # and as it learns, the old one expires
+        theirs = pool.submit(two.tell, [*old.ids, *new.ids], [1.0, 1.0])
+        told = mine.result(), theirs.result()
+    assert sum(each.counted for each in told) == 1
+    assert sum(each.again for each in told) == 1
+    assert told[1].late == tuple(old.ids)
+    one.learn()
+    status = one.status()
+    assert (status.told, status.expired, status.learnt, status.late) == (1, 1, 2, 1)
+    assert one.verify().holds

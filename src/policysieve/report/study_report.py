@@ -19,8 +19,9 @@ _LEADERS = 15
 def study_page(status: "StudyStatus", title: str | None, command: str | None) -> Page:
     """One page about a study."""
     best = status.recommendation
+    known = f"{status.name} recommends {best.policy_name}"
     page = Page(
-        title if title is not None else f"{status.name} recommends {best.policy_name}",
+        title or (known if best.rounds else f"{status.name}: nothing is known yet"),
         f"{status.learner} with {status.candidates}, after {status.learnt:,} of "
         f"{status.rounds:,} rounds.",
         configuration={

@@ -14,7 +14,7 @@ from policysieve.errors import DecisionsError, PolicySieveError
 from policysieve.exploration.decisions import Decisions
 from policysieve.exploration.designs.base import Exploration
 from policysieve.log import Beside
-from policysieve.policies import Answers
+from policysieve.policies import Answers, AnyPolicies
 from policysieve.policies.policy_class import names_of_actions
 from policysieve.study.drawing import Draws
 from policysieve.study.ids import as_ids, default_ids, insert_ids
@@ -193,8 +193,7 @@ class Decider:
                 self.version = newest
                 raise _SupersededError
             first, probed = start, self._probed
-            which = exploration.consulted
-            everyone = which is None or len(which) == ledger.policies.n_policies
+            everyone = _is_everyone(exploration.consulted, ledger.policies)
             for number, one in asked.items():
                 said, size = answers[number], len(one.x)
                 if one.given is not None:
@@ -238,7 +237,8 @@ class Decider:
     def _probe(self, connection: Connection, x: Any, answers: Answers, first: int) -> int:
         """Keep what the candidates said at the first contexts; how many of these there are now."""
         mine = studies.c.study == self._ledger.record.study
-        held = select(studies.c.probes).where(mine).with_for_update()  # who forgets may erase them
+        # Who forgets may erase them. A stronger lock would wait for all who write, and they for us.
+        held = select(studies.c.probes).where(mine).with_for_update(key_share=True)
         before = connection.execute(held).scalar_one()
         probes = more_probes(before, self._ledger.policies, x, answers, first)
         if probes != before:
@@ -313,3 +313,8 @@ class Decider:
             last = self._ledger.last(connection)
             if last is not None:
                 self._kind.seen(last.contexts)
+
+
+def _is_everyone(which: Any, policies: AnyPolicies) -> bool:
+    """Whether all candidates are asked."""
+    return which is None or len(which) == policies.n_policies

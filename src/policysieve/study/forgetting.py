@@ -35,7 +35,7 @@ def forget(ledger: SqlLedger, connection: Connection, places: npt.NDArray[np.int
             .values(contexts=pack_contexts(left), forgotten=np.packbits(erased).tobytes())
         )
     this = studies.c.study == study
-    held = select(studies.c.probes).where(this).with_for_update()  # who asks may add to them
+    held = select(studies.c.probes).where(this).with_for_update(key_share=True)  # asks add to them
     probes = connection.execute(held).scalar_one()
     if np.isin(probed_places(probes), ordered).any():
         connection.execute(update(studies).where(this).values(probes=None))

@@ -1,6 +1,7 @@
 """The ledger in SQL: rounds are issued, settled, and read in the order of decisions."""
 
 from collections.abc import Iterator, Sequence
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -296,5 +297,5 @@ class SqlLedger:
             {"study": self.record.study, "place": p, "state": state, "rewards": r, "told": now}
             for p, r in zip(places.tolist(), content, strict=True)
         ]
-        if rows:
-            _SETTLE.run_all(connection, rows)
+        if rows:  # in one order, or two who settle the same would wait for each other
+            _SETTLE.run_all(connection, sorted(rows, key=itemgetter("place")))

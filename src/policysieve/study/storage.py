@@ -16,12 +16,17 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError, SQLAlchemy
 from policysieve.errors import InvalidArgumentError, MissingExtraError, StorageError
 from policysieve.study.schema import migrate
 
-__all__ = ["Storage"]
+__all__ = ["ConflictError", "Storage"]
 
 _DO_NOT_WAIT = text("SET LOCAL synchronous_commit TO off")
 _WRITE_SOMETHING = text("SELECT pg_logical_emit_message(true, 'policysieve', '')")
 _SYNCHRONOUS = "FULL"  # a commit is on disk when it returns
+_CONFLICTS = ("40001", "40P01")  # of PostgreSQL: two who wait for each other, one of them ends
 _PATIENCE = 60.0  # seconds to wait for others who write
+
+
+class ConflictError(StorageError):
+    """Another transaction was in the way; nothing was changed, and the same again goes through."""
 
 
 class Storage:
@@ -139,6 +144,8 @@ class Storage:
             raise
         except (DBAPIError, sqlite3.Error) as error:
             said = getattr(error, "orig", error)
+            if getattr(said, "sqlstate", None) in _CONFLICTS:
+                raise ConflictError(f"{self.where} had others in the way; call again") from error
             raise StorageError(
                 f"{self.where} did not answer as it should ({_first_line(said)}); "
                 "this call has changed nothing, unless it was cut off while it committed: "

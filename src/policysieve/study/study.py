@@ -38,7 +38,7 @@ from policysieve.study.probes import PROBES, check_probes, n_probes
 from policysieve.study.record import StudyRecord
 from policysieve.study.results import StudyStatus, Told, Verification
 from policysieve.study.schema import studies
-from policysieve.study.storage import Storage
+from policysieve.study.storage import ConflictError, Storage
 from policysieve.study.telling import as_told
 from policysieve.study.verifying import verified
 from policysieve.study.worker import Worker
@@ -360,7 +360,7 @@ class Study:
         for attempt in range(_ATTEMPTS):
             try:
                 return settle(attempt == 0)
-            except IntegrityError:
+            except (IntegrityError, ConflictError):
                 continue
         raise StorageError(f"{self._storage.where} has too many who settle the same; call again")
 

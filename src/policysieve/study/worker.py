@@ -10,7 +10,7 @@ from policysieve.study.learning import Learning
 from policysieve.study.lease import Lease
 from policysieve.study.ledger import SqlLedger
 from policysieve.study.snapshots import Snapshots
-from policysieve.study.storage import Storage
+from policysieve.study.storage import ConflictError, Storage
 
 __all__ = ["Worker"]
 
@@ -98,7 +98,10 @@ class Worker:
                 if not self._lease.hold(connection, now):
                     return False
                 self._expire(connection, before, now)
-        except IntegrityError:  # another process has settled some of them at this moment
+        except (
+            IntegrityError,
+            ConflictError,
+        ):  # another process has settled some of them at this moment
             return True
         with self._storage.reading() as connection:
             then = before.advanced(connection, until=before.learnt + _AT_ONCE)

@@ -39,7 +39,13 @@ def list_(url: str, as_json: bool) -> None:
         f"{len(found)} studies",
         ["study", "learner", "rounds", "settled", "archived"],
         [
-            (one.name, one.learner, f"{one.rounds:,}", f"{one.settled:,}", str(one.archived))
+            (
+                one.name,
+                one.learner,
+                f"{one.rounds:,}",
+                f"{one.settled:,}",
+                "yes" if one.archived else "no",
+            )
             for one in found
         ],
         words=(0, 1, 4),
@@ -196,14 +202,19 @@ def _print_decisions(found: "Decisions") -> None:
     assert found.ids is not None
     names = found.actions if found.action_names is None else found.action_names
     rows = [
-        (str(id), ", ".join(map(str, shown)), ", ".join(f"{p:.3g}" for p in chances), in_words(age))
+        (
+            str(id),
+            ", ".join(map(str, shown)),
+            ", ".join(f"{p:.3g}" for p in chances),
+            f"{in_words(age)} ago",
+        )
         for id, shown, chances, age in zip(
             found.ids[:_ROWS], names, found.propensities, found.ages, strict=False
         )
     ]
     print_table(
         f"{len(found):,} decisions",
-        ["id", "shown", "propensity", "asked for ... ago"],
+        ["id", "shown", "propensity", "asked for"],
         rows,
         words=(0, 1),
     )

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from policysieve.cli.study.tables import id_column, read_table
-from policysieve.errors import FileFormatError
+from policysieve.errors import FileFormatError, InvalidArgumentError
 
 __all__ = ["read_rewards"]
 
@@ -29,7 +29,14 @@ def read_rewards(path: str, slate_size: int) -> Iterator[tuple[list[str], Any, i
         )
     from policysieve.log import LogFile
 
-    for rounds in LogFile(path).rounds():
+    try:
+        log = LogFile(path)
+    except InvalidArgumentError as error:  # its name says nothing
+        raise FileFormatError(
+            f"{path} must be a table with the columns id, {', '.join(names)}, whose name ends in "
+            ".csv, .parquet or .jsonl, or a log with ids"
+        ) from error
+    for rounds in log.rounds():
         if rounds.ids is None:
             raise FileFormatError(
                 f"{path} must have ids: it is a log without them, and no table with the columns "

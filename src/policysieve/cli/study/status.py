@@ -22,13 +22,14 @@ def print_status(opened: "Study", as_json: bool) -> None:
         [
             (name.replace("_", " "), f"{getattr(status, name):,}")
             for name in (
-                "rounds", "learnt", "open", "told", "expired", "discarded", "late", "refused",
-                "forgotten",
+                "rounds", "learnt", "waiting", "open", "told", "expired", "discarded", "late",
+                "refused", "forgotten",
             )
         ],
     )  # fmt: skip
     best = status.recommendation
-    print_text(f"Recommended: {best.policy_name}. {best.guarantee}")
+    recommended = f"Recommended: {best.policy_name}. " if best.rounds else ""
+    print_text(f"{recommended}{best.guarantee}")
     if status.held_up is not None and best.rounds:  # otherwise the guarantee has said it
         print_text(status.held_up)
     if status.archived:

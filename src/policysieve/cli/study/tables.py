@@ -24,7 +24,7 @@ def read_table(path: str) -> "pa.Table | None":
         if kind == ".csv":  # an id is text, whatever it looks like: 007 is not 7
             as_text = csv.ConvertOptions(column_types={"id": pa.string()})
             return csv.read_csv(path, convert_options=as_text)
-        if kind == ".jsonl":
+        if kind in (".jsonl", ".ndjson"):
             return json.read_json(path)
         if name.suffix == ".parquet":
             return parquet.read_table(path)
