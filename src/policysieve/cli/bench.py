@@ -281,6 +281,20 @@ def study(quick: bool, folder: Path | None, output: _Output) -> None:
 
 
 @bench.command()
+@click.option("--quick", is_flag=True, help="Measure everything briefly.")
+@_output_options("scale.json")
+def scale(quick: bool, output: _Output) -> None:
+    """Candidates in shards on a Ray cluster of two workers, which is started for it.
+
+    Needs the extra ray. Takes about five minutes; with --quick, half a minute.
+    """
+    from policysieve.bench.scale.measuring import ScaleSettings, measure_scale
+
+    settings = ScaleSettings.quick() if quick else ScaleSettings()
+    output.give("scale", measure_scale(settings, output.say_step))
+
+
+@bench.command()
 @_names_option("--tasks", "policysieve.bench.race.tasks", "TASKS")
 @count_option("--seeds", 5, "Runs of each task.")
 @count_option("--made-up", 100, "Made-up tasks, like those on which the forecast was chosen.")
