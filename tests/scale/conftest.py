@@ -100,3 +100,22 @@ def engine(nodes, connected):
     """An engine on two nodes, whatever became of them before."""
     nodes.add()
     return connected
+
+
+@pytest.fixture(scope="session")
+def few_actors(connected):
+    """Classes share their actors, which take seconds to start."""
+    from policysieve.scale import dealer
+    from policysieve.scale.shards import Shards
+
+    started = {}
+
+    def shared(engine, n_shards):
+        if n_shards not in started:
+            started[n_shards] = Shards(engine, n_shards)
+        return started[n_shards]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(dealer, "Shards", shared)
+        yield
+    started.clear()

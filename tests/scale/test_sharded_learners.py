@@ -12,6 +12,9 @@ from policysieve.worlds import SparseSynthetic
 from tests.scale.helpers import when_there
 
 
+pytestmark = pytest.mark.usefixtures("few_actors")
+
+
 class Column:
     """A candidate that looks its answers up.
 
