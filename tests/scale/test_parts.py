@@ -303,5 +303,5 @@ class TestReading:
         policies = ps.FunctionPolicies(
             [lambda contexts: np.zeros(len(contexts), int), _best], n_actions=K, vectorized=True
         )
-        with pytest.raises(ps.UnpicklableError, match="policies cannot be sent .* function 0"):
+        with pytest.raises(ps.UnpicklableError, match=r"policies cannot be sent .* function 0"):
             ps.select(engine.log(full), policies, _problem())

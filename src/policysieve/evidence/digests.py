@@ -46,10 +46,11 @@ def digests_for(
 ) -> Digests | None:
     """How evidence takes digests of a log without units; None if it takes whole rounds only."""
     if isinstance(evidence, Evidence):
+        take_answered = partial(evidence.take_answered, exploration=exploration)
         known = exploration is None or exploration.policies is evidence.policies
         return Digests(
             partial(_answered, evidence.policies, known),
-            lambda digest: evidence.take_answered(*digest.parts, exploration=exploration),
+            lambda digest: take_answered(*digest.parts),
             # Policies that leave the race meanwhile were asked in vain, which changes nothing.
             lambda: evidence.survivors if exploration is None else None,
         )

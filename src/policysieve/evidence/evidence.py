@@ -193,7 +193,9 @@ class Evidence:
             )
         self.__dict__.update(then.__dict__)
 
-    def take_answered(self, log: Log, answers: Slates, exploration: Decider | None = None) -> None:
+    def take_answered(
+        self, log: Log, answers: Slates, *, exploration: Decider | None = None
+    ) -> None:
         """`add` for rounds of a log without units, with answers that were sent from elsewhere."""
         self.add(log, exploration, answers.received(self.policies))
 

@@ -251,7 +251,13 @@ def _connect(ray: Any, address: str | None, workers: int | None) -> None:
         if address is not None:
             ray.init(address=address, **quiet)
             return
-        ray.init(num_cpus=workers, include_dashboard=False, _node_ip_address=_LOOPBACK, **quiet)
+        ray.init(
+            address="local",  # else it joins whatever cluster somebody has started here
+            num_cpus=workers,
+            include_dashboard=False,
+            _node_ip_address=_LOOPBACK,
+            **quiet,
+        )
     except (ConnectionError, RuntimeError, TimeoutError, ValueError) as error:
         where = "on this machine" if address is None else f"at {address}"
         raise ClusterError(f"no Ray cluster {where}: {error}") from error
