@@ -1,0 +1,1 @@
+"""How far it goes beyond one machine: logs in parts."""
