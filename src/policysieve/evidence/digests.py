@@ -73,8 +73,8 @@ def _answered(policies: Policies, known: bool, piece: Log, which: Any) -> Digest
     check_log_fits(piece, policies)
     contexts = policies.check_contexts(piece.contexts)
     allowed = policies.check_available(piece.available, len(contexts))
-    answers = policies.answers_at(contexts, which, allowed).sent()
-    return Digest(len(piece), (piece.without_contexts() if known else piece, answers))
+    answers = policies.answers_at(contexts, which, allowed).sent(which)
+    return Digest(len(piece), (piece.without_contexts() if known else piece, answers, which))
 
 
 def _rewarded(policies: Policies, problem: Problem, floor: float, piece: Log) -> Digest:
