@@ -25,7 +25,6 @@ from policysieve.scale import RayEngine
 __all__ = ["growth", "moved", "part_overhead", "workers"]
 
 _PARTS = 200  # without work, to see what each costs
-_KINDS = ("floor", "all")  # what is known of the propensities
 
 
 def workers(folder: Path, *, rounds: int, n_policies: int, counts: tuple[int, ...]) -> list[Any]:
@@ -40,20 +39,23 @@ def workers(folder: Path, *, rounds: int, n_policies: int, counts: tuple[int, ..
         "all": {"exploration": Uniform(policies, asked, rng=0).exploration},
     }
     found: list[Any] = []
+    values = {}
     with RayEngine() as engine:
         paths = simulated(engine, folder / "workers", rounds)
-    for kind in _KINDS:
-        chosen = partial(_selected, policies, asked, known[kind])
+    for kind, more in known.items():
+        chosen = partial(_selected, policies, asked, more)
         chosen(paths[:1])  # what is compiled at first is no part of it
-        seconds, value = _timed(partial(chosen, paths))
+        seconds, values[kind] = _timed(partial(chosen, paths))
         found.append({"kind": kind, "workers": 0, "rounds": rounds, "seconds": seconds})
-        for count in counts:
-            with RayEngine(workers=count) as engine:
-                chosen(engine.log(paths[:1]))
-                seconds, parted = _timed(partial(chosen, engine.log(paths)))
-                peaks = max(engine.map(_peak, range(4 * count)))
-            row = {"kind": kind, "workers": count, "rounds": rounds, "seconds": seconds}
-            found.append({**row, "worker_bytes": peaks, "same": parted == value})
+    for count in counts:
+        with RayEngine(workers=count) as engine:
+            for kind, more in known.items():
+                chosen = partial(_selected, policies, asked, more)
+                chosen(engine.log(paths[:1], part_rounds=1))
+                seconds, value = _timed(partial(chosen, engine.log(paths)))
+                row = {"kind": kind, "workers": count, "rounds": rounds, "seconds": seconds}
+                peak = max(engine.map(_peak, range(4 * count)))
+                found.append({**row, "worker_bytes": peak, "same": value == values[kind]})
     shutil.rmtree(folder / "workers")
     return found
 
