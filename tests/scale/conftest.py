@@ -17,7 +17,7 @@ os.environ["RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO"] = "0"
 
 from policysieve.scale import RayEngine
 
-_LONGEST = 60  # seconds for a test, or for a cluster to start: what hangs must not hang all tests
+_LONGEST = 150  # seconds for a test, or for a cluster to start: what hangs must not hang all tests
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -1,57 +1,42 @@
-"""The benchmark of a cluster measures what it says, in small."""
-
-import pytest
+"""The benchmark measures what it says, in little."""
 
 from policysieve.bench.pages import bench_page, bench_tables
-from policysieve.bench.scale.measuring import ScaleSettings, measure_scale
-from policysieve.bench.scale.shards import central_evidence, slow_candidates, table_lookups
+from policysieve.bench.scale.logs import _fitted
+from policysieve.bench.scale.measuring import STEPS, ScaleSettings, measure_scale
 
 
-pytestmark = pytest.mark.usefixtures("few_actors")
-
-
-@pytest.fixture
-def small():
-    return ScaleSettings(
+def test_every_step_is_measured_and_shown(engine, few_actors, tmp_path):
+    settings = ScaleSettings(
+        rounds=3000,
+        n_policies=5,
+        workers=(1, 2),
+        growth_rounds=(1000, 2000),
+        growth_policies=(10, 20),
         slow_candidates=8,
         slow_seconds=0.01,
         slow_shards=(2,),
-        table_policies=100,
-        table_contexts=10,
+        table=(100, 10),
         evidence_policies=(50,),
     )
-
-
-def test_slow_candidates_and_lookups(engine, small):
-    (row,) = slow_candidates(engine, shards=(2,), candidates=8, seconds=0.01, contexts=5)
-    assert row["ideal"] == pytest.approx(0.04)
-    assert row["ratio"] == pytest.approx(row["seconds"] / 0.04)
-    assert row["ratio"] >= 0.99  # nobody sleeps for less
-    found = table_lookups(engine, policies=100, contexts=10)
-    assert found["evaluations"] == 1000
-    plain, sharded = central_evidence(engine, policies=(50,))
-    assert (plain["kind"], sharded["kind"]) == ("plain", "sharded")
-    assert plain["survivors"] == sharded["survivors"] == 50
+    result = measure_scale(settings, folder=tmp_path)
+    assert set(STEPS) <= set(result)
+    assert all(row["same"] for row in result["workers"] if row["workers"])
+    assert list(tmp_path.iterdir()) == []
+    assert len(bench_tables("scale", result)) == 7
+    (slow,) = result["shards"]["slow"]
+    assert slow["ideal"] == 0.04
+    assert slow["ratio"] >= 0.99  # nobody sleeps for less
+    plain, sharded = result["shards"]["evidence"]
+    assert plain["survivors"] == sharded["survivors"]
     assert sharded["evidence_bytes"] > plain["evidence_bytes"]  # answers are remembered
-    result = {
-        "code": "1.2.3",
-        "settings": {},
-        "slow": [row],
-        "table": found,
-        "evidence": [plain, sharded],
-        "dealt_anew": {"left": 4, "batches": [0.04, 0.02], "ideal": 0.02},
-    }
-    titles = [table.title for table in bench_tables("scale", result)]
-    assert len(titles) == 4
-    assert bench_page("scale", result).title == "Beyond one machine"
+    assert "Beyond one machine" in bench_page("scale", result).html()
 
 
-def test_steps_are_told_and_run_on_one_cluster(engine, small, monkeypatch):
-    said = []
-    monkeypatch.setattr(
-        "policysieve.bench.scale.measuring.RayEngine", lambda workers: type(engine)()
-    )
-    steps = {"a": lambda engine, chosen: engine.workers, "b": lambda engine, chosen: [chosen]}
-    result = measure_scale(small, said.append, steps)
-    assert (result["a"], result["b"], said) == (2, [small], ["a", "b"])
-    assert result["settings"]["table_policies"] == 100
+def test_a_model_that_is_right_foretells_what_was_held_out():
+    rows = [
+        {"rounds": n, "n_policies": p, "seconds": 2 + 1e-6 * n + 1e-5 * p}
+        for n, p in [(10**5, 100), (10**6, 100), (10**7, 100), (10**6, 10**5), (10**6, 10**6)]
+    ]
+    found = _fitted(rows)
+    assert found["largest_error"] < 1e-6
+    assert any(row["held_out"] for row in rows)

@@ -11,7 +11,6 @@ from policysieve.scale import ShardedPolicies
 from policysieve.worlds import SparseSynthetic
 from tests.scale.helpers import when_there
 
-
 pytestmark = pytest.mark.usefixtures("few_actors")
 
 

@@ -37,8 +37,8 @@ _KINDS: dict[str, _Shows] = {
     "classify": classify,
     "faults": faults,
     "study": study,
-    "forecast": forecast,
     "scale": scale,
+    "forecast": forecast,
 }
 
 
@@ -61,7 +61,7 @@ def bench_page(kind: str, result: Result, *, command: str | None = None) -> Page
     ----------
     kind : str
         Name of the benchmark: "speed", "certificates", "samples", "scaling", "classify", "faults",
-        "study", "forecast" or "scale".
+        "study", "scale" or "forecast".
     result : dict
         What it returned, or what was read from its JSON file.
     command : str, optional

@@ -133,7 +133,7 @@ class _ParquetFile:
 
     def starts(self, most: int) -> range:
         """Where parts of about `most` rounds begin, each with a batch of its own."""
-        return range(0, self.n_rounds, max(1, most // self._batch) * self._batch)
+        return range(0, self.n_rounds, max(1, most // BATCH) * self._batch)
 
     def _rows_between(
         self, file: "pq.ParquetFile", start: int, stop: int

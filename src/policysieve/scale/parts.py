@@ -81,9 +81,8 @@ class PartedLog(LogFile):
     def _plain(self) -> LogFile:
         """The same for one process."""
         plain = object.__new__(LogFile)
-        plain.__dict__.update(
-            {k: v for k, v in self.__dict__.items() if k not in ("_engine", "_most")}
-        )
+        plain.__dict__.update(self.__dict__)
+        del plain.__dict__["_engine"]
         return plain
 
     def _parts(self) -> list[Part]:
