@@ -86,8 +86,9 @@ REFERENCE = re.findall(
     r"^::: (\S+)$", "\n".join(map(TEXT.get, DOCS.glob("api/*.md"))), flags=re.MULTILINE
 )
 PUBLIC = [
-    *(f"policysieve.{name}" for name in ps.__all__ if name not in ("theory", "worlds")),
+    *(f"policysieve.{name}" for name in ps.__all__ if name not in ("scale", "theory", "worlds")),
     *(f"policysieve.worlds.{name}" for name in ps.worlds.__all__),
+    *(f"policysieve.scale.{name}" for name in ps.scale.__all__),
     *(f"policysieve.theory.{name}" for name in ps.theory.__all__),
     *(f"policysieve.formats.{name}" for name in formats.__all__),
 ]

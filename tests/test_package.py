@@ -49,4 +49,4 @@ def test_no_public_name_is_hidden_by_a_module_of_that_name():
         "print([n for n in ps.__all__ if isinstance(getattr(ps, n), types.ModuleType)])"
     )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert out.stdout.strip() == "['theory', 'worlds']"
+    assert out.stdout.strip() == "['scale', 'theory', 'worlds']"

@@ -17,7 +17,7 @@ os.environ["RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO"] = "0"
 
 from policysieve.scale import RayEngine
 
-_LONGEST = 60  # seconds for a test, or for a cluster to start: what hangs must not hang all tests
+_LONGEST = 150  # seconds for a test, or for a cluster to start: what hangs must not hang all tests
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -100,3 +100,22 @@ def engine(nodes, connected):
     """An engine on two nodes, whatever became of them before."""
     nodes.add()
     return connected
+
+
+@pytest.fixture(scope="session")
+def few_actors(connected):
+    """Classes share their actors, which take seconds to start."""
+    from policysieve.scale import dealer
+    from policysieve.scale.shards import Shards
+
+    started = {}
+
+    def shared(engine, n_shards):
+        if n_shards not in started:
+            started[n_shards] = Shards(engine, n_shards)
+        return started[n_shards]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(dealer, "Shards", shared)
+        yield
+    started.clear()

@@ -25,8 +25,14 @@ def _best(contexts):
     return (np.asarray(contexts) * 5) % K
 
 
-def _second(contexts):
-    return (np.asarray(contexts) * 5 + 1) % K
+def _shifted(shift, contexts):
+    return (_best(contexts) + shift) % K
+
+
+def _elsewhere(driver, answer, contexts):
+    if os.getpid() == driver:
+        raise RuntimeError("not here")
+    return answer(contexts)
 
 
 def _deadly(mark, driver, contexts):
@@ -178,12 +184,15 @@ class TestSelect:
         assert one.segments.to_dict() == parts.segments.to_dict()
 
     def test_functions_are_asked_by_the_workers(self, engine, full):
-        policies = ps.FunctionPolicies([_best, _second], n_actions=K, vectorized=True)
+        every = [partial(_shifted, shift) for shift in (3, 1, 0, 2, 5, 4)]
+        policies = ps.FunctionPolicies(every, n_actions=K, vectorized=True)
+        others = [partial(_elsewhere, os.getpid(), one) for one in every]
+        only_there = ps.FunctionPolicies(others, n_actions=K, vectorized=True)
         one = ps.select(full, policies, _problem())
-        calls = policies.usage().calls
-        parts = ps.select(engine.log(full), policies, _problem())
-        _assert_same(one, parts)
-        assert policies.usage().calls - calls < calls
+        _assert_same(one, ps.select(engine.log(full), only_there, _problem()))
+        assert one.certificate.eliminated.sum() > 1
+        with pytest.raises(ps.PolicyFailureError, match="not here"):
+            ps.select(full, only_there, _problem())
 
     def test_rounds_before_a_number_do_not_count(self, engine, shown, full):
         policies = _policies()
@@ -303,5 +312,5 @@ class TestReading:
         policies = ps.FunctionPolicies(
             [lambda contexts: np.zeros(len(contexts), int), _best], n_actions=K, vectorized=True
         )
-        with pytest.raises(ps.UnpicklableError, match="policies cannot be sent .* function 0"):
+        with pytest.raises(ps.UnpicklableError, match=r"policies cannot be sent .* function 0"):
             ps.select(engine.log(full), policies, _problem())

@@ -11,6 +11,8 @@ from policysieve.scale import ShardedPolicies
 from policysieve.worlds import SparseSynthetic
 from tests.scale.helpers import when_there
 
+pytestmark = pytest.mark.usefixtures("few_actors")
+
 
 class Column:
     """A candidate that looks its answers up.

@@ -159,7 +159,7 @@ def test_the_command_runs_an_experiment_on_a_cluster(engine, nodes, config, tmp_
     assert json.loads(there.output) == json.loads(here.output)
     wrong = run_command("run", config, "--address", "auto")
     assert wrong.exit_code == 2
-    assert "--address needs --engine ray" in wrong.output
+    assert "--address goes with --engine ray" in wrong.output
 
 
 def test_the_command_runs_cells_on_a_cluster(engine, tmp_path, monkeypatch):

@@ -7,6 +7,7 @@ from policysieve.bench.classify import page as classify
 from policysieve.bench.faults import page as faults
 from policysieve.bench.forecast import page as forecast
 from policysieve.bench.race import page as race
+from policysieve.bench.scale import page as scale
 from policysieve.bench.scaling import page as scaling
 from policysieve.bench.speed import page as speed
 from policysieve.bench.study import page as study
@@ -36,6 +37,7 @@ _KINDS: dict[str, _Shows] = {
     "classify": classify,
     "faults": faults,
     "study": study,
+    "scale": scale,
     "forecast": forecast,
 }
 
@@ -59,7 +61,7 @@ def bench_page(kind: str, result: Result, *, command: str | None = None) -> Page
     ----------
     kind : str
         Name of the benchmark: "speed", "certificates", "samples", "scaling", "classify", "faults",
-        "study" or "forecast".
+        "study", "scale" or "forecast".
     result : dict
         What it returned, or what was read from its JSON file.
     command : str, optional

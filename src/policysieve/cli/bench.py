@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -278,6 +278,32 @@ def study(quick: bool, folder: Path | None, output: _Output) -> None:
 
     settings = StudySettings.quick() if quick else StudySettings()
     output.give("study", measure_study(settings, output.say_step, folder))
+
+
+@bench.command()
+@click.option("--quick", is_flag=True, help="Measure everything briefly.")
+@click.option(
+    "--rounds",
+    type=click.IntRange(1),
+    help="Of the log that one worker and two select from: 1e8, or 1e6 with --quick.",
+)
+@click.option(
+    "--folder",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Folder for the simulated log, two bytes a round, which is removed in the end.",
+)
+@_output_options("scale.json")
+def scale(quick: bool, rounds: int | None, folder: Path | None, output: _Output) -> None:
+    """Logs in parts and candidates in shards, on Ray clusters of this machine.
+
+    Takes about half an hour on two cores; with --quick, three minutes. Needs the extra ray.
+    """
+    from policysieve.bench.scale.measuring import ScaleSettings, measure_scale
+
+    settings = ScaleSettings.quick() if quick else ScaleSettings()
+    if rounds is not None:
+        settings = replace(settings, rounds=rounds)
+    output.give("scale", measure_scale(settings, output.say_step, folder))
 
 
 @bench.command()

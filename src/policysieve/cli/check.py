@@ -25,7 +25,7 @@ __all__ = ["check"]
 
 
 @click.command(short_help="Look for what is wrong with a log.")
-@log_argument()
+@log_argument(parted=True)
 @actions_option("Number of actions, by default the largest in the log plus one; or their names")
 @click.option(
     "--delta",

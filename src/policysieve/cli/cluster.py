@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from policysieve.cli.options import grouped
+from policysieve.cli.options import engine_options, grouped
 
 if TYPE_CHECKING:
     from policysieve.scale import RayEngine
@@ -24,7 +24,7 @@ class ClusterOptions:
 
     def __post_init__(self) -> None:
         if self.address is not None and self.engine is None:
-            raise click.UsageError("--address needs --engine ray, whose cluster it names")
+            raise click.UsageError("--address goes with --engine ray")
 
     @contextmanager
     def connected(self) -> "Iterator[RayEngine | None]":
@@ -41,15 +41,5 @@ class ClusterOptions:
 cluster_options = grouped(
     "cluster",
     ClusterOptions,
-    click.option(
-        "--engine",
-        type=click.Choice(["ray"]),
-        help="Work on a Ray cluster; needs the extra ray. By default this machine without one.",
-    ),
-    click.option(
-        "--address",
-        metavar="HOST:PORT",
-        help="Of a Ray cluster that runs, or auto for the one of this machine. By default one is "
-        "started here, and stopped at the end.",
-    ),
+    *engine_options("do the work, on all its workers at the same time"),
 )

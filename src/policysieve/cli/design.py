@@ -19,7 +19,7 @@ __all__ = ["design"]
 
 
 @click.command(short_help="Design the next exploration from a log.")
-@log_argument()
+@log_argument(parted=True)
 @candidates_options
 @click.option(
     "--mixing", type=float, help="Share of uniform exploration; by default what plan advises."

@@ -35,6 +35,7 @@ __all__ = [
     "column_map",
     "count_option",
     "delta_option",
+    "engine_options",
     "epsilon_option",
     "experiment_output",
     "figures_option",
@@ -251,11 +252,58 @@ class LogArgument:
         )
 
 
-def log_argument(metavar: str = "LOG...") -> Callable[[Command], Command]:
-    """The argument and the options of a command that reads a log: it gets them as `log`."""
+@dataclass(frozen=True, kw_only=True)
+class PartedLogArgument(LogArgument):
+    """The same for a command that can let a cluster read the log in parts."""
+
+    engine: str | None
+    address: str | None
+
+    def open(self, actions: Sequence[str] | None = None) -> "LogFile":
+        """Open its files here, or for the workers of a cluster that is left when all is done."""
+        if self.engine is None:
+            if self.address is not None:
+                raise click.UsageError("--address goes with --engine ray")
+            return super().open(actions)
+        if self.format not in (None, "parquet"):
+            raise click.UsageError(
+                f"--engine {self.engine} reads Parquet, got --from {self.format}; convert the log "
+                "first"
+            )
+        from policysieve.scale import RayEngine
+
+        engine = click.get_current_context().with_resource(RayEngine(self.address))
+        return engine.log(
+            self.paths,
+            reward_range=self.reward_range,
+            missing_reward=self.missing_reward,
+            columns=column_map(self.columns),
+            actions=actions,
+            max_bytes=self.max_bytes,
+        )
+
+
+def engine_options(what: str) -> tuple[Callable[[Command], Command], ...]:
+    """The options ``--engine`` and ``--address``; `what` says what a cluster does."""
+    return (
+        click.option("--engine", type=click.Choice(["ray"]), help=f"Let a Ray cluster {what}."),
+        click.option(
+            "--address",
+            metavar="HOST:PORT|auto",
+            help="Of the cluster; without it one is started on this machine for the command.",
+        ),
+    )
+
+
+def log_argument(metavar: str = "LOG...", *, parted: bool = False) -> Callable[[Command], Command]:
+    """The argument and the options of a command that reads a log: it gets them as `log`.
+
+    If it is `parted`, a cluster may read it.
+    """
+    there = engine_options("read Parquet files in parts, and ask the policies there")
     return grouped(
         "log",
-        LogArgument,
+        PartedLogArgument if parted else LogArgument,
         click.argument(
             "paths", metavar=metavar, nargs=-1, required=True, type=click.Path(dir_okay=False)
         ),
@@ -272,6 +320,7 @@ def log_argument(metavar: str = "LOG...") -> Callable[[Command], Command]:
             help="What a missing reward counts as.",
         ),
         max_bytes_option,
+        *(there if parted else ()),
     )
 
 

@@ -26,7 +26,7 @@ _METHODS = ("capped", "betting", "empirical_bernstein", "stitched", "fixed", "ch
 
 
 @click.command(short_help="Choose the best policy from a log.")
-@log_argument()
+@log_argument(parted=True)
 @candidates_options
 @click.option(
     "--method",

@@ -46,10 +46,11 @@ def digests_for(
 ) -> Digests | None:
     """How evidence takes digests of a log without units; None if it takes whole rounds only."""
     if isinstance(evidence, Evidence):
+        take_answered = partial(evidence.take_answered, exploration=exploration)
         known = exploration is None or exploration.policies is evidence.policies
         return Digests(
             partial(_answered, evidence.policies, known),
-            lambda digest: evidence.take_answered(*digest.parts, exploration=exploration),
+            lambda digest: take_answered(*digest.parts),
             # Policies that leave the race meanwhile were asked in vain, which changes nothing.
             lambda: evidence.survivors if exploration is None else None,
         )
@@ -72,8 +73,8 @@ def _answered(policies: Policies, known: bool, piece: Log, which: Any) -> Digest
     check_log_fits(piece, policies)
     contexts = policies.check_contexts(piece.contexts)
     allowed = policies.check_available(piece.available, len(contexts))
-    answers = policies.answers_at(contexts, which, allowed).sent()
-    return Digest(len(piece), (piece.without_contexts() if known else piece, answers))
+    answers = policies.answers_at(contexts, which, allowed).sent(which)
+    return Digest(len(piece), (piece.without_contexts() if known else piece, answers, which))
 
 
 def _rewarded(policies: Policies, problem: Problem, floor: float, piece: Log) -> Digest:

@@ -193,9 +193,19 @@ class Evidence:
             )
         self.__dict__.update(then.__dict__)
 
-    def take_answered(self, log: Log, answers: Slates, exploration: Decider | None = None) -> None:
-        """`add` for rounds of a log without units, with answers that were sent from elsewhere."""
-        self.add(log, exploration, answers.received(self.policies))
+    def take_answered(
+        self,
+        log: Log,
+        answers: Slates,
+        which: Numbers | None,
+        *,
+        exploration: Decider | None = None,
+    ) -> None:
+        """`add` for rounds of a log without units, with answers that were sent from elsewhere.
+
+        Of policies `which`, or of all: those that are not among them have left the race.
+        """
+        self.add(log, exploration, answers.received(self.policies, which))
 
     def take(self, rounds: Log, answers: Slates, propensities: Callable[[slice], Array]) -> None:
         """`add` for rounds that are known to keep its rules.

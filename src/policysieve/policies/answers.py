@@ -89,13 +89,25 @@ class Slates(Answers):
         """Where in the table each context has its slates, shape (n,)."""
         return _read_only(self._columns.arrays[0] if self._lookup else np.arange(len(self.table)))
 
-    def sent(self) -> "Slates":
-        """The same for another process that has the class: without the table of all contexts."""
-        return Slates(self.table[:0], self.rows) if self._lookup else self
+    def sent(self, which: npt.NDArray[np.intp] | None = None) -> "Slates":
+        """The same for another process that has the class, with less to send.
 
-    def received(self, policies: "Policies") -> "Slates":
-        """What was sent, with the table of the class."""
-        return policies.answers_at(self.rows) if self._lookup else self
+        Without the table of all contexts, and without policies that are not among `which`.
+        """
+        if self._lookup:
+            return Slates(self.table[:0], self.rows)
+        return self if which is None else Slates(self.table[:, which], available=self.available)
+
+    def received(self, policies: "Policies", which: npt.NDArray[np.intp] | None = None) -> "Slates":
+        """What was sent, with the table of the class, and with room for the other policies."""
+        if self._lookup:
+            return policies.answers_at(self.rows)
+        if which is None:
+            return self
+        shape = (len(self.table), policies.n_policies, policies.slate_size)
+        slates = np.zeros(shape, self.table.dtype)
+        slates[:, which] = self.table
+        return Slates(slates, available=self.available)
 
     def __len__(self) -> int:
         return len(self._columns.arrays[0])

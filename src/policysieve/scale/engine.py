@@ -101,7 +101,8 @@ class RayEngine:
         try:
             return self.ray.put(value)
         except (TypeError, pickle.PicklingError, AttributeError) as error:
-            reason = str(error.__cause__ or error).splitlines()[0]
+            known = isinstance(error, UnpicklableError)
+            reason = str(error if known else error.__cause__ or error).splitlines()[0]
             raise UnpicklableError(
                 f"{what} cannot be sent to the workers of the cluster: {reason}. Keep locks, "
                 "connections and open files out of it, or open them where they are used"

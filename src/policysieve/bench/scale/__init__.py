@@ -1,1 +1,1 @@
-"""How far a cluster goes: logs in parts, candidates in shards."""
+"""How far it goes beyond one machine: logs in parts, candidates in shards."""

@@ -14,12 +14,49 @@ from policysieve.policies import FunctionPolicies, Policies, PolicyTable
 from policysieve.problem import Problem
 from policysieve.scale import RayEngine, ShardedPolicies
 
-__all__ = ["central_evidence", "dealt_anew", "slow_candidates", "table_lookups"]
+__all__ = ["central_evidence", "dealt_anew", "shards", "slow_candidates", "table_lookups"]
 
 Row = dict[str, Any]
 
 _CONTEXTS = 32  # of tables whose learners are measured
 _ACTIONS = 50
+
+
+def shards(
+    *,
+    workers: int,
+    slow: tuple[int, float],
+    slow_shards: Sequence[int],
+    table: tuple[int, int],
+    evidence_policies: Sequence[int],
+) -> Row:
+    """Everything about candidates in shards, on one cluster.
+
+    Parameters
+    ----------
+    workers : int
+        Of the cluster.
+    slow : tuple
+        How many candidates are slow, and how long each takes for a batch.
+    slow_shards : sequence of int
+        Among how many shards they are dealt.
+    table : tuple of int
+        Policies and contexts.
+    evidence_policies : sequence of int
+    """
+    candidates, seconds = slow
+    with RayEngine(workers=workers) as engine:
+        return {
+            "slow": [
+                slow_candidates(engine, shards=n, candidates=candidates, seconds=seconds)
+                for n in slow_shards
+            ],
+            "dealt_anew": dealt_anew(engine, candidates=max(4, candidates // 10), seconds=seconds),
+            "table": table_lookups(engine, policies=table[0], contexts=table[1]),
+            "evidence": [
+                row for n in evidence_policies for row in central_evidence(engine, policies=n)
+            ],
+        }
 
 
 class _Slow:
@@ -38,34 +75,28 @@ def _slow(candidates: int, seconds: float) -> FunctionPolicies:
 
 
 def slow_candidates(
-    engine: RayEngine, *, shards: Sequence[int], candidates: int, seconds: float, contexts: int
-) -> list[Row]:
+    engine: RayEngine, *, shards: int, candidates: int, seconds: float, contexts: int = 100
+) -> Row:
     """The time of a batch, and how many times the ideal for so many shards that is.
 
     Actors run before the clock does: they start once. The ideal is that of candidates that wait.
     """
-    rows = []
-    for n_shards in shards:
-        sharded = ShardedPolicies(_slow(candidates, seconds), shards=n_shards, engine=engine)
-        x = np.arange(contexts)
-        sharded.actions(x[:1], range(n_shards))
-        took = _seconds(partial(sharded.actions, x))
-        ideal = candidates * seconds / n_shards
-        rows.append(
-            {
-                "shards": n_shards,
-                "candidates": candidates,
-                "seconds_each": seconds,
-                "contexts": contexts,
-                "seconds": took,
-                "ideal": ideal,
-                "ratio": took / ideal,
-            }
-        )
-    return rows
+    sharded = ShardedPolicies(_slow(candidates, seconds), shards=shards, engine=engine)
+    x = np.arange(contexts)
+    sharded.actions(x[:1], range(shards))
+    took, ideal = _seconds(partial(sharded.actions, x)), candidates * seconds / shards
+    return {
+        "shards": shards,
+        "candidates": candidates,
+        "seconds_each": seconds,
+        "contexts": contexts,
+        "seconds": took,
+        "ideal": ideal,
+        "ratio": took / ideal,
+    }
 
 
-def dealt_anew(engine: RayEngine, *, candidates: int, seconds: float, batches: int) -> Row:
+def dealt_anew(engine: RayEngine, *, candidates: int, seconds: float, batches: int = 4) -> Row:
     """Batches with those that are left of slow candidates, all of which one shard of two holds.
 
     The first is answered by one shard; before one of the next the candidates are dealt anew.
@@ -99,32 +130,27 @@ def table_lookups(engine: RayEngine, *, policies: int, contexts: int, repeats: i
         "dealing_seconds": dealing,
         "seconds": min(found),
         "plain_seconds": min(_seconds(partial(table.actions, x)) for _ in range(repeats)),
-        "call_milliseconds": 1e3
-        * median(_seconds(lambda: small.actions(x[:1])) for _ in range(50)),
+        "call_milliseconds": 1e3 * median(calls),
     }
 
 
 def central_evidence(
-    engine: RayEngine, *, policies: Sequence[int], rounds: int = 60, batch: int = 20
+    engine: RayEngine, *, policies: int, rounds: int = 60, batch: int = 20
 ) -> list[Row]:
-    """What a Sieve costs for each policy while its evidence is in one process.
+    """What a Sieve costs while its evidence is in one process, with a table and with it in shards.
 
-    Of a table, and of the same table in shards: seconds of ask and tell for each policy and round,
-    and bytes of evidence for each policy, before any is eliminated.
+    Seconds of ask and tell for each round, and bytes of evidence, with almost all in the race.
     """
-    rows = []
-    rng = np.random.default_rng(0)
-    for n_policies in policies:
-        made = rng.integers(0, _ACTIONS, (_CONTEXTS, n_policies), dtype=np.uint8)
-        table = PolicyTable(made, _ACTIONS)
-        for name, which in (("plain", table), ("sharded", ShardedPolicies(table, engine=engine))):
-            which.actions(np.arange(1))
-            rows.append({"policies": n_policies, "kind": name, **_played(which, rounds, batch)})
+    made = np.random.default_rng(0).integers(0, _ACTIONS, (_CONTEXTS, policies), dtype=np.uint8)
+    table, rows = PolicyTable(made, _ACTIONS), []
+    for name, which in (("plain", table), ("sharded", ShardedPolicies(table, engine=engine))):
+        which.actions(np.arange(1))
+        rows.append({"policies": policies, "kind": name, **_played(which, rounds, batch)})
     return rows
 
 
 def _played(policies: Policies, rounds: int, batch: int) -> Row:
-    """Rounds without any reward, by which nobody is eliminated."""
+    """Rounds without any reward, by which hardly anybody is eliminated."""
     learner = Sieve(policies, Problem(n_actions=_ACTIONS, epsilon=0.01, delta=0.05), rng=0)
     asking = telling = 0.0
     for start in range(0, rounds, batch):
