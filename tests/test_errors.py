@@ -21,6 +21,8 @@ def test_one_tree(name):
         (errors.InUseError("x"), BlockingIOError),
         (errors.DatasetUnavailableError("x"), OSError),
         (errors.NotFoundError("x"), LookupError),
+        (errors.AccessError("x"), PermissionError),
+        (errors.ServiceError("x", ids=("a",)), ConnectionError),
         (errors.UnknownValueError("x"), LookupError),
         (errors.PolicyFailureError(3, "raised"), RuntimeError),
         (errors.MissingExtraError("demo", "scikit-learn", "sklearn"), ImportError),

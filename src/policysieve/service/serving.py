@@ -4,10 +4,11 @@ from pathlib import Path
 
 import uvicorn
 
+from policysieve.addresses import is_loopback
 from policysieve.errors import InvalidArgumentError
 from policysieve.service.app import make_app
 from policysieve.service.hosting import Hosted
-from policysieve.service.settings import Settings, is_loopback
+from policysieve.service.settings import Settings
 from policysieve.service.tokens import any_token
 
 __all__ = ["serve"]

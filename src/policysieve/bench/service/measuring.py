@@ -1,9 +1,7 @@
 """Everything about the speed and the steadiness of the service, in one run."""
 
 import tempfile
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Self
 
@@ -12,7 +10,6 @@ import numpy as np
 from policysieve.bench.cells import SayStep, code_version
 from policysieve.bench.service.load import Load, closed_loop, open_loop
 from policysieve.bench.service.servers import Server, bare_server, our_server
-from policysieve.errors import MissingExtraError
 
 __all__ = ["ServiceSettings", "measure_service"]
 
@@ -102,7 +99,9 @@ def _pairs(folder: Path, chosen: ServiceSettings) -> dict[str, Any]:
             for count, n in clients.items():
                 for name, server in servers.items():
                     found[name][count].append(
-                        closed_loop(server.port, clients=n, seconds=chosen.block_seconds, seed=block)
+                        closed_loop(
+                            server.port, clients=n, seconds=chosen.block_seconds, seed=block
+                        )
                     )
         computed = {name: _cpu(server) - computed[name] for name, server in servers.items()}
     speeds = {

@@ -1,0 +1,130 @@
+"""A study of a service, with the verbs of a study."""
+
+import secrets
+from typing import Any
+from urllib.parse import quote
+
+from policysieve.arrays import shown
+from policysieve.checks import as_contexts, as_numbers
+from policysieve.client.calling import Calling
+from policysieve.client.wire import asked, decided, recommended, slate_size_of
+from policysieve.errors import InvalidArgumentError
+from policysieve.exploration.decisions import Decisions, Recommendation
+from policysieve.study import Told
+from policysieve.study.durations import seconds
+from policysieve.study.ids import as_ids
+from policysieve.study.telling import as_told
+
+__all__ = ["RemoteStudy"]
+
+_MARK = 10  # random bytes in an id
+
+
+class RemoteStudy:
+    """A study that a service answers for. Made with `Client.study`.
+
+    Attributes
+    ----------
+    name : str
+    """
+
+    def __init__(self, calling: Calling, name: str) -> None:
+        if not isinstance(name, str) or not name:
+            raise InvalidArgumentError(f"name must be that of a study, got {shown(name)}")
+        self.name, self._calling = name, calling
+        self._path = f"/v1/studies/{quote(name, safe='')}"
+
+    def ask(self, contexts: Any, *, ids: Any = None, available: Any = None) -> Decisions:
+        """Decide what to show at one context or many; the decisions are durable when it returns.
+
+        Parameters
+        ----------
+        contexts
+            Of the kind that the policies take: numbers, strings, row numbers, data frames.
+        ids : sequence of str, optional
+            Your names of the rounds. By default they are made here, before the first attempt, so
+            that an attempt whose answer was lost is not decided anew.
+        available : bool array of shape (n, n_actions), or sequence of sequences, optional
+            What can be shown at each context.
+
+        Returns
+        -------
+        Decisions
+
+        Raises
+        ------
+        InvalidArgumentError, PolicyFailureError, DecisionsError, AccessError, NotFoundError
+            Nothing is changed.
+        ServiceError, StorageError
+            If the service or its database cannot be reached. A `ServiceError` has the ids: asking
+            again with these and the same contexts returns what was decided, if it was.
+        """
+        rows = as_contexts(contexts)
+        names = _new_ids(len(rows)) if ids is None else as_ids(ids, len(rows))
+        body, headers = asked(rows, names, available)
+        answer = self._calling.call(
+            "POST", f"{self._path}/ask", body=body, headers=headers, ids=tuple(names)
+        )
+        return decided(answer, rows)
+
+    def tell(self, ids: Any, rewards: Any = None) -> Told:
+        """Report the rewards of what was shown; they are durable when it returns.
+
+        Telling the same again changes nothing. Where the answer of a first attempt was lost, its
+        rewards are among those that were told before, ``told.again``.
+
+        Parameters
+        ----------
+        ids : str, sequence of str, Decisions, or a frame
+            Of decisions, in any order. A frame has the columns ``id`` and ``reward``, of slates
+            ``reward_0``, ``reward_1``, ....
+        rewards : array of shape (n, m), or (n,) when m = 1
+            Rewards of the shown items, in the problem's units; None with a frame.
+        """
+        names, given = as_told(ids, rewards, slate_size_of(ids, rewards))
+        body = {"ids": names, "rewards": as_numbers("rewards", given).tolist()}
+        answer = self._calling.call("POST", f"{self._path}/tell", body=body, ids=tuple(names))
+        said = answer.json()
+        return Told(counted=said["counted"], again=said["again"], late=tuple(said["late"]))
+
+    def decisions(self, ids: Any) -> Decisions:
+        """What was decided for some ids, as `ask` returned it."""
+        body = {"ids": as_ids(ids)}
+        return decided(self._calling.call("POST", f"{self._path}/decisions", body=body))
+
+    def open_decisions(self, *, older_than: Any = None) -> Decisions:
+        """Decisions that wait for their rewards, in order; ``.ages`` says for how long.
+
+        Parameters
+        ----------
+        older_than : duration, optional
+            Only those that have waited for at least so long, such as ``"1h"``.
+        """
+        chosen = "" if older_than is None else f"?older_than={seconds('older_than', older_than)}"
+        return decided(self._calling.call("GET", f"{self._path}/open{chosen}"))
+
+    def recommend(self) -> Recommendation:
+        """The policy to deploy now, and what is known about it."""
+        return recommended(self._look("recommendation"))
+
+    def status(self) -> dict[str, Any]:
+        """Where the study stands, the fields of `StudyStatus` as plain values."""
+        return self._look("status")
+
+    @property
+    def finished(self) -> bool:
+        """Whether the planned rounds are done, or the answer is certified."""
+        return bool(self.status()["finished"])
+
+    def _look(self, what: str) -> dict[str, Any]:
+        found: dict[str, Any] = self._calling.call("GET", f"{self._path}/{what}").json()
+        return found
+
+    def __repr__(self) -> str:
+        return f"RemoteStudy({self.name!r}, {self._calling.url})"
+
+
+def _new_ids(n: int) -> list[str]:
+    """Names of rounds that no other round of any study has."""
+    mark = secrets.token_hex(_MARK)
+    return [f"{mark}-{number}" for number in range(n)]
