@@ -9,14 +9,8 @@ import pytest
 import policysieve as ps
 
 URL, TOKEN = "http://127.0.0.1:8000", "ps_0123456789abcdef_secret"
-DECIDED = {
-    "ids": ["a"],
-    "actions": [[2]],
-    "action_names": None,
-    "propensities": [[0.5]],
-    "numbers": [0],
-    "asked": [1.0],
-}
+ROW = {"id": "a", "actions": [2], "propensities": [0.5]}
+DECIDED = {"decisions": [ROW]}
 
 
 @pytest.fixture(autouse=True)
@@ -133,8 +127,9 @@ def test_pauses_are_as_long_as_the_service_asks_within_bounds(monkeypatch, hurri
     [
         (200, [1, 2]),
         (200, {"ids": ["a"]}),
-        (200, {**DECIDED, "actions": [["hats"]]}),
-        (200, {**DECIDED, "propensities": [[0.5], [0.5]]}),
+        (200, {"decisions": [{"id": "a"}]}),
+        (200, {"decisions": [{**ROW, "actions": ["hats"]}]}),
+        (200, {"decisions": [{**ROW, "propensities": [0.5, 0.5]}]}),
     ],
     ids=str,
 )

@@ -8,6 +8,7 @@ from policysieve.bench.faults import page as faults
 from policysieve.bench.forecast import page as forecast
 from policysieve.bench.race import page as race
 from policysieve.bench.scaling import page as scaling
+from policysieve.bench.service import page as service
 from policysieve.bench.speed import page as speed
 from policysieve.bench.study import page as study
 from policysieve.errors import InvalidArgumentError
@@ -36,6 +37,7 @@ _KINDS: dict[str, _Shows] = {
     "classify": classify,
     "faults": faults,
     "study": study,
+    "service": service,
     "forecast": forecast,
 }
 
@@ -59,7 +61,7 @@ def bench_page(kind: str, result: Result, *, command: str | None = None) -> Page
     ----------
     kind : str
         Name of the benchmark: "speed", "certificates", "samples", "scaling", "classify", "faults",
-        "study" or "forecast".
+        "study", "service" or "forecast".
     result : dict
         What it returned, or what was read from its JSON file.
     command : str, optional

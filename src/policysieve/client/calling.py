@@ -161,7 +161,7 @@ def _encoded(body: Any) -> tuple[bytes | None, dict[str, str]]:
 
 def _pause(attempt: int, asked: str | None = None) -> float:
     """Seconds until the next attempt: longer each time, at random, and as long as was asked for."""
-    wait = min(_LONGEST_PAUSE, _FIRST_PAUSE * 2**attempt) * random.uniform(0.5, 1.0)
+    wait: float = min(_LONGEST_PAUSE, _FIRST_PAUSE * 2.0**attempt) * random.uniform(0.5, 1.0)
     if asked is not None and asked.isdecimal():
         wait = max(wait, min(_LONGEST_PAUSE, float(asked)))
     return wait

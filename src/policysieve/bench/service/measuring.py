@@ -169,11 +169,10 @@ def _soak(folder: Path, chosen: ServiceSettings, *, rate: float) -> dict[str, An
 def _restart(folder: Path) -> dict[str, Any]:
     """Seconds until a service is ready again on what the soak has left, and has answered."""
     with our_server(folder, "soak") as server:
-        first = closed_loop(server.port, clients=1, seconds=0.0)
         load = closed_loop(server.port, clients=1, seconds=0.1)
     return {
         "ready_seconds": server.started_in,
-        "first_seconds": first.seconds,
+        "first_seconds": load.asked[0] if load.asked else None,
         "errors": _told_errors([load]),
     }
 
