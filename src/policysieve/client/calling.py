@@ -118,10 +118,10 @@ class Calling:
         raise AssertionError("the last attempt returns or raises")
 
     @contextmanager
-    def streamed(self, path: str, headers: Mapping[str, str]) -> Iterator[Iterator[bytes]]:
+    def streamed(self, path: str) -> Iterator[Iterator[bytes]]:
         """The bytes of a long answer, as they come; it is not asked for again."""
         try:
-            with self._own().stream("GET", path, headers=dict(headers)) as response:
+            with self._own().stream("GET", path) as response:
                 if not response.is_success:
                     response.read()
                     raise error_in(response, ()).error

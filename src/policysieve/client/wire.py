@@ -2,6 +2,7 @@
 
 import math
 import time
+from collections.abc import Sequence
 from typing import Any
 
 import httpx
@@ -51,11 +52,13 @@ def _stream(rows: ContextFrame, ids: list[str], available: list[Any] | None) -> 
     return bytes(sink.getvalue())
 
 
-def decided(answer: httpx.Response, rows: Any = None) -> Decisions:
-    """The decisions in an answer; contexts are those that were sent, if they were."""
+def decided(answers: Sequence[httpx.Response], rows: Any = None) -> Decisions:
+    """The decisions in some answers; contexts are those that were sent, if they were."""
     now = time.time()
     try:
-        said: list[dict[str, Any]] = answer.json()["decisions"]
+        said: list[dict[str, Any]] = [
+            one for answer in answers for one in answer.json()["decisions"]
+        ]
         n = len(said)
         m = len(said[0]["actions"]) if n else 1
         actions = np.array([one["actions"] for one in said], np.int32).reshape(n, m)
@@ -110,7 +113,7 @@ def slate_size_of(ids: Any, rewards: Any) -> int:
     if rewards is None and not isinstance(ids, str | np.ndarray | Decisions) and is_tabular(ids):
         names = ContextFrame.of(ids).table.schema.names
         return max(1, sum(name.startswith("reward_") for name in names))
-    return max(1, int(np.size(rewards))) if isinstance(ids, str) else 1
+    return max(1, len(np.ravel(rewards))) if isinstance(ids, str) else 1
 
 
 def _listed(available: Any) -> list[Any]:
