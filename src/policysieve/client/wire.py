@@ -111,7 +111,7 @@ def recommended(said: dict[str, Any]) -> Recommendation:
 def slate_size_of(ids: Any, rewards: Any) -> int:
     """How many items a slate has, as far as rewards tell."""
     if rewards is None and not isinstance(ids, str | np.ndarray | Decisions) and is_tabular(ids):
-        names = ContextFrame.of(ids).table.schema.names
+        names: list[str] = ContextFrame.of(ids).table.schema.names
         return max(1, sum(name.startswith("reward_") for name in names))
     return max(1, len(np.ravel(rewards))) if isinstance(ids, str) else 1
 
