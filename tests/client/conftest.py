@@ -10,10 +10,12 @@ import uvicorn
 from policysieve.service import Hosted, Settings, make_app
 
 
-@pytest.fixture(autouse=True)
-def not_synced(monkeypatch):
+@pytest.fixture(autouse=True, scope="session")
+def not_synced():
     """Do not wait for the disk: no machine is lost here."""
-    monkeypatch.setattr("policysieve.study.storage._SYNCHRONOUS", "OFF")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("policysieve.study.storage._SYNCHRONOUS", "OFF")
+        yield
 
 
 @contextmanager

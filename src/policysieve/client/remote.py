@@ -70,6 +70,8 @@ class RemoteStudy:
             again with these and the same contexts returns what was decided, if it was.
         """
         rows = as_contexts(contexts)
+        if not len(rows):
+            return decided([], rows)
         names = _new_ids(len(rows)) if ids is None else as_ids(ids, len(rows))
         body, headers = asked(rows, names, available)
         answer = self._calling.call(
