@@ -54,9 +54,10 @@ def make_bare() -> FastAPI:
                 for context, action in zip(body.contexts, actions, strict=True)
             ]
         return {
-            "ids": [str(one) for one in ids],
-            "actions": [[action] for action in actions],
-            "propensities": [[0.1]] * len(actions),
+            "decisions": [
+                {"id": str(one), "actions": [action], "propensities": [0.1]}
+                for one, action in zip(ids, actions, strict=True)
+            ]
         }
 
     @app.post("/v1/studies/study/tell")

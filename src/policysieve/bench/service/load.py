@@ -192,7 +192,8 @@ async def _pair(
         load.asked.append(time.perf_counter() - start)
         rewards = (rng.random(size) < 0.2).astype(float).tolist()
         start = time.perf_counter()
-        await connection.post("tell", {"ids": decided["ids"], "rewards": rewards})
+        ids = [one["id"] for one in decided["decisions"]]
+        await connection.post("tell", {"ids": ids, "rewards": rewards})
         load.told.append(time.perf_counter() - start)
         load.rounds += size
     except (OSError, ValueError, KeyError) as error:

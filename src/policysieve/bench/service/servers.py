@@ -97,7 +97,7 @@ def our_server(folder: Path, name: str) -> Iterator[Server]:
     if not path.exists():
         Study.create(f"sqlite:///{path}", "study", policies(), PROBLEM, seed=0).close()
     arguments = ["policysieve", "serve", "--storage", f"sqlite:///{path}"]
-    arguments += ["--policies", f"{_HERE}.candidates:policies"]
+    arguments += ["--policies", f"{_HERE}.candidates:policies", "--quiet"]
     yield from _running(Server(arguments, folder / f"{name}.log"))
 
 
