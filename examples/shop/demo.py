@@ -38,10 +38,11 @@ def main() -> None:
             check=True,
             stdout=subprocess.DEVNULL,
         )
-        serve = ["serve", "--storage", url, "--policies", "shop:policies"]
+        serve = ["serve", "--storage", url, "--policies", "shop:policies", "--quiet"]
         server = subprocess.Popen(
             [*POLICYSIEVE, *serve, "--port", str(options.port)],
             cwd=HERE,
+            stdout=subprocess.DEVNULL,
             start_new_session=True,  # so that Ctrl-C is heard here, and not by both
         )
         try:
@@ -104,16 +105,18 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--seconds", type=float, default=seconds, help="end after so long")
     parser.add_argument("--rate", type=float, default=15.0, help="visitors a second")
     parser.add_argument("--pace", type=float, default=1.0, help="how fast people answer")
-    parser.add_argument("--port", type=int, default=_port(), help="of 127.0.0.1")
+    parser.add_argument("--port", type=int, help="of 127.0.0.1; by default 8000, if it is free")
     parser.add_argument("--folder", type=Path, help="where to keep the database")
     parser.add_argument("--seed", type=int, default=0, help="of the people")
     parser.add_argument("--every", type=float, default=10.0, help="seconds between lines")
-    return parser.parse_args()
+    options = parser.parse_args()
+    options.port = options.port or _port(options.port)
+    return options
 
 
-def _port() -> int:
-    """8000, or one that is free if somebody has it."""
-    for port in (8000, 0):
+def _port(wanted: int | None) -> int:
+    """8000 unless another is wanted, or one that is free."""
+    for port in (8000, 0) if wanted is None else (wanted,):
         with socket.socket() as taken:
             taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             try:

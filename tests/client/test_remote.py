@@ -10,6 +10,7 @@ from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 
 import policysieve as ps
+from policysieve.study import Told
 from tests.client.conftest import serving
 from tests.client.proxies import losing
 from tests.study.cases import PROBLEM, K, contexts, linear, rewards_of
@@ -178,7 +179,7 @@ class TestVerbs:
         assert study.tell(np.array(ids[2:4]), [1, 0]).counted == 2
         table = pd.DataFrame({"id": ids[4:], "reward": [1.0, 0.0]})
         assert study.tell(table).counted == 2
-        assert study.tell(ids, [1, 0, 1, 0, 1, 0]) == ps.study.Told(counted=0, again=6, late=())
+        assert study.tell(ids, [1, 0, 1, 0, 1, 0]) == Told(counted=0, again=6, late=())
         assert created.status().told == 6
 
     def test_rewards_of_slates_are_told(self, made):
