@@ -9,6 +9,7 @@ from pickle import PicklingError
 
 __all__ = [
     "AccessError",
+    "ArchivedError",
     "BusyError",
     "DatasetUnavailableError",
     "DecisionsError",
@@ -21,6 +22,7 @@ __all__ = [
     "PolicySieveError",
     "ServiceError",
     "StorageError",
+    "UnknownIdsError",
     "UnknownValueError",
     "UnpicklableError",
 ]
@@ -36,6 +38,10 @@ class InvalidArgumentError(PolicySieveError, ValueError):
 
 class DecisionsError(PolicySieveError, ValueError):
     """A batch of decisions is not this learner's, or was settled before; nothing was changed."""
+
+
+class ArchivedError(InvalidArgumentError):
+    """A study was archived: it can be looked at, and takes nothing any more."""
 
 
 class BusyError(PolicySieveError, RuntimeError):
@@ -104,6 +110,10 @@ class ServiceError(PolicySieveError, ConnectionError):
     def __init__(self, problem: str, ids: tuple[str, ...] = ()) -> None:
         super().__init__(problem)
         self.ids = ids
+
+
+class UnknownIdsError(DecisionsError, NotFoundError):
+    """Ids are not those of decisions of this study; nothing was changed."""
 
 
 class DatasetUnavailableError(PolicySieveError, OSError):

@@ -11,8 +11,8 @@ from sklearn.linear_model import LogisticRegression
 
 import policysieve as ps
 from policysieve.study import Told
-from tests.client.conftest import serving
 from tests.client.proxies import losing
+from tests.service.serving import serving
 from tests.study.cases import PROBLEM, K, contexts, linear, rewards_of
 
 ACTIONS = ["shoes", "hats", "coats"]
@@ -30,8 +30,8 @@ def url(tmp_path_factory):
 @pytest.fixture(scope="module")
 def address(url):
     ps.Study.create(url, "first", linear(), PROBLEM, seed=0).close()
-    with serving(url, lambda record: CLASSES[record.name]) as found:
-        yield found
+    with serving(url, lambda record: CLASSES[record.name]) as client:
+        yield str(client.base_url).rstrip("/")
 
 
 @pytest.fixture

@@ -20,7 +20,8 @@ __all__ = ["Problem", "error_in"]
 _OURS = {
     name: getattr(errors, name)
     for name in (
-        "BusyError", "DecisionsError", "InvalidArgumentError", "NotFoundError", "StorageError",
+        "ArchivedError", "BusyError", "DecisionsError", "InvalidArgumentError", "NotFoundError",
+        "StorageError", "UnknownIdsError",
     )
 }  # fmt: skip
 _BY_STATUS: dict[int, type[PolicySieveError]] = {
