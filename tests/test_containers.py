@@ -1,19 +1,35 @@
 """The image and the compose file: nothing in them that should not be, and their commands work."""
 
 import fnmatch
+import json
 import re
 import shutil
+import signal
 import subprocess
 import sys
+import time
+from contextlib import contextmanager
 from pathlib import Path
 
+import numpy as np
 import pytest
 import yaml
+
+import policysieve as ps
 
 ROOT = Path(__file__).parent.parent
 DOCKERFILE = (ROOT / "Dockerfile").read_text(encoding="utf-8")
 COMPOSE = yaml.safe_load((ROOT / "compose.yaml").read_text(encoding="utf-8"))
 SERVICES = COMPOSE["services"]
+SHOP = ROOT / "examples" / "shop"  # what is mounted by default
+VISITOR = {
+    "weather": "rain",
+    "last_order": "tents",
+    "device": "phone",
+    "basket": 12.5,
+    "hour": 9,
+    "newsletter": True,
+}
 OURS = [name for name in SERVICES if name != "db"]
 services = pytest.mark.parametrize("name", SERVICES)
 
@@ -122,3 +138,95 @@ class TestCompose:
         assert COMPOSE["networks"]["inside"] == {"internal": True}
         assert SERVICES["db"]["networks"] == ["inside"]
         assert "ports" not in SERVICES["db"]
+
+
+def command_of(name, database, *more):
+    """What a container runs, on this machine: its database, on a loopback address, any port."""
+    replaced = {"postgresql://policysieve@db/policysieve": database, "0.0.0.0": "127.0.0.1"}
+    words = [replaced.get(word, word) for word in SERVICES[name]["command"]]
+    return [sys.executable, "-m", "policysieve", *words, *more]
+
+
+@contextmanager
+def running(command):
+    """A process, in the folder that is mounted, until it is no more needed."""
+    process = subprocess.Popen(command, cwd=SHOP, stdout=subprocess.PIPE, text=True)
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+        process.stdout.close()
+
+
+def said_by(process):
+    """The next JSON object that a process prints, on one line or on several."""
+    text = ""
+    while line := process.stdout.readline():
+        text += line
+        try:
+            return json.loads(text)
+        except ValueError:
+            continue
+    raise AssertionError(f"it ended with {process.wait()}")
+
+
+def is_healthy(address):
+    """What the health check of the image finds."""
+    (check,) = instructions("HEALTHCHECK")
+    words = json.loads(check[check.index("[") :])
+    assert words[0] == "python"
+    asked = [word.replace("http://127.0.0.1:8000", address) for word in words[1:]]
+    assert asked != words[1:]
+    done = subprocess.run([sys.executable, *asked], capture_output=True)
+    return done.returncode == 0
+
+
+def test_the_same_commands_work_without_containers(database):
+    """Both deciders are asked and told, one is killed, a learner is replaced: all goes on."""
+    create = command_of("study", database)
+    for _ in range(2):  # machines start more than once
+        subprocess.run(create, cwd=SHOP, check=True, capture_output=True)
+    token = subprocess.run(
+        [sys.executable, "-m", "policysieve", "token", "create", "--storage", database]
+        + ["--label", "test", "--scope", "decide", "--scope", "tell", "--scope", "read"],
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout.strip()
+    serve = ("--port", "0", "--json", "--quiet")
+    with (
+        running(command_of("decider-1", database, *serve)) as first,
+        running(command_of("decider-2", database, *serve)) as second,
+        running(command_of("learner", database, "--every", "0.2s", "--json")) as learner,
+    ):
+        addresses = [said_by(process)["url"] for process in (first, second)]
+        with pytest.raises(ps.AccessError, match="token"):
+            ps.Client(addresses[0]).study("homepage").ask([VISITOR])
+        one, two = (ps.Client(address, token).study("homepage") for address in addresses)
+        for asker, teller in ((one, two), (two, one)):
+            asked = asker.ask([VISITOR] * 20)
+            assert teller.tell(asked, np.ones(20)).counted == 20
+        assert said_by(learner)["learnt"] > 0
+        assert all(map(is_healthy, addresses))
+        waiting = one.ask([VISITOR] * 5)
+        first.kill()
+        first.wait()
+        assert not is_healthy(addresses[0])
+        assert two.tell(waiting, np.zeros(5)).counted == 5
+        learner.send_signal(signal.SIGINT)
+        learner.wait(60)
+        with running(command_of("learner", database, "--every", "0.2s", "--json")) as another:
+            asked = two.ask([VISITOR] * 20)
+            two.tell(asked, np.ones(20))
+            assert said_by(another)["learnt"] > 0
+            wait_until(lambda: two.status()["learnt"] == 65)
+        second.send_signal(signal.SIGTERM)
+        assert second.wait(60) == 0
+
+
+def wait_until(happened):
+    end = time.monotonic() + 60
+    while not happened():
+        assert time.monotonic() < end
+        time.sleep(0.1)

@@ -1,6 +1,8 @@
 """What a client does with answers, lost answers and refusals, without a network."""
 
+import gc
 import json
+import os
 import threading
 
 import httpx
@@ -236,3 +238,31 @@ def test_what_cannot_be_sent_is_refused_before_it_is_sent():
     with pytest.raises(ps.InvalidArgumentError):
         study.tell("a", float("nan"))
     assert seen == []
+
+
+def test_connections_are_closed_when_nobody_has_the_client_any_more():
+    closed = []
+
+    class Transport(httpx.MockTransport):
+        def close(self):
+            closed.append(1)
+
+    transport = Transport(lambda request: httpx.Response(200, json={"finished": True}))
+    assert ps.Client(URL, transport=transport).study("homepage").finished
+    gc.collect()
+    assert closed == [1]
+    with ps.Client(URL, transport=transport) as client:
+        client.study("homepage").status()
+    assert closed == [1, 1]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_a_forked_process_has_connections_of_its_own():
+    study, _ = answering((200, {"finished": True}))
+    assert study.finished
+    first = study._calling._http
+    child = os.fork()
+    if not child:
+        os._exit(0 if study.finished and study._calling._http is not first else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert study._calling._own() is first

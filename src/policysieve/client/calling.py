@@ -5,6 +5,7 @@ import os
 import random
 import threading
 import time
+import weakref
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -63,13 +64,15 @@ class Calling:
 
     def _opened(self) -> httpx.Client:
         headers = {} if self._token is None else {"Authorization": f"Bearer {self._token}"}
-        return httpx.Client(
+        made = httpx.Client(
             base_url=self.url,
             headers=headers,
             timeout=self._timeout,
             trust_env=not self._is_local,  # no proxy stands between a machine and itself
             transport=self._transport,
         )
+        weakref.finalize(self, _close, made, os.getpid())
+        return made
 
     def _own(self) -> httpx.Client:
         """The connections; in a forked process not the parent's."""
@@ -145,8 +148,13 @@ class Calling:
 
     def close(self) -> None:
         """Close all connections."""
-        if self._process == os.getpid():
-            self._http.close()
+        _close(self._http, self._process)
+
+
+def _close(http: httpx.Client, process: int) -> None:
+    """Close connections, unless they are those of a parent process."""
+    if process == os.getpid():
+        http.close()
 
 
 def _encoded(body: Any) -> tuple[bytes | None, dict[str, str]]:
