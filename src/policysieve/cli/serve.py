@@ -1,5 +1,6 @@
 """``policysieve serve`` and ``policysieve token``: studies over HTTP, and who may call."""
 
+import json
 import logging
 import sys
 import time
@@ -105,7 +106,7 @@ def _by_study(option: str, values: tuple[str, ...]) -> dict[str | None, str]:
 )
 @click.option("--no-learn", is_flag=True, help="Leave learning to another process.")
 @click.option("--quiet", is_flag=True, help="Write no line for each request.")
-@json_option("the address, as a line,")
+@json_option("the address, and what is wrong with each study, on one line,")
 def serve(
     url: str,
     policies: tuple[str, ...],
@@ -159,7 +160,7 @@ def serve(
     def started(address: str) -> None:
         troubles = {name: hosted.trouble(name) for name in hosted.names()}
         if as_json:
-            print_json({"url": address, "studies": troubles})
+            click.echo(json.dumps({"url": address, "studies": troubles}))  # on one line
         else:
             for name, trouble in troubles.items():
                 print_text(f"{name}: {'served' if trouble is None else trouble}")

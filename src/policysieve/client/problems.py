@@ -29,6 +29,7 @@ _BY_STATUS: dict[int, type[PolicySieveError]] = {
     403: AccessError,
     404: NotFoundError,
 }
+_SLOW = (408, 429)  # no argument is wrong
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ def error_in(response: httpx.Response, ids: tuple[str, ...]) -> Problem:
     if name in _OURS:
         return Problem(_OURS[name](detail), passes=True)
     kind = _BY_STATUS.get(response.status_code)
-    if kind is None and 400 <= response.status_code < 500 and response.status_code != 429:
+    if kind is None and 400 <= response.status_code < 500 and response.status_code not in _SLOW:
         kind = InvalidArgumentError
     return Problem(ServiceError(detail, ids) if kind is None else kind(detail), passes=True)
 

@@ -57,6 +57,7 @@ def make_app(hosted: Hosted, settings: Settings | None = None) -> FastAPI:
         lifespan=lifespan,
     )
     app.state.hosted, app.state.settings, app.state.doors = hosted, settings, doors
+    app.state.desks = desks
     app.state.ending = threading.Event()  # set when the server wants to end
     problems.register(app)
     for router in (
