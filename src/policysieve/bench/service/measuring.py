@@ -9,6 +9,7 @@ import numpy as np
 
 from policysieve.bench.cells import SayStep, code_version
 from policysieve.bench.service.load import Load, closed_loop, open_loop
+from policysieve.bench.service.paint import first_paint, why_not
 from policysieve.bench.service.servers import Server, bare_server, our_server
 
 __all__ = ["ServiceSettings", "measure_service"]
@@ -81,6 +82,13 @@ def measure_service(
         results["soak"] = _soak(here, chosen, rate=per_second / 2)
         progress("restart")
         results["restart"] = _restart(here)
+        reason = why_not()
+        if reason is None:
+            progress("paint")
+            with our_server(here, "soak") as server:
+                results["paint"] = first_paint(f"http://127.0.0.1:{server.port}/studies/study")
+        else:
+            skipped["paint"] = reason
     return {**results, "skipped": skipped}
 
 
