@@ -2,21 +2,27 @@
 
 import asyncio
 import json
+import sqlite3
 import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
 from policysieve.bench.pages import bench_page, bench_tables
+from policysieve.bench.service import measuring
 from policysieve.bench.service.load import closed_loop, open_loop
 from policysieve.bench.service.measuring import ServiceSettings, measure_service
+from policysieve.bench.service.paint import first_paint, why_not
 from policysieve.bench.service.servers import bare_server
 
 
-def test_a_small_run_is_shown(tmp_path):
+def test_a_small_run_is_shown(tmp_path, monkeypatch):
+    monkeypatch.setattr(measuring, "why_not", lambda: "no browser is installed")
     settings = ServiceSettings(blocks=1, block_seconds=0.3, batch_seconds=0.3, soak_seconds=2.0)
     said = []
     result = json.loads(json.dumps(measure_service(settings, said.append, tmp_path)))
-    assert said[:4] == ["pairs", "batches", "soak", "restart"]
+    assert said == ["pairs", "batches", "soak", "restart"]
+    assert result["skipped"] == {"paint": "no browser is installed"}
     assert list(tmp_path.iterdir()) == []
     assert result["soak"]["errors"] == {"count": 0, "first": []}
     assert result["soak"]["rounds"] > 10
@@ -32,8 +38,6 @@ def test_the_bare_app_keeps_what_it_is_told(tmp_path):
         load = closed_loop(server.port, clients=3, seconds=0.3, size=4)
     assert load.errors == []
     assert load.rounds == 4 * len(load.told)
-    import sqlite3
-
     kept = sqlite3.connect(tmp_path / "bare.db")
     assert kept.execute("SELECT count(reward) FROM rounds").fetchone() == (load.rounds,)
     kept.close()
@@ -86,3 +90,35 @@ def test_an_open_loop_does_not_wait_for_who_is_slow(tmp_path):
     assert load.errors == []
     assert load.rounds == 60
     assert len(looks) >= 1
+
+
+def test_a_browser_sees_the_first_words_of_a_page():
+    reason = why_not()
+    if reason is not None:
+        pytest.skip(reason)
+
+    class Page(BaseHTTPRequestHandler):
+        def do_GET(self):
+            found = self.path == "/"
+            self.send_response(200 if found else 404)
+            self.send_header("Content-Type", "text/html")
+            self.end_headers()
+            self.wfile.write(b"<p>Hello")
+
+        def log_message(self, *_):
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Page)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    try:
+        address = f"http://127.0.0.1:{server.server_address[1]}/"
+        painted = first_paint(address)
+        assert min(painted["every"]) <= painted["seconds"] <= max(painted["every"])
+        assert painted["seconds"] > 0
+        with pytest.raises(RuntimeError, match="was not shown"):
+            first_paint(f"{address}other")
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
