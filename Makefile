@@ -7,11 +7,11 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check
 # versions of pip, the second with newer ones.
 INSTALL := PIP_CONSTRAINT=constraints.txt PIP_BUILD_CONSTRAINT=constraints.txt $(PIP) --quiet install --editable
 
-.PHONY: help demo test lint check docs measured outdated constraints clean
+.PHONY: help demo serve-demo test lint check docs measured outdated constraints clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-11s %s\n", $$1, $$2}'
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-11s %s\n", $$1, $$2}'
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -28,7 +28,12 @@ $(VENV)/installed-demo: pyproject.toml constraints.txt | $(BIN)/python
 $(VENV)/installed-dev: pyproject.toml constraints.txt | $(BIN)/python
 	@echo "Installing PolicySieve with its development tools (about two minutes the first time) ..."
 	@$(INSTALL) ".[dev]"
-	@touch $@ $(VENV)/installed-demo
+	@touch $@ $(VENV)/installed-demo $(VENV)/installed-serve
+
+$(VENV)/installed-serve: pyproject.toml constraints.txt | $(BIN)/python
+	@echo "Installing PolicySieve with its service (about a minute the first time) ..."
+	@$(INSTALL) ".[serve]"
+	@touch $@
 
 $(VENV)/installed-docs: pyproject.toml constraints.txt $(VENV)/installed-dev
 	@$(INSTALL) ".[docs]"
@@ -36,6 +41,9 @@ $(VENV)/installed-docs: pyproject.toml constraints.txt $(VENV)/installed-dev
 
 demo: $(VENV)/installed-demo ## choose among hundreds of classifiers from right/wrong feedback
 	@$(BIN)/policysieve demo
+
+serve-demo: $(VENV)/installed-serve ## a service with a dashboard, and a made-up shop that keeps it busy; DEMO_SECONDS=60 ends it
+	@$(BIN)/python examples/shop/demo.py
 
 test: $(VENV)/installed-dev ## run the tests
 	@$(BIN)/python -m pytest

@@ -21,6 +21,8 @@ def test_one_tree(name):
         (errors.InUseError("x"), BlockingIOError),
         (errors.DatasetUnavailableError("x"), OSError),
         (errors.NotFoundError("x"), LookupError),
+        (errors.AccessError("x"), PermissionError),
+        (errors.ServiceError("x", ids=("a",)), ConnectionError),
         (errors.ArchivedError("x"), ValueError),
         (errors.UnknownIdsError("x"), LookupError),
         (errors.UnknownIdsError("x"), ValueError),

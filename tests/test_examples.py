@@ -1,19 +1,26 @@
 """The examples run from top to bottom without a warning, and tell what their pages say."""
 
 import contextlib
+import importlib
 import io
+import os
 import re
 import runpy
+import signal
+import subprocess
 import sys
 import textwrap
+import urllib.request
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import policysieve as ps
+from policysieve.study import summaries
 from tests.datasets import needs_dataset, needs_log
 from tests.oracles.inverse_propensity import inverse_propensity
+from tests.statistics import assert_binomial
 
 ROOT = Path(__file__).parent.parent
 EXAMPLES = ROOT / "examples"
@@ -193,3 +200,66 @@ def test_support_tickets(tmp_path):
     other = made["colleague"].score(made["new_rows"], made["new_intents"])
     assert made["other"].lower < other < made["other"].upper
     assert (tmp_path / "support_tickets.png").stat().st_size > 1000
+
+
+@pytest.fixture
+def shop(monkeypatch):
+    """The modules of the example shop."""
+    monkeypatch.syspath_prepend(str(EXAMPLES / "shop"))
+    names = ("shop", "people")
+    for name in names:
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    yield [importlib.import_module(name) for name in names]
+    for name in names:
+        sys.modules.pop(name, None)
+
+
+class TestShop:
+    def test_few_departments_are_good_and_the_best_rule_is_the_one_that_uses_both(self, shop):
+        rules, people = shop
+        crowd = people.People(seed=1)
+        visitors = [crowd.visitor() for _ in range(2000)]
+        names = np.array(rules.DEPARTMENTS)
+        shown = names[rules.policies.actions(visitors)[:, :, 0]]
+        chances = [
+            [crowd.chance(v, one) for one in row] for v, row in zip(visitors, shown, strict=True)
+        ]
+        worth = np.mean(chances, axis=0)
+        assert rules.policies.names[worth.argmax()] == "last order, else weather"
+        assert np.sort(worth)[-2] < worth.max() - 0.02  # the demo's epsilon
+        good = [sum(crowd.chance(v, one) > 0.1 for one in names) for v in visitors]
+        assert max(good) <= 2
+
+    def test_people_click_sometimes_late_or_never_say_a_word(self, shop):
+        crowd = shop[1].People(seed=2)
+        visitor = {"last_order": "tents", "weather": "rain"}
+        answers = [crowd.answer(visitor, "sleeping bags") for _ in range(2000)]
+        heard = [one for one in answers if one is not None]
+        assert_binomial(sum(one.reward for one in heard), 2000, 0.30)
+        assert_binomial(len(answers) - len(heard), 2000, 0.70 * 0.10)
+        assert 0 < sum(one.seconds > 20 for one in heard) < 100
+
+    def test_the_demo_runs_and_closes_when_it_is_told_to(self, tmp_path):
+        demo = [sys.executable, str(EXAMPLES / "shop" / "demo.py"), "--port", "0"]
+        demo += ["--folder", str(tmp_path), "--rate", "20", "--pace", "20", "--every", "0.5"]
+        with subprocess.Popen(demo, stdout=subprocess.PIPE, text=True) as running:
+            lines = iter(running.stdout.readline, "")
+            address = next(line for line in lines if "The shop is open" in line).split()[-1]
+            assert address.startswith("http://127.0.0.1:")
+            said = next(line for line in lines if re.match(r"\d+ visits, [1-9]", line))
+            assert "0 failures" in said
+            running.send_signal(signal.SIGINT)
+            assert "Closing the shop.\n" in lines
+            assert running.wait(60) == 0
+        (study,) = summaries(f"sqlite:///{tmp_path / 'shop.db'}")
+        assert 0 < study.settled <= study.rounds
+        with pytest.raises(OSError, match="refused"):
+            urllib.request.urlopen(address, timeout=5)
+
+    def test_the_demo_ends_by_itself(self, tmp_path):
+        demo = [sys.executable, str(EXAMPLES / "shop" / "demo.py"), "--port", "0"]
+        done = subprocess.run(
+            demo, env={**os.environ, "DEMO_SECONDS": "1"}, capture_output=True, text=True
+        )
+        assert (done.returncode, done.stderr) == (0, "")
+        assert "visits" in done.stdout

@@ -6,6 +6,8 @@ from policysieve import worlds as worlds
 from policysieve.classify import BanditClassifier as BanditClassifier
 from policysieve.classify import BanditListClassifier as BanditListClassifier
 from policysieve.classify import LabelDecisions as LabelDecisions
+from policysieve.client import Client as Client
+from policysieve.errors import AccessError as AccessError
 from policysieve.errors import ArchivedError as ArchivedError
 from policysieve.errors import BusyError as BusyError
 from policysieve.errors import ClusterError as ClusterError
@@ -18,6 +20,7 @@ from policysieve.errors import MissingExtraError as MissingExtraError
 from policysieve.errors import NotFoundError as NotFoundError
 from policysieve.errors import PolicyFailureError as PolicyFailureError
 from policysieve.errors import PolicySieveError as PolicySieveError
+from policysieve.errors import ServiceError as ServiceError
 from policysieve.errors import StorageError as StorageError
 from policysieve.errors import UnknownIdsError as UnknownIdsError
 from policysieve.errors import UnknownValueError as UnknownValueError

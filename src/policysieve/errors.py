@@ -8,6 +8,7 @@ rule, what arrived and what to do.
 from pickle import PicklingError
 
 __all__ = [
+    "AccessError",
     "ArchivedError",
     "BusyError",
     "ClusterError",
@@ -20,6 +21,7 @@ __all__ = [
     "NotFoundError",
     "PolicyFailureError",
     "PolicySieveError",
+    "ServiceError",
     "StorageError",
     "UnknownIdsError",
     "UnknownValueError",
@@ -90,6 +92,25 @@ class StorageError(PolicySieveError, OSError):
 
 class NotFoundError(PolicySieveError, LookupError):
     """A service has no such study, or a database no such token; the message says what there is."""
+
+
+class AccessError(PolicySieveError, PermissionError):
+    """A service does not let the token do that, or one is needed; nothing was changed."""
+
+
+class ServiceError(PolicySieveError, ConnectionError):
+    """A service cannot be reached, or does not answer as it should.
+
+    Attributes
+    ----------
+    ids : tuple of str
+        Of the rounds that the call was about. Whether it came through is not known. Asking and
+        telling again with these ids is safe: nothing is decided or counted twice.
+    """
+
+    def __init__(self, problem: str, ids: tuple[str, ...] = ()) -> None:
+        super().__init__(problem)
+        self.ids = ids
 
 
 class UnknownIdsError(DecisionsError, NotFoundError):

@@ -307,3 +307,17 @@ def test_a_file_that_has_no_rewards_is_named_with_what_it_has(shop):
 @pytest.mark.parametrize("name", study.commands)
 def test_every_help_has_an_example(name):
     assert f"For example: policysieve study {name} " in " ".join(run(name, "--help").output.split())
+
+
+def test_the_same_command_may_create_a_study_each_time_a_machine_starts(shop):
+    folder, _, (url, name, *policies), table = shop
+    wanted = ("--actions", 4, "--epsilon", 0.1, "--delta", 0.05)
+    command(shop, "ask", "--contexts", folder / "contexts.npy", "--out", folder / "first.parquet")
+    assert "there is a study" in run("create", *shop[2], *wanted, exit_code=1).output
+    left = run("create", *shop[2], *wanted, "--if-missing", "--json")
+    assert json.loads(left.output)["rounds"] == 60
+    made = run("create", f"{url}2", name, *policies, *wanted, "--if-missing", "--json")
+    assert json.loads(made.output)["rounds"] == 0
+    np.save(folder / "table.npy", table[:, ::-1])
+    refused = run("create", *shop[2], *wanted, "--if-missing", exit_code=1)
+    assert "policies must be" in refused.output

@@ -9,6 +9,7 @@ from policysieve.bench.forecast import page as forecast
 from policysieve.bench.race import page as race
 from policysieve.bench.scale import page as scale
 from policysieve.bench.scaling import page as scaling
+from policysieve.bench.service import page as service
 from policysieve.bench.speed import page as speed
 from policysieve.bench.study import page as study
 from policysieve.errors import InvalidArgumentError
@@ -38,6 +39,7 @@ _KINDS: dict[str, _Shows] = {
     "faults": faults,
     "study": study,
     "scale": scale,
+    "service": service,
     "forecast": forecast,
 }
 
@@ -61,7 +63,7 @@ def bench_page(kind: str, result: Result, *, command: str | None = None) -> Page
     ----------
     kind : str
         Name of the benchmark: "speed", "certificates", "samples", "scaling", "classify", "faults",
-        "study", "scale" or "forecast".
+        "study", "scale", "service" or "forecast".
     result : dict
         What it returned, or what was read from its JSON file.
     command : str, optional

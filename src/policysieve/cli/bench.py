@@ -307,6 +307,31 @@ def scale(quick: bool, rounds: int | None, folder: Path | None, output: _Output)
 
 
 @bench.command()
+@click.option("--quick", is_flag=True, help="Measure everything briefly.")
+@click.option("--soak", is_flag=True, help="Let people come for ten minutes, not for one.")
+@click.option(
+    "--folder",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Folder on the disk to measure; by default that of temporary files.",
+)
+@_output_options("service.json")
+def service(quick: bool, soak: bool, folder: Path | None, output: _Output) -> None:
+    """The HTTP service next to a bare FastAPI app: speed, waiting, errors and memory.
+
+    Everything runs on 127.0.0.1. Takes about three minutes; with --soak ten more, with --quick half
+    a minute.
+    """
+    from dataclasses import replace
+
+    from policysieve.bench.service.measuring import ServiceSettings, measure_service
+
+    settings = ServiceSettings.quick() if quick else ServiceSettings()
+    if soak:
+        settings = replace(settings, soak_seconds=600.0)
+    output.give("service", measure_service(settings, output.say_step, folder))
+
+
+@bench.command()
 @_names_option("--tasks", "policysieve.bench.race.tasks", "TASKS")
 @count_option("--seeds", 5, "Runs of each task.")
 @count_option("--made-up", 100, "Made-up tasks, like those on which the forecast was chosen.")

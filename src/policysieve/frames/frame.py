@@ -12,6 +12,7 @@ from policysieve.frames.arrow import (
     FRAMES,
     LIBRARIES,
     MADE_OF,
+    WIDTH,
     as_frame,
     described,
     from_dicts,
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 __all__ = ["ContextFrame"]
+
+_SENT = (*FRAMES, "dicts", "csr_matrix", "csr_array")  # kinds of rows that others may send
 
 
 class ContextFrame:
@@ -92,6 +95,21 @@ class ContextFrame:
         said = (table.schema.metadata or {}).get(MADE_OF, b"").decode(errors="replace")
         at_hand = next(name for name in FRAMES if find_spec(name))
         return cls([described(table, said if said in LIBRARIES else at_hand)])
+
+    @classmethod
+    def received(cls, table: "pa.Table") -> "ContextFrame":
+        """Rows that another process sent, made of what their metadata say; by default of Arrow.
+
+        The table was validated in full. ValueError if the metadata say what cannot be.
+        """
+        said = table.schema.metadata or {}
+        made_of, width = (said.get(key, b"").decode() for key in (MADE_OF, WIDTH))
+        made_of = made_of or "pyarrow"
+        if made_of not in _SENT:
+            raise ValueError(f"rows made of {shown(made_of)}")
+        table = described(table, made_of, width=int(width) if width else None)
+        levels = {f.name: levels_of(table[f.name]) for f in filter(has_levels, table.schema)}
+        return cls.restored(table.columns, FrameType.checked(table.schema, levels))
 
     @classmethod
     def restored(cls, columns: "Sequence[pa.Array]", dtype: FrameType) -> "ContextFrame":

@@ -9,6 +9,7 @@ from fastapi import Request
 from fastapi.responses import Response
 
 from policysieve.exploration.decisions import Decisions
+from policysieve.frames import ContextFrame
 from policysieve.service.arrow import read_stream, stream_of
 from policysieve.service.problems import ProblemError
 from policysieve.study import Told
@@ -92,7 +93,7 @@ def contexts_in(table: pa.Table) -> tuple[Any, Any, Any]:
     """Contexts, ids and what is available, in a table.
 
     The column ``context`` has rows of numbers, numbers or texts; without it all columns but ``id``
-    and ``available`` are those of a table.
+    and ``available`` are those of a table, which candidates get as its metadata say.
     """
     ids = table["id"].to_pylist() if "id" in table.schema.names else None
     available = table["available"].to_pylist() if "available" in table.schema.names else None
@@ -101,7 +102,13 @@ def contexts_in(table: pa.Table) -> tuple[Any, Any, Any]:
     rest = [name for name in table.schema.names if name not in ("id", "available")]
     if not rest:
         raise ProblemError(422, "the stream must have a column context, or columns of a table")
-    return table.select(rest), ids, available
+    try:
+        return ContextFrame.received(table.select(rest)), ids, available
+    except (ValueError, KeyError) as error:
+        why = str(error).split("\n")[0]
+        raise ProblemError(
+            422, f"the stream must hold rows of a table, but does not: {why}"
+        ) from error
 
 
 def listed(decisions: Decisions, *, ages: bool = False) -> list[dict[str, Any]]:

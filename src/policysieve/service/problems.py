@@ -50,14 +50,20 @@ class ProblemError(Exception):
 
 
 def problem_response(
-    status: int, detail: str, *, error: str | None = None, headers: dict[str, str] | None = None
+    status: int,
+    detail: str,
+    *,
+    error: str | None = None,
+    headers: dict[str, str] | None = None,
+    **members: Any,
 ) -> JSONResponse:
-    """A response that says what went wrong."""
+    """A response that says what went wrong, and more of it in other members."""
     content: dict[str, Any] = {
         "type": "about:blank",
         "title": HTTPStatus(status).phrase,
         "status": status,
         "detail": detail,
+        **members,
     }
     if error is not None:
         content["error"] = error
@@ -68,7 +74,12 @@ def response_to(error: Exception) -> JSONResponse:
     """The response to an error of ours."""
     status = next((code for kind, code in _STATUS if isinstance(error, kind)), 500)
     retry = {"Retry-After": "1"} if status == 503 else None
-    return problem_response(status, str(error), error=type(error).__name__, headers=retry)
+    members = {}
+    if isinstance(error, PolicyFailureError):
+        members = {"policy": error.policy, "name": error.name}
+    return problem_response(
+        status, str(error), error=type(error).__name__, headers=retry, **members
+    )
 
 
 def register(app: FastAPI) -> None:

@@ -14,10 +14,11 @@ import uvicorn
 from fastapi import FastAPI
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from policysieve.addresses import is_loopback
 from policysieve.errors import InvalidArgumentError
 from policysieve.service.app import make_app
 from policysieve.service.hosting import Hosted
-from policysieve.service.settings import Settings, is_loopback
+from policysieve.service.settings import Settings
 from policysieve.service.tokens import any_token
 
 __all__ = ["Server", "serve"]

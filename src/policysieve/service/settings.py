@@ -1,19 +1,10 @@
 """What a service allows: addresses, sizes, times."""
 
 from dataclasses import dataclass
-from ipaddress import ip_address
 
-__all__ = ["Settings", "is_loopback"]
+from policysieve.addresses import is_loopback
 
-
-def is_loopback(host: str) -> bool:
-    """Whether an address can be reached from this machine alone."""
-    if host == "localhost":
-        return True
-    try:
-        return ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return False
+__all__ = ["Settings"]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -48,6 +48,11 @@ __all__ = ["create"]
     help="Share of the rounds that explore; the others show what --against would.",
 )
 @click.option("--hash-contexts", is_flag=True, help="Keep a hash of each context, not the context.")
+@click.option(
+    "--if-missing",
+    is_flag=True,
+    help="If there is a study NAME with these policies, leave it as it is, and do not complain.",
+)
 @version_option
 @json_option("the study")
 def create(
@@ -63,6 +68,7 @@ def create(
     against: str | None,
     traffic: float,
     hash_contexts: bool,
+    if_missing: bool,
     version: str | None,
     as_json: bool,
 ) -> None:
@@ -75,6 +81,9 @@ def create(
     from policysieve.study import Study
 
     policies, problem = candidates.load(1, reward_range)
+    if if_missing and _is_there(url, name):
+        print_status(Study.open(url, name, policies, version=version, learn=False), as_json)
+        return
     today = None if against is None else policy_given(against, policies)
     problem = replace(problem, against=today, traffic=traffic, no_answer=no_answer)
     made = Study.create(
@@ -90,6 +99,16 @@ def create(
         version=version,
     )
     print_status(made, as_json)
+
+
+def _is_there(url: str, name: str) -> bool:
+    """Whether a database has a study of that name."""
+    from policysieve.study import summaries
+
+    try:
+        return name in (one.name for one in summaries(url))
+    except FileNotFoundError:
+        return False
 
 
 def _setting(text: str) -> tuple[str, Any]:

@@ -1,0 +1,1 @@
+"""How much the HTTP service takes, next to a bare FastAPI app on the same disk."""
