@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from fastapi import Request
+from fastapi.openapi.models import HTTPBearer
+from fastapi.security.base import SecurityBase
 from starlette.concurrency import run_in_threadpool
 
 from policysieve.service.problems import ProblemError
@@ -158,13 +160,16 @@ class Doors:
             return find_token(connection, key)
 
 
-class Requires:
+class Requires(SecurityBase):
     """A dependency of a door: its scope, and who may come in.
 
     Attributes
     ----------
     scope : str
     """
+
+    scheme_name = "token"
+    model = HTTPBearer(description="What policysieve token create prints.")
 
     def __init__(self, doors: Doors, scope: str, whole: bool) -> None:
         assert scope in SCOPES
