@@ -20,6 +20,7 @@ def test_one_tree(name):
         (errors.FileFormatError("x"), ValueError),
         (errors.InUseError("x"), BlockingIOError),
         (errors.DatasetUnavailableError("x"), OSError),
+        (errors.NotFoundError("x"), LookupError),
         (errors.UnknownValueError("x"), LookupError),
         (errors.PolicyFailureError(3, "raised"), RuntimeError),
         (errors.MissingExtraError("demo", "scikit-learn", "sklearn"), ImportError),

@@ -12,6 +12,7 @@ from policysieve.errors import FileFormatError as FileFormatError
 from policysieve.errors import InUseError as InUseError
 from policysieve.errors import InvalidArgumentError as InvalidArgumentError
 from policysieve.errors import MissingExtraError as MissingExtraError
+from policysieve.errors import NotFoundError as NotFoundError
 from policysieve.errors import PolicyFailureError as PolicyFailureError
 from policysieve.errors import PolicySieveError as PolicySieveError
 from policysieve.errors import StorageError as StorageError

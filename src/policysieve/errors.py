@@ -15,6 +15,7 @@ __all__ = [
     "InUseError",
     "InvalidArgumentError",
     "MissingExtraError",
+    "NotFoundError",
     "PolicyFailureError",
     "PolicySieveError",
     "StorageError",
@@ -78,6 +79,10 @@ class StorageError(PolicySieveError, OSError):
 
     Nothing of the call counts that was not acknowledged. `tell` may be called again in any case.
     """
+
+
+class NotFoundError(PolicySieveError, LookupError):
+    """A service has no such study, or a database no such token; the message says what there is."""
 
 
 class DatasetUnavailableError(PolicySieveError, OSError):

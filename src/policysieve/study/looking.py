@@ -20,7 +20,7 @@ from policysieve.study.schema import batches, counters, leases, rewards, studies
 from policysieve.study.settling import audited
 from policysieve.study.storage import Storage
 
-__all__ = ["decided", "open_places", "record_of", "status_of", "summaries"]
+__all__ = ["decided", "open_places", "record_of", "status_of", "summaries", "summaries_in"]
 
 Places = npt.NDArray[np.int64]
 
@@ -154,6 +154,13 @@ def record_of(url: str, name: str) -> StudyRecord:
 def summaries(url: str) -> list[StudySummary]:
     """The studies of a database, by name."""
     storage = Storage(url)
+    found = summaries_in(storage)
+    storage.close()
+    return found
+
+
+def summaries_in(storage: Storage) -> list[StudySummary]:
+    """The same of a database that is open."""
     settled = select(func.count()).where(rewards.c.study == studies.c.study).scalar_subquery()
     with storage.reading() as connection:
         rows = connection.execute(
@@ -161,7 +168,6 @@ def summaries(url: str) -> list[StudySummary]:
             .join(counters, counters.c.study == studies.c.study)
             .order_by(studies.c.name)
         ).all()
-    storage.close()
     return [
         StudySummary(
             name=row.name,

@@ -140,13 +140,19 @@ class StudyRecord:
     @classmethod
     def read(cls, connection: Connection, name: str, where: str) -> Self:
         """The record of that name, or raise."""
-        rows = connection.execute(select(studies).where(studies.c.name == name)).all()
-        if not rows:
+        found = cls.find(connection, name)
+        if found is None:
             names = connection.execute(select(studies.c.name).order_by(studies.c.name)).scalars()
             known = ", ".join(map(repr, names)) or "none"
             raise InvalidArgumentError(f"name must be that of a study in {where}, which has "
                                        f"{known}, got {shown(name)}")  # fmt: skip
-        return cls.of(rows[0])
+        return found
+
+    @classmethod
+    def find(cls, connection: Connection, name: str) -> Self | None:
+        """The record of that name, if there is one."""
+        row = connection.execute(select(studies).where(studies.c.name == name)).first()
+        return None if row is None else cls.of(row)
 
     def check_active(self, connection: Connection) -> None:
         """Raise if the study was archived, by this process or by another."""

@@ -183,8 +183,22 @@ class Study:
         FileNotFoundError
             If there is no such file.
         """
+        return cls.open_in(Storage(url), name, policies, version=version, learn=learn, probe=probe)
+
+    @classmethod
+    def open_in(
+        cls,
+        storage: Storage,
+        name: str,
+        policies: AnyPolicies,
+        *,
+        version: str | None = None,
+        learn: bool = True,
+        probe: bool = True,
+    ) -> "Study":
+        """`open` in a database that is open, and that several studies share."""
         check_class(policies)
-        learns, storage = flag("learn", learn), Storage(url)
+        learns = flag("learn", learn)
         with storage.reading() as connection:
             record = StudyRecord.read(connection, name, storage.where)
             probes = connection.execute(

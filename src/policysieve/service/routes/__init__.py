@@ -1,0 +1,1 @@
+"""The doors of the service, a module for each kind."""
