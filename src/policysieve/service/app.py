@@ -5,6 +5,7 @@ from importlib import metadata
 from fastapi import FastAPI
 
 from policysieve.service import problems
+from policysieve.service.dashboard import Dashboard, dashboard_router
 from policysieve.service.doors import Doors
 from policysieve.service.hosting import Hosted
 from policysieve.service.routes.running import running_router
@@ -38,4 +39,6 @@ def make_app(hosted: Hosted, settings: Settings | None = None) -> FastAPI:
     app.include_router(studies_router(hosted, doors))
     app.include_router(running_router(hosted))
     app.include_router(signing_router(doors))
+    dashboard = app.state.dashboard = Dashboard(hosted, doors)
+    app.include_router(dashboard_router(dashboard))
     return app

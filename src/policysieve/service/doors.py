@@ -81,8 +81,15 @@ class Doors:
         """A dependency that lets only those in who have a scope, and says who they are."""
         return Requires(self, scope)
 
-    async def caller(self, request: Request) -> Caller:
-        """Who calls, or raise if nobody who may."""
+    async def caller(self, request: Request, *, form: bool = False) -> Caller:
+        """Who calls, or raise if nobody who may.
+
+        Parameters
+        ----------
+        request : Request
+        form : bool
+            Whether it is known to come from a form of our own pages, which no header goes with.
+        """
         text, by_cookie = _presented(request)
         if text is None:
             if not await self.is_open():
@@ -101,7 +108,8 @@ class Doors:
             )
         if by_cookie:
             check_origin(request)
-            if request.method not in _SAFE and HEADER.lower() not in request.headers:
+            is_safe = request.method in _SAFE or form or HEADER.lower() in request.headers
+            if not is_safe:
                 raise ProblemError(
                     403,
                     f"a browser that is signed in must send the header {HEADER}: 1 with requests "

@@ -9,13 +9,14 @@ if find_spec("sqlalchemy") is None:
 
 from policysieve.study.history import History, HistoryPoint
 from policysieve.study.looking import record_of, summaries
-from policysieve.study.results import StudyStatus, StudySummary, Told, Verification
+from policysieve.study.results import Pulse, StudyStatus, StudySummary, Told, Verification
 from policysieve.study.study import Study
 from policysieve.study.traffic import Traffic
 
 __all__ = [
     "History",
     "HistoryPoint",
+    "Pulse",
     "Study",
     "StudyStatus",
     "StudySummary",

@@ -29,9 +29,9 @@ from policysieve.study.identity import check_identity, check_probes, identity_of
 from policysieve.study.ids import as_ids, ids_at, places_of
 from policysieve.study.learning import Learning
 from policysieve.study.ledger import SqlLedger
-from policysieve.study.looking import decided, open_places, status_of
+from policysieve.study.looking import decided, open_places, pulse_of, status_of
 from policysieve.study.record import StudyRecord
-from policysieve.study.results import StudyStatus, Told, Verification
+from policysieve.study.results import Pulse, StudyStatus, Told, Verification
 from policysieve.study.schema import studies
 from policysieve.study.storage import Storage
 from policysieve.study.telling import as_told
@@ -403,6 +403,17 @@ class Study:
         learning = self._worker.caught_up()
         with self._storage.reading() as connection:
             return status_of(self._ledger, connection, learning, self._storage.now(connection))
+
+    def pulse(self) -> Pulse:
+        """What changes when something happens: a cheap look, for who asks again and again."""
+        learnt = self._worker.caught_up().learnt
+        with self._storage.reading() as connection:
+            return pulse_of(self._ledger, connection, learnt)
+
+    def survivors(self) -> npt.NDArray[np.intp] | None:
+        """Numbers of the policies that can still be the best; None if none are eliminated."""
+        evidence = getattr(self._worker.caught_up().learner, "evidence", None)
+        return None if evidence is None else evidence.survivors
 
     def history(self) -> History:
         """How the study got to where it stands: what was known now and then, since it began."""

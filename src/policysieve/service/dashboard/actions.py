@@ -1,0 +1,124 @@
+"""Pages that change something: each asks first, and needs the scope that the deed needs."""
+
+from typing import TYPE_CHECKING, Any
+
+from fastapi import APIRouter, Request
+from fastapi.responses import RedirectResponse, Response
+from starlette.concurrency import run_in_threadpool
+
+from policysieve.errors import InvalidArgumentError, NotFoundError
+from policysieve.service.dashboard.forms import form_of, mark_of
+from policysieve.service.dashboard.rendering import page
+from policysieve.service.doors import Caller
+from policysieve.service.problems import ProblemError
+from policysieve.service.tokens import Token, list_tokens, revoke_token
+from policysieve.study.durations import seconds
+
+if TYPE_CHECKING:
+    from policysieve.service.dashboard.routes import Dashboard
+
+__all__ = ["add_actions"]
+
+
+def add_actions(router: APIRouter, dashboard: "Dashboard") -> None:
+    """Archive, expire, revoke, and look at the health of a log now."""
+    hosted, views = dashboard.hosted, dashboard.views
+
+    def ask(request: Request, caller: Caller, template: str, **content: Any) -> Response:
+        return page(
+            template,
+            is_admin=True,
+            signed_in=caller.token is not None,
+            mark=mark_of(request),
+            **content,
+        )
+
+    def study_url(request: Request, name: str, done: str = "") -> str:
+        url = request.url_for("study", name=name).path
+        return f"{url}?done={done}" if done else url
+
+    @router.get("/studies/{name}/archive")
+    async def ask_archive(request: Request, name: str) -> Response:
+        caller = await dashboard.caller(request, "admin", name)
+        view = await run_in_threadpool(views.view, name)
+        return ask(request, caller, "archive.html", status=view.status)
+
+    @router.post("/studies/{name}/archive")
+    async def archive(request: Request, name: str) -> Response:
+        await form_of(request)
+        await dashboard.caller(request, "admin", name, form=True)
+        await run_in_threadpool(lambda: hosted.study(name).archive())
+        views.forget(name)
+        return RedirectResponse(study_url(request, name, "archived"), 303)
+
+    @router.get("/studies/{name}/expire")
+    async def ask_expire(request: Request, name: str) -> Response:
+        caller = await dashboard.caller(request, "admin", name)
+        view = await run_in_threadpool(views.view, name)
+        return ask(request, caller, "expire.html", status=view.status, older_than="1d", wrong="")
+
+    @router.post("/studies/{name}/expire")
+    async def expire(request: Request, name: str) -> Response:
+        fields = await form_of(request)
+        caller = await dashboard.caller(request, "admin", name, form=True)
+        older_than = fields.get("older_than", "").strip()
+        try:
+            seconds("older_than", older_than)
+        except InvalidArgumentError as error:
+            view = await run_in_threadpool(views.view, name)
+            return ask(
+                request,
+                caller,
+                "expire.html",
+                status=view.status,
+                older_than=older_than,
+                wrong=str(error),
+            )
+        await run_in_threadpool(lambda: hosted.study(name).expire(older_than=older_than))
+        views.forget(name)
+        return RedirectResponse(study_url(request, name, "expired"), 303)
+
+    @router.post("/studies/{name}/checkup")
+    async def checkup(request: Request, name: str) -> Response:
+        await form_of(request)
+        await dashboard.caller(request, "read", name, form=True)
+        view = await run_in_threadpool(views.view, name)
+        dashboard.checkups.start(name, view.status.learnt)
+        return RedirectResponse(f"{study_url(request, name)}#health", 303)
+
+    @router.get("/tokens")
+    async def tokens(request: Request) -> Response:
+        caller = await _chief(request, dashboard)
+        found = await run_in_threadpool(list_tokens, hosted.storage)
+        mine = None if caller.token is None else caller.token.key
+        return ask(request, caller, "tokens.html", tokens=found, mine=mine)
+
+    @router.get("/tokens/{key}/revoke")
+    async def ask_revoke(request: Request, key: str) -> Response:
+        caller = await _chief(request, dashboard)
+        token = await run_in_threadpool(_token, dashboard, key)
+        mine = caller.token is not None and caller.token.key == key
+        return ask(request, caller, "revoke.html", token=token, mine=mine)
+
+    @router.post("/tokens/{key}/revoke")
+    async def revoke(request: Request, key: str) -> Response:
+        await form_of(request)
+        await _chief(request, dashboard, form=True)
+        await run_in_threadpool(revoke_token, hosted.storage, key)
+        dashboard.doors.forget()
+        return RedirectResponse("/tokens", 303)
+
+
+async def _chief(request: Request, dashboard: "Dashboard", *, form: bool = False) -> Caller:
+    """Who may do everything, for all studies; tokens belong to none of them."""
+    caller = await dashboard.caller(request, "admin", form=form)
+    if caller.is_restricted:
+        raise ProblemError(403, "this needs a token with the scope admin for all studies")
+    return caller
+
+
+def _token(dashboard: "Dashboard", key: str) -> Token:
+    for token in list_tokens(dashboard.hosted.storage):
+        if token.key == key:
+            return token
+    raise NotFoundError(f"there is no token with the key {key!r}")
