@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 import policysieve as ps
-from policysieve.arrays import plain_array, real_numbers, shown
+from policysieve.arrays import plain_array, real_numbers, same_numbers, shown
 
 COLUMNS = {
     "contexts": [3, 4],
@@ -237,3 +237,15 @@ def test_a_plain_array_is_not_copied():
     numbers = np.arange(3.0)
     assert plain_array("x", numbers, "numbers") is numbers
     assert real_numbers("x", numbers, "numbers") is numbers
+
+
+def test_numbers_are_the_same_within_a_share_of_their_size():
+    one = np.array([1.0, 1e-20, np.nan])
+    near = one * (1 + 1e-12)
+    assert same_numbers(one[:2], one[:2].copy())
+    assert not same_numbers(one, near)
+    assert same_numbers(one, near, 1e-9)
+    assert not same_numbers(one, one * (1 + 1e-6), 1e-9)
+    assert not same_numbers(one, near[:2], 1e-9)
+    assert not same_numbers(np.array([1, 2]), np.array([1, 3]), 0.9)  # counts are not rounded
+    assert not same_numbers(None, 1.0, 1e-9)

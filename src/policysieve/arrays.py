@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from policysieve.errors import InvalidArgumentError
 
-__all__ = ["as_float", "as_list", "plain_array", "real_numbers", "shown", "told"]
+__all__ = ["as_float", "as_list", "plain_array", "real_numbers", "same_numbers", "shown", "told"]
 
 _LONGEST = 80  # characters of a value in an error
 _MANY_DIGITS = 10**30
@@ -42,6 +42,16 @@ def told(error: BaseException) -> str:
         return f"{type(error).__name__}: {error}"
     except Exception as other:  # what it raises is its own matter
         return f"{type(error).__name__}, whose text raises {type(other).__name__}"
+
+
+def same_numbers(one: Any, two: Any, within: float = 0.0) -> bool:
+    """Whether two values or arrays are equal; numbers may differ by a share of their size."""
+    if np.array_equal(one, two):
+        return True
+    mine, theirs = np.asarray(one), np.asarray(two)
+    if within == 0 or mine.shape != theirs.shape or {mine.dtype.kind, theirs.dtype.kind} != {"f"}:
+        return False
+    return bool(np.allclose(mine, theirs, rtol=within, atol=0.0, equal_nan=True))
 
 
 def plain_array(name: str, values: Any, rule: str) -> npt.NDArray[Any]:

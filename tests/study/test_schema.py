@@ -1,13 +1,15 @@
 """Databases of older schemas are brought up to date, those of later ones refused."""
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-from sqlalchemy import create_engine, text
+from sqlalchemy import create_engine, func, select, text, update
 
 import policysieve as ps
+from policysieve.exploration.designs.saving import ExplorationFile
 from policysieve.study import schema
 from tests.study.cases import PROBLEM, contexts, linear, play, rewards_of
 
@@ -76,3 +78,25 @@ def test_a_later_schema_is_refused_and_nothing_is_changed(tmp_path):
     with pytest.raises(ps.FileFormatError, match="schema 99"):
         ps.Study.open(url, "shop", linear())
     assert (tmp_path / "studies.db").read_bytes() == before
+
+
+@pytest.mark.parametrize(("change", "rounded"), [(1e-15, 1), (1e-6, 0)])
+def test_another_kind_of_processor_may_round_otherwise_but_no_more(change, rounded, tmp_path):
+    """Its last digits differ, in which no difference is meant; larger ones are told."""
+    url = f"sqlite:///{tmp_path / 'studies.db'}"
+    with ps.Study.create(url, "shop", linear(), PROBLEM, seed=5) as study:
+        play(study, 12, 9)
+        newest = study.exploration
+        other = replace(newest, need=np.minimum(newest.need, 1 - change) * (1 + change / 2))
+        assert not other.same_as(newest)
+        content = ExplorationFile.of(other).to_bytes()
+        with study._storage.writing() as connection:
+            latest = select(func.max(schema.explorations.c.version)).scalar_subquery()
+            connection.execute(
+                update(schema.explorations)
+                .where(schema.explorations.c.version == latest)
+                .values(content=content)
+            )
+    found = ps.Study.open(url, "shop", linear()).verify()
+    assert (found.holds, found.rounded) == (bool(rounded), rounded)
+    assert ("last digits" in found.verdict) == bool(rounded)

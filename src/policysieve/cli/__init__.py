@@ -15,7 +15,7 @@ from policysieve.cli.output import keep_command_line
 from policysieve.cli.plan import plan
 from policysieve.cli.run import run
 from policysieve.cli.select import select
-from policysieve.cli.serve import serve
+from policysieve.cli.serve import serve, token
 from policysieve.cli.study import study
 from policysieve.errors import PolicySieveError
 
@@ -47,5 +47,19 @@ def main() -> None:
     """Find the best policy among many from sparse bandit feedback, and prove it."""
 
 
-for command in (demo, plan, run, select, check, design, decide, study, serve, convert, data, bench):
+for command in (
+    demo,
+    plan,
+    run,
+    select,
+    check,
+    design,
+    decide,
+    study,
+    serve,
+    token,
+    convert,
+    data,
+    bench,
+):
     main.add_command(command)

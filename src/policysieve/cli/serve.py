@@ -1,82 +1,304 @@
-"""``policysieve serve``: studies over HTTP."""
+"""``policysieve serve`` and ``policysieve token``: studies over HTTP, and who may call."""
 
+import logging
+import sys
+import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from policysieve.cli.options import count_option, json_option
+from policysieve.cli.output import print_json, print_table, print_text
+
 if TYPE_CHECKING:
     from policysieve.policies import AnyPolicies
+    from policysieve.service.tokens import Token
     from policysieve.study.record import StudyRecord
 
-__all__ = ["serve"]
+__all__ = ["serve", "token"]
+
+_storage_option = click.option(
+    "--storage",
+    "url",
+    required=True,
+    help="Address of the database, such as sqlite:///shop.db or postgresql://user@host/shop.",
+)
+_file = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
-def _named(option: str, values: tuple[str, ...]) -> dict[str | None, str]:
+def _by_study(option: str, values: tuple[str, ...]) -> dict[str | None, str]:
     """Values by the study that they are for; None is for all others."""
     found: dict[str | None, str] = {}
     for value in values:
         name, equals, rest = value.rpartition("=")
-        key = name if equals else None
-        if key in found:
-            raise click.UsageError(f"{option} is given twice for {key or 'all studies'}")
-        found[key] = rest
+        study = name if equals else None
+        if study in found:
+            raise click.UsageError(f"{option} is given twice for {study or 'all studies'}")
+        found[study] = rest
     return found
 
 
-@click.command(short_help="Studies over HTTP.")
-@click.option(
-    "--storage", "url", required=True, help="Address of the database, such as sqlite:///shop.db."
-)
+@click.command(short_help="Studies over HTTP, with a dashboard.")
+@_storage_option
 @click.option(
     "--policies",
     multiple=True,
     required=True,
     metavar="[NAME=]SOURCE",
-    help="The policies of all studies, or of the study NAME, as study create took them.",
+    help="The policies of all studies, or of the study NAME, as study create took them; several "
+    "times for several.",
 )
-@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen at.")
-@click.option("--port", default=8000, show_default=True, type=click.IntRange(0, 65535))
-@click.option("--certificate", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.option("--key", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option(
+    "--class-version",
+    "versions",
+    multiple=True,
+    metavar="[NAME=]VERSION",
+    help="What you call the policies, if they have a version.",
+)
+@click.option(
+    "--host",
+    default="127.0.0.1",
+    show_default=True,
+    help="Address to listen at. Any but a loopback address needs tokens.",
+)
+@click.option(
+    "--port",
+    default=8000,
+    show_default=True,
+    type=click.IntRange(0, 65535),
+    help="Port to listen at; 0 for any that is free.",
+)
+@click.option(
+    "--host-name",
+    "host_names",
+    multiple=True,
+    help="A name under which the service is called, such as that of a proxy; several times for "
+    "several. Any but localhost needs tokens.",
+)
+@click.option(
+    "--require-tokens", is_flag=True, help="Ask for a token even while there are none, locally too."
+)
+@click.option("--certificate", type=_file, help="PEM file with the certificate, for TLS.")
+@click.option("--key", type=_file, help="PEM file with the private key of the certificate.")
+@click.option(
+    "--proxy",
+    "proxies",
+    multiple=True,
+    metavar="ADDRESS",
+    help="Address of a proxy whose X-Forwarded-For and X-Forwarded-Proto are believed.",
+)
+@click.option(
+    "--origin",
+    "origins",
+    multiple=True,
+    help="Origin of a page that may call from a browser, such as https://shop.example (CORS).",
+)
+@count_option("--max-body", 16 << 20, "Bytes of a request.")
+@count_option("--max-batch", 10_000, "Rounds of a request.")
+@click.option(
+    "--max-seconds",
+    default=30.0,
+    show_default=True,
+    type=click.FloatRange(0, min_open=True),
+    help="How long a request may take.",
+)
 @click.option("--no-learn", is_flag=True, help="Leave learning to another process.")
+@click.option("--quiet", is_flag=True, help="Write no line for each request.")
+@json_option("the address, as a line,")
 def serve(
     url: str,
     policies: tuple[str, ...],
+    versions: tuple[str, ...],
     host: str,
     port: int,
+    host_names: tuple[str, ...],
+    require_tokens: bool,
     certificate: Path | None,
     key: Path | None,
+    proxies: tuple[str, ...],
+    origins: tuple[str, ...],
+    max_body: int,
+    max_batch: int,
+    max_seconds: float,
     no_learn: bool,
+    quiet: bool,
+    as_json: bool,
 ) -> None:
-    """Serve the studies of a database over HTTP, until it is stopped."""
-    from policysieve.cli.loading import load_policies
-    from policysieve.errors import NotFoundError
+    """Serve the studies of a database over HTTP, until it is stopped.
+
+    For example: policysieve serve --storage sqlite:///shop.db --policies mypolicies:policies
+    """
     from policysieve.service import Hosted, Settings
     from policysieve.service.serving import serve as start
 
-    sources = _named("--policies", policies)
+    if (certificate is None) != (key is None):
+        raise click.UsageError("--certificate and --key go together")
+    settings = Settings(
+        host=host,
+        port=port,
+        host_names=tuple(name.lower() for name in host_names),
+        require_tokens=require_tokens,
+        origins=origins,
+        body_bytes=max_body,
+        batch=max_batch,
+        request_seconds=max_seconds,
+    )
+    named = _by_study("--class-version", versions)
+    version: Any = named[None] if set(named) == {None} else named
+    hosted = Hosted(
+        url, _Sources(_by_study("--policies", policies)), version=version, learn=not no_learn
+    )
+    logging.basicConfig(
+        stream=sys.stderr,
+        level=logging.WARNING if quiet else logging.INFO,
+        format="%(asctime)s %(message)s",
+    )
+    logging.getLogger("uvicorn").setLevel(logging.WARNING)
 
-    def load(record: "StudyRecord") -> "AnyPolicies":
-        source = sources.get(record.name, sources.get(None))
+    def started(address: str) -> None:
+        troubles = {name: hosted.trouble(name) for name in hosted.names()}
+        if as_json:
+            print_json({"url": address, "studies": troubles})
+        else:
+            for name, trouble in troubles.items():
+                print_text(f"{name}: {'served' if trouble is None else trouble}")
+            print_text(f"Serving at {address}, until Ctrl+C.")
+        sys.stdout.flush()
+
+    start(hosted, settings, certificate=certificate, key=key, proxies=proxies, started=started)
+
+
+class _Sources:
+    """Loads the policies of a study from where whoever started the service said."""
+
+    def __init__(self, sources: dict[str | None, str]) -> None:
+        self._sources = sources
+        self._modules: dict[str, AnyPolicies] = {}
+
+    def __call__(self, record: "StudyRecord") -> "AnyPolicies":
+        from policysieve.cli.loading import load_policies
+        from policysieve.errors import NotFoundError
+
+        source = self._sources.get(record.name, self._sources.get(None))
         if source is None:
             raise NotFoundError(
                 f"this service has no policies for study {record.name!r}; start it with "
                 f"--policies {record.name}=module:attribute"
             )
-        known = record.identity
-        return load_policies(
+        if source in self._modules:
+            return self._modules[source]
+        known, is_file = record.identity, source.endswith((".npy", ".npz"))
+        loaded = load_policies(
             source,
-            record.problem.n_actions,
+            record.problem.n_actions if is_file else None,
             record.problem.slate_size,
             names=known["names"],
-            actions=known["action_names"],
+            actions=known["action_names"] if is_file else None,
             fallback=known["fallback"] if source.endswith(".npy") else None,
         )
+        if not is_file:  # a function that makes policies is called once for all studies
+            self._modules[source] = loaded
+        return loaded
 
-    start(
-        Hosted(url, load, learn=not no_learn),
-        Settings(host=host, port=port),
-        certificate=certificate,
-        key=key,
+
+@click.group(short_help="Who may call a service.")
+def token() -> None:
+    """Create, list and revoke the tokens with which a service is called."""
+
+
+@token.command()
+@_storage_option
+@click.option("--label", required=True, help="What it is for, such as the name of a program.")
+@click.option(
+    "--scope",
+    "scopes",
+    multiple=True,
+    required=True,
+    type=click.Choice(["decide", "tell", "read", "admin"]),
+    help="What it is good for; several times for several. Admin is good for everything.",
+)
+@click.option(
+    "--study",
+    "studies",
+    multiple=True,
+    help="A study that it is good for; several times for several. By default all.",
+)
+@click.option("--expires", metavar="DURATION", help="After how long, such as 12h, 30d or 52w.")
+@json_option("the token")
+def create(
+    url: str,
+    label: str,
+    scopes: tuple[str, ...],
+    studies: tuple[str, ...],
+    expires: str | None,
+    as_json: bool,
+) -> None:
+    """Create a token, and show it this one time: only a hash of it is kept.
+
+    For example: policysieve token create --storage sqlite:///shop.db --label web --scope decide
+    """
+    from policysieve.service.tokens import create_token
+    from policysieve.study.storage import Storage
+
+    made, text = create_token(Storage(url), label, scopes, studies=studies or None, lasts=expires)
+    if as_json:
+        print_json({**made.to_dict(), "token": text})
+        return
+    click.echo(text)
+    click.echo(f"Key {made.key}, {', '.join(made.scopes)}. The token is not shown again.", err=True)
+
+
+@token.command("list")
+@_storage_option
+@json_option("the tokens")
+def list_(url: str, as_json: bool) -> None:
+    """List the tokens of the database; their secrets nobody knows."""
+    from policysieve.service.tokens import list_tokens
+    from policysieve.study.storage import Storage
+
+    found = list_tokens(Storage(url))
+    if as_json:
+        print_json([one.to_dict() for one in found])
+        return
+    print_table(
+        f"{len(found)} tokens",
+        ["key", "label", "scopes", "studies", "valid"],
+        [
+            (
+                one.key,
+                one.label,
+                ", ".join(one.scopes),
+                "all" if one.studies is None else ", ".join(one.studies),
+                _validity(one),
+            )
+            for one in found
+        ],
+        words=(0, 1, 2, 3, 4),
     )
+
+
+@token.command()
+@_storage_option
+@click.argument("key")
+@json_option("the token")
+def revoke(url: str, key: str, as_json: bool) -> None:
+    """Let the token with KEY open nothing any more; services notice within two seconds."""
+    from policysieve.service.tokens import revoke_token
+    from policysieve.study.storage import Storage
+
+    found = revoke_token(Storage(url), key)
+    if as_json:
+        print_json(found.to_dict())
+    else:
+        print_text(f"{found.key} ({found.label}) is revoked.")
+
+
+def _validity(token: "Token") -> str:
+    if token.revoked is not None:
+        return "revoked"
+    if token.expires is None:
+        return "always"
+    if token.expires <= time.time():
+        return "expired"
+    return f"until {time.strftime('%Y-%m-%d %H:%M', time.gmtime(token.expires))} UTC"

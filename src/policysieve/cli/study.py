@@ -362,8 +362,7 @@ def verify(where: _Where, as_json: bool) -> None:
         for difference in found.differences:
             print_text(f"Not as it should be: {difference}.")
         print_text(
-            f"{found.rounds:,} rounds and {found.explorations:,} explorations: "
-            + ("all bits are the same." if found.holds else "not all bits are the same.")
+            f"{found.rounds:,} rounds and {found.explorations:,} explorations: {found.verdict}"
         )
     if not found.holds:
         raise click.exceptions.Exit(1)

@@ -3,6 +3,8 @@
 import threading
 from collections.abc import Callable, Mapping
 
+from sqlalchemy import literal, select
+
 from policysieve.errors import InvalidArgumentError, NotFoundError, PolicySieveError
 from policysieve.policies import AnyPolicies
 from policysieve.study import Study, StudySummary
@@ -62,6 +64,11 @@ class Hosted:
         """A line for each study of the database, by name."""
         return summaries_in(self.storage)
 
+    def check(self) -> None:
+        """Raise if the database does not answer."""
+        with self.storage.reading() as connection:
+            connection.execute(select(literal(1)))
+
     def study(self, name: str) -> Study:
         """The study of a name.
 
@@ -79,6 +86,10 @@ class Hosted:
             if name not in self._studies:
                 self._studies[name] = self._open(name)
             return self._studies[name]
+
+    def opened(self, name: str) -> Study | None:
+        """The study of a name, if it was opened before."""
+        return self._studies.get(name)
 
     def trouble(self, name: str) -> str | None:
         """Why the service does not answer for a study; None if it does."""

@@ -4,8 +4,10 @@ from http import HTTPStatus
 from typing import Any
 
 from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 
 from policysieve.errors import (
     DecisionsError,
@@ -82,6 +84,16 @@ def register(app: FastAPI) -> None:
         headers = None if error.headers is None else dict(error.headers)
         return problem_response(error.status_code, str(error.detail), headers=headers)
 
+    async def invalid(request: Request, error: Exception) -> JSONResponse:
+        assert isinstance(error, RequestValidationError)
+        wrong = [f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors()]
+        return problem_response(422, "; ".join(wrong))
+
+    async def gone(request: Request, error: Exception) -> JSONResponse:
+        return problem_response(400, "the client went away before its request was complete")
+
+    app.add_exception_handler(RequestValidationError, invalid)
+    app.add_exception_handler(ClientDisconnect, gone)
     app.add_exception_handler(PolicySieveError, ours)
     app.add_exception_handler(ProblemError, refused)
     app.add_exception_handler(HTTPException, http)

@@ -1,6 +1,8 @@
 """Deciding: the newest exploration, the candidates' answers, and one transaction."""
 
 import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -8,6 +10,7 @@ import numpy.typing as npt
 from sqlalchemy import Connection, update
 
 from policysieve.availability import Available
+from policysieve.errors import DecisionsError, PolicySieveError
 from policysieve.exploration.decisions import Decisions
 from policysieve.exploration.designs.base import Exploration
 from policysieve.log import Beside
@@ -19,16 +22,54 @@ from policysieve.study.ids import as_ids, default_ids, insert_ids
 from policysieve.study.kinds import ContextKind
 from policysieve.study.ledger import LARGEST, SqlLedger
 from policysieve.study.packing import Batch
+from policysieve.study.repeating import decided_before
 from policysieve.study.schema import studies
 from policysieve.study.storage import Storage
 
-__all__ = ["Decider"]
+__all__ = ["Ask", "Asked", "Decider"]
 
 _RETRIES = 3  # asks with an exploration that is not the newest any more
 
 
+@dataclass(frozen=True, kw_only=True)
+class Ask:
+    """What somebody wants to be decided.
+
+    Attributes
+    ----------
+    contexts, ids, available
+        As `Study.ask` takes them.
+    again : bool
+        Whether ids that were decided before, at the same contexts, get what was decided then.
+    """
+
+    contexts: Any
+    ids: Any = None
+    available: Any = None
+    again: bool = False
+
+
+@dataclass(kw_only=True)
+class Asked:
+    """What somebody wants to be decided, after a look, and what the candidates said to it."""
+
+    x: Any
+    allowed: Available | None
+    given: list[str] | None
+    again: bool = False
+    said: tuple[int, Answers] | None = None  # and the exploration that had to know it
+
+
 class _SupersededError(Exception):
     """A newer exploration was published while candidates were asked."""
+
+
+class _RefusedError(Exception):
+    """One of several cannot be decided; nothing was written for the others either."""
+
+    def __init__(self, number: int, error: PolicySieveError) -> None:
+        super().__init__(number)
+        self.number, self.error = number, error
 
 
 class Decider:
@@ -51,59 +92,143 @@ class Decider:
 
     def ask(self, contexts: Any, ids: Any, available: Any = None) -> Decisions:
         """Decide at contexts, and write the decisions down."""
+        asked = self._checked(Ask(contexts=contexts, ids=ids, available=available))
+        try:
+            return self._ask({0: asked})[0]
+        except _RefusedError as refused:
+            error = refused.error
+        raise error  # with its own cause
+
+    def consulted(self, ask: Ask) -> Asked:
+        """What is asked for after a look, with what the candidates say to it, or raise.
+
+        They may take their time here, while others decide.
+        """
+        asked = self._checked(ask)
+        try:
+            self._answers(0, asked, *self._exploration())
+        except _RefusedError as refused:
+            error = refused.error
+        else:
+            return asked
+        raise error  # with its own cause
+
+    def ask_together(self, asks: Sequence[Ask | Asked]) -> list[Decisions | PolicySieveError]:
+        """Decide for several in one transaction: what was decided for each, or why not.
+
+        Each has batches of its own, so that no late answer holds up the rounds of others.
+        """
+        found: dict[int, Decisions | PolicySieveError] = {}
+        waiting: dict[int, Asked] = {}
+        for number, ask in enumerate(asks):
+            try:
+                waiting[number] = ask if isinstance(ask, Asked) else self._checked(ask)
+                if self._kind.earlier is None:  # the first says what contexts are
+                    found[number] = self._ask({number: waiting.pop(number)})[number]
+            except PolicySieveError as error:
+                found[number] = error
+            except _RefusedError as refused:
+                found[number] = refused.error
+        while waiting:
+            try:
+                found |= self._ask(waiting)
+                break
+            except _RefusedError as refused:
+                found[refused.number] = self._instead(waiting.pop(refused.number), refused.error)
+        return [found[number] for number in range(len(asks))]
+
+    def _checked(self, ask: Ask) -> Asked:
+        """What is asked for, or raise."""
         policies = self._ledger.policies
         with self._lock:
             self._find_kind()
-            arranged = self._kind.arranged(contexts)
+            arranged = self._kind.arranged(ask.contexts)
         x = policies.check_contexts(arranged)
         with self._lock:
             self._kind.check(x)
         names = names_of_actions(policies, self._ledger.record.problem)
-        allowed = policies.check_available(available, len(x), names)
-        given = None if ids is None else as_ids(ids, len(x))
+        allowed = policies.check_available(ask.available, len(x), names)
+        given = None if ask.ids is None else as_ids(ask.ids, len(x))
+        return Asked(x=x, allowed=allowed, given=given, again=ask.again)
+
+    def _instead(self, asked: Asked, error: PolicySieveError) -> Decisions | PolicySieveError:
+        """What was decided before where ids come again, or why not."""
+        if not (asked.again and isinstance(error, DecisionsError) and asked.given):
+            return error
+        with self._storage.reading() as connection:
+            return decided_before(
+                self._ledger, connection, asked.given, asked.x, asked.allowed, error
+            )
+
+    def _ask(self, asked: dict[int, Asked]) -> dict[int, Decisions]:
         for attempt in range(_RETRIES + 1):
             try:
-                return self._ask(x, allowed, given, final=attempt == _RETRIES)
+                return self._decide(asked, final=attempt == _RETRIES)
             except _SupersededError:
                 continue
         raise AssertionError("the last attempt is final")
 
-    def _ask(
-        self, x: Any, allowed: Available | None, given: list[str] | None, *, final: bool
-    ) -> Decisions:
+    def _decide(self, asked: dict[int, Asked], *, final: bool) -> dict[int, Decisions]:
         """Decide with the exploration at hand; raise if there is a newer one, unless it is final.
 
         One that is not the newest any more is as valid as any: its propensities are its own.
         """
         version, exploration = self._exploration()
-        ledger, record, n = self._ledger, self._ledger.record, len(x)
-        which = None if ledger.policies.looked_up else exploration.consulted
-        answers = ledger.policies.answers_at(x, which, allowed)
+        ledger, record = self._ledger, self._ledger.record
+        answers = {
+            number: self._answers(number, one, version, exploration)
+            for number, one in asked.items()
+        }
+        made: dict[int, tuple[int, list[Batch]]] = {}
         with self._storage.deciding() as connection:
             now = self._storage.now(connection)
-            first, newest = ledger.take_places(connection, n)
+            n = sum(len(one.x) for one in asked.values())
+            start, newest = ledger.take_places(connection, n)
             record.check_active(connection)
             if newest != version and not final:
                 self.version = newest
                 raise _SupersededError
-            if given is not None:
-                insert_ids(connection, record.study, record.mark, given, first)
-            batches = [
-                self._issue(
-                    connection, first + start, version, exploration, x, allowed, answers, start, now
-                )
-                for start in range(0, n, LARGEST)
-            ]
-            if first == 0 and n and record.keep_contexts and allowed is None:
-                probes = packed_probes(ledger.policies, x, answers)
-                mine = studies.c.study == record.study
-                connection.execute(update(studies).where(mine).values(probes=probes))
+            first = start
+            for number, one in asked.items():
+                said, size = answers[number], len(one.x)
+                if one.given is not None:
+                    try:
+                        insert_ids(connection, record.study, record.mark, one.given, first)
+                    except DecisionsError as error:
+                        raise _RefusedError(number, error) from error
+                batches = [
+                    self._issue(connection, first + low, version, exploration, one, said, low, now)
+                    for low in range(0, size, LARGEST)
+                ]
+                if first == 0 and size and record.keep_contexts and one.allowed is None:
+                    probes = packed_probes(ledger.policies, one.x, said)
+                    mine = studies.c.study == record.study
+                    connection.execute(update(studies).where(mine).values(probes=probes))
+                made[number] = first, batches
+                first += size
         with self._lock:
-            self._kind.seen(x)
-            ledger.issued = max(ledger.issued, first + n)
-            for batch in batches if self._keeps else ():
-                ledger.keep(batch)
-        return self._decisions(x, allowed, batches, first, given, now)
+            ledger.issued = max(ledger.issued, start + n)
+            for number, (_, batches) in made.items():
+                self._kind.seen(asked[number].x)
+                for batch in batches if self._keeps else ():
+                    ledger.keep(batch)
+        return {
+            number: self._decisions(asked[number], batches, first, now)
+            for number, (first, batches) in made.items()
+        }
+
+    def _answers(
+        self, number: int, asked: Asked, version: int, exploration: Exploration
+    ) -> Answers:
+        """What the candidates say that an exploration consults; they are called once for it."""
+        if asked.said is None or asked.said[0] != version:
+            policies = self._ledger.policies
+            which = None if policies.looked_up else exploration.consulted
+            try:
+                asked.said = version, policies.answers_at(asked.x, which, asked.allowed)
+            except PolicySieveError as error:
+                raise _RefusedError(number, error) from error
+        return asked.said[1]
 
     def _issue(
         self,
@@ -111,14 +236,14 @@ class Decider:
         first: int,
         version: int,
         exploration: Exploration,
-        x: Any,
-        allowed: Available | None,
+        asked: Asked,
         answers: Answers,
         start: int,
         now: float,
     ) -> Batch:
         """Decide and write down rounds from `start` on, as many as a batch may have."""
         ledger, rows = self._ledger, slice(start, start + LARGEST)
+        x, allowed = asked.x, asked.allowed
         some, said = x[rows], answers if len(x) <= LARGEST else answers.take(rows)
         uniforms = self._draws.at(first, len(some), exploration.draws_per_round)
         actions, propensities = exploration._decide(said, uniforms)
@@ -135,15 +260,8 @@ class Decider:
         ledger.issue(connection, batch, exploration)
         return batch
 
-    def _decisions(
-        self,
-        x: Any,
-        allowed: Available | None,
-        batches: list[Batch],
-        first: int,
-        given: list[str] | None,
-        now: float,
-    ) -> Decisions:
+    def _decisions(self, asked: Asked, batches: list[Batch], first: int, now: float) -> Decisions:
+        x, given = asked.x, asked.given
         record, m, n = self._ledger.record, self._ledger.policies.slate_size, len(x)
         nothing: tuple[npt.NDArray[np.int32], npt.NDArray[np.float64]]
         nothing = np.empty((0, m), np.int32), np.empty((0, m))
@@ -157,7 +275,7 @@ class Decider:
             asked=np.full(n, now),
             issuer=record.mark,
             all_actions=names_of_actions(self._ledger.policies, record.problem),
-            beside=Beside(allowed),
+            beside=Beside(asked.allowed),
             ids=default_ids(record.mark, places.tolist()) if given is None else ids,
         )
 

@@ -11,9 +11,10 @@ from policysieve.errors import FileFormatError
 from policysieve.exploration.designs.base import Exploration
 from policysieve.exploration.designs.saving import ExplorationFile
 from policysieve.policies import AnyPolicies, Slates
-from policysieve.study.packing import Batch, packed, unpacked
+from policysieve.study.packing import PACKED, Batch, packed, unpacked
 from policysieve.study.record import StudyRecord
 from policysieve.study.schema import batches, counters, explorations, rewards
+from policysieve.study.statements import Statement
 
 __all__ = ["DISCARDED", "EXPIRED", "LARGEST", "TOLD", "Front", "SqlLedger"]
 
@@ -34,13 +35,13 @@ Places = npt.NDArray[np.int64]
 
 _NUMBER: Any = bindparam("number")
 _COUNTERS = select(counters.c.rounds, counters.c.exploration).where(counters.c.study == _NUMBER)
-_ISSUE = (
+_ISSUE = Statement(
     update(counters)
     .where(counters.c.study == _NUMBER)
     .values(rounds=counters.c.rounds + bindparam("n"))
     .returning(counters.c.rounds, counters.c.exploration)
 )
-_INSERT = insert(batches)
+_INSERT = Statement(insert(batches), [*PACKED, "study"])
 _BATCHES = (
     select(batches)
     .where(batches.c.study == _NUMBER, batches.c.first >= bindparam("low"))
@@ -63,7 +64,7 @@ _TIMES_FROM = (
     .order_by(batches.c.first)
     .limit(bindparam("most"))
 )
-_SETTLED = (
+_SETTLED = Statement(
     select(rewards.c.place, rewards.c.state, rewards.c.rewards)
     .where(rewards.c.study == _NUMBER, rewards.c.place.between(bindparam("low"), bindparam("high")))
     .order_by(rewards.c.place)
@@ -74,7 +75,7 @@ _SETTLED_AT = select(rewards.c.place, rewards.c.state, rewards.c.rewards).where(
 _COUNT = select(func.count()).where(
     rewards.c.study == _NUMBER, rewards.c.place.between(bindparam("low"), bindparam("high"))
 )
-_SETTLE = insert(rewards)
+_SETTLE = Statement(insert(rewards))
 _EXPLORATION = select(explorations.c.content).where(
     explorations.c.study == _NUMBER, explorations.c.version == bindparam("version")
 )
@@ -117,7 +118,7 @@ class SqlLedger:
 
         From here to the end of the transaction nobody else numbers rounds of this study.
         """
-        rounds, version = connection.execute(_ISSUE, {**self._study, "n": n}).one()
+        ((rounds, version),) = _ISSUE.rows(connection, {**self._study, "n": n})
         return int(rounds) - n, int(version)
 
     def issue(self, connection: Connection, batch: Batch, exploration: Exploration) -> None:
@@ -125,23 +126,27 @@ class SqlLedger:
         row = packed(
             self.policies, exploration.consulted, batch, keep_contexts=self.record.keep_contexts
         )
-        connection.execute(_INSERT, {"study": self.record.study, **row})
+        _INSERT.run(connection, {"study": self.record.study, **row})
 
     def exploration(self, connection: Connection, version: int) -> Exploration:
         """A published exploration, validated when it is first loaded."""
         found = self._explorations.get(version)
         if found is None:
-            row = connection.execute(_EXPLORATION, {**self._study, "version": version}).first()
-            if row is None:
-                raise FileFormatError(
-                    f"exploration {version} of study {self.record.name!r} is not there; restore "
-                    "the database from a backup"
-                )
             name = f"exploration {version} of study {self.record.name!r}"
-            file = ExplorationFile.from_bytes(row.content, name)
+            file = ExplorationFile.from_bytes(self.content(connection, version), name)
             found = file.exploration(self.policies)
             self.remember(version, found)
         return found
+
+    def content(self, connection: Connection, version: int) -> bytes:
+        """The file that a published exploration is."""
+        row = connection.execute(_EXPLORATION, {**self._study, "version": version}).first()
+        if row is None:
+            raise FileFormatError(
+                f"exploration {version} of study {self.record.name!r} is not there; restore the "
+                "database from a backup"
+            )
+        return bytes(row.content)
 
     def known(self, version: int) -> Exploration | None:
         """A published exploration, if it is in memory."""
@@ -256,7 +261,7 @@ class SqlLedger:
     def settled(self, connection: Connection, low: int, high: int) -> tuple[Places, Any, Array]:
         """Places in [low, high) that are settled, how, and the rewards; 0 if not known."""
         bounds = {**self._study, "low": low, "high": high - 1}
-        return self._arrays(connection.execute(_SETTLED, bounds).all())
+        return self._arrays(_SETTLED.rows(connection, bounds))
 
     def settled_at(self, connection: Connection, places: Places) -> tuple[Places, Any, Array]:
         """The same for those of some rounds that are settled, and perhaps others near them."""
@@ -292,4 +297,4 @@ class SqlLedger:
             for p, r in zip(places.tolist(), content, strict=True)
         ]
         if rows:
-            connection.execute(_SETTLE, rows)
+            _SETTLE.run_all(connection, rows)

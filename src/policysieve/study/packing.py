@@ -24,6 +24,7 @@ from policysieve.policies.base import action_dtype
 from policysieve.policies.digests import context_digests
 
 __all__ = [
+    "PACKED",
     "Batch",
     "beside_of",
     "context_hashes",
@@ -82,6 +83,20 @@ class Batch:
     def end(self) -> int:
         """Place behind the last."""
         return self.first + len(self)
+
+
+PACKED = (
+    "first",
+    "size",
+    "exploration",
+    "asked",
+    "actions",
+    "propensities",
+    "contexts",
+    "answers",
+    "available",
+)
+"""Columns that `packed` fills."""
 
 
 def packed(

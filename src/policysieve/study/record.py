@@ -20,13 +20,14 @@ from policysieve.policies import AnyPolicies
 from policysieve.problem import Problem, check_problem
 from policysieve.study.durations import seconds
 from policysieve.study.schema import counters, studies
+from policysieve.study.statements import Statement
 
 __all__ = ["StudyRecord"]
 
 _LONGEST = 200
 
 
-_ARCHIVED = select(studies.c.archived).where(studies.c.study == bindparam("number"))
+_ARCHIVED = Statement(select(studies.c.archived).where(studies.c.study == bindparam("number")))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -156,7 +157,7 @@ class StudyRecord:
 
     def check_active(self, connection: Connection) -> None:
         """Raise if the study was archived, by this process or by another."""
-        archived = connection.execute(_ARCHIVED, {"number": self.study}).scalar()
+        ((archived,),) = _ARCHIVED.rows(connection, {"number": self.study})
         if archived is not None:
             raise InvalidArgumentError(
                 f"study {self.name!r} is archived, and takes no decisions or rewards any more"

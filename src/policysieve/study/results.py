@@ -197,18 +197,34 @@ class Verification:
         Rounds that were folded.
     explorations : int
         Published explorations that were made again.
+    rounded : int
+        Those of them that agree to nine digits but not in the last bit: processors of other kinds
+        round otherwise.
     differences : tuple of str
-        What is not as it should be, a sentence each; none if all bits are the same.
+        What is not as it should be, a sentence each; none if everything is the same.
     """
 
     rounds: int
     explorations: int
+    rounded: int
     differences: tuple[str, ...]
 
     @property
     def holds(self) -> bool:
-        """Whether all bits are the same."""
+        """Whether everything is the same, but for rounding."""
         return not self.differences
+
+    @property
+    def verdict(self) -> str:
+        """What was found, in a sentence."""
+        if not self.holds:
+            return "not all of them are the same."
+        if self.rounded:
+            return (
+                f"all are the same, {self.rounded:,} explorations but for the last digits, which "
+                "another kind of processor has rounded otherwise."
+            )
+        return "all bits are the same."
 
     def to_dict(self) -> dict[str, Any]:
         """The fields, for JSON."""

@@ -2,10 +2,11 @@
 
 import os
 import sqlite3
+import threading
 import time
 import weakref
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 from sqlalchemy import Connection, Engine, create_engine, event, text
@@ -44,6 +45,7 @@ class Storage:
         if self.is_sqlite and not create and not os.path.exists(str(self.url.database)):
             raise FileNotFoundError(f"no studies at {self.url.database}")
         self._process = os.getpid()
+        self._turn = threading.RLock()  # threads that write one file wait here, not for the file
         self._engine = self._opened()
         weakref.finalize(self, _dispose, self._engine, self._process)
         with self.writing() as connection:
@@ -65,7 +67,9 @@ class Storage:
     @contextmanager
     def writing(self) -> Iterator[Connection]:
         """A transaction: all of it is on disk when it ends, or nothing if it raises."""
-        with self._readable_errors(), self._own().begin() as connection:
+        engine = self._own()
+        turn = self._turn if self.is_sqlite else nullcontext()
+        with turn, self._readable_errors(), engine.begin() as connection:
             yield connection
 
     @contextmanager
@@ -92,6 +96,7 @@ class Storage:
                 connection = connection.execution_options(deferred=True)
             else:
                 connection = connection.execution_options(isolation_level="REPEATABLE READ")
+            connection.begin()  # statements past SQLAlchemy's layers would not
             yield connection
 
     def now(self, connection: Connection) -> float:
@@ -122,6 +127,7 @@ class Storage:
         """The engine; in a forked process one without the parent's connections."""
         if self._process != os.getpid():
             self._engine.dispose(close=False)
+            self._turn = threading.RLock()  # another thread of the parent may have it
             self._process = os.getpid()
         return self._engine
 

@@ -1,7 +1,7 @@
 """A study: ask, tell and learn through a database, from any number of processes."""
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -12,7 +12,12 @@ from sqlalchemy.exc import IntegrityError
 
 from policysieve.arrays import shown
 from policysieve.checks import as_rewards, flag, integer
-from policysieve.errors import DecisionsError, InvalidArgumentError, StorageError
+from policysieve.errors import (
+    DecisionsError,
+    InvalidArgumentError,
+    PolicySieveError,
+    StorageError,
+)
 from policysieve.evidence import ValueIntervals
 from policysieve.exploration.decisions import Decisions, Recommendation
 from policysieve.exploration.designs.base import Exploration
@@ -20,7 +25,7 @@ from policysieve.log import Log, LogFile
 from policysieve.policies import AnyPolicies, check_class
 from policysieve.problem import Problem
 from policysieve.study import settling
-from policysieve.study.deciding import Decider
+from policysieve.study.deciding import Ask, Asked, Decider
 from policysieve.study.durations import seconds
 from policysieve.study.exporting import log_of, write_log
 from policysieve.study.forgetting import forget
@@ -44,6 +49,7 @@ __all__ = ["Study"]
 _ATTEMPTS = 5  # to tell rewards that others tell as well
 
 Places = npt.NDArray[np.int64]
+_Rewards = tuple[list[str], npt.NDArray[np.float64]]  # ids, and what was told for each
 
 
 class Study:
@@ -237,6 +243,31 @@ class Study:
         """
         return self._decider.ask(contexts, ids, available)
 
+    def consulted(self, ask: Ask) -> Asked:
+        """What is asked for, checked, and what the candidates say to it; nothing is decided yet.
+
+        Candidates that take their time do so here, and `ask_together` calls them no more, unless
+        what it decides with has changed.
+        """
+        return self._decider.consulted(ask)
+
+    def ask_together(self, asks: Sequence[Ask | Asked]) -> list[Decisions | PolicySieveError]:
+        """Decide for several who ask at once, in one transaction: what each gets, or why not.
+
+        Parameters
+        ----------
+        asks : sequence of Ask or Asked
+            Each is its own batch of rounds, and none is refused because another is.
+
+        Raises
+        ------
+        InvalidArgumentError
+            If the study is archived.
+        StorageError
+            Nothing is changed.
+        """
+        return self._decider.ask_together(asks)
+
     def tell(self, ids: Any, rewards: Any = None) -> Told:
         """Report the rewards of what was shown; they are on disk when it returns.
 
@@ -259,31 +290,79 @@ class Study:
         InvalidArgumentError, StorageError
             Nothing is changed.
         """
+        checked = self._checked(ids, rewards)
+        if not checked[0]:
+            return Told(counted=0, again=0, late=())
+        (found,) = self._tell_all([checked])
+        if isinstance(found, DecisionsError):
+            raise found
+        return found
+
+    def tell_together(self, tells: Sequence[tuple[Any, Any]]) -> list[Told | PolicySieveError]:
+        """Report what several have to tell in one transaction: what became of each, or why not.
+
+        Parameters
+        ----------
+        tells : sequence of pairs
+            Of ids and rewards, as `tell` takes them.
+
+        Raises
+        ------
+        StorageError
+            Nothing is changed.
+        """
+        found: dict[int, Told | PolicySieveError] = {}
+        checked: dict[int, _Rewards] = {}
+        for number, (ids, rewards) in enumerate(tells):
+            try:
+                checked[number] = self._checked(ids, rewards)
+            except InvalidArgumentError as error:
+                found[number] = error
+        if checked:
+            found |= zip(checked, self._tell_all(list(checked.values())), strict=True)
+        return [found[number] for number in range(len(tells))]
+
+    def _checked(self, ids: Any, rewards: Any) -> _Rewards:
+        """Ids and their rewards, or raise."""
         names, given = as_told(ids, rewards, self.problem.slate_size)
         q = self.problem
         told = as_rewards(given, len(names), q.slate_size, q.sparsity, q.reward_range)
         self._worker.start.learner._check_told(q.scale.inside(told))
-        if not names:
-            return Told(counted=0, again=0, late=())
+        return names, told
+
+    def _tell_all(self, tells: list[_Rewards]) -> list[Told | DecisionsError]:
+        """Tell in one transaction what was checked: what became of each, or why it was refused."""
         for attempt in range(_ATTEMPTS):
             try:
-                return self._tell(names, told, new=attempt == 0)
+                with self._settling() as (connection, now):
+                    return [
+                        self._tell(connection, names, told, now, new=attempt == 0)
+                        for names, told in tells
+                    ]
             except IntegrityError:  # some were told before, or by another process at this moment
                 continue
         raise StorageError(f"{self._storage.where} has too many who tell the same; tell it again")
 
-    def _tell(self, names: list[str], told: npt.NDArray[np.float64], *, new: bool) -> Told:
+    def _tell(
+        self,
+        connection: Connection,
+        names: list[str],
+        told: npt.NDArray[np.float64],
+        now: float,
+        *,
+        new: bool,
+    ) -> Told | DecisionsError:
         """Tell rewards that are taken to be `new`, or after a look at what was told before."""
-        ledger, worker, storage = self._ledger, self._worker, self._storage
-        with worker.lock:
-            try:
-                with self._settling() as (connection, now):
-                    places = self._places(connection, names)
-                    return settling.tell(ledger, connection, places, told, now, new=new)
-            except settling.RefusedRewardsError as error:
-                with storage.writing() as connection:
-                    refusal = settling.refuse(ledger, connection, error, storage.now(connection))
-        raise refusal
+        if not names:
+            return Told(counted=0, again=0, late=())
+        ledger = self._ledger
+        try:
+            places = self._places(connection, names)
+            return settling.tell(ledger, connection, places, told, now, new=new)
+        except settling.RefusedRewardsError as error:
+            return settling.refuse(ledger, connection, error, now)
+        except DecisionsError as error:
+            return error
 
     @contextmanager
     def _settling(self) -> Iterator[tuple[Connection, float]]:
@@ -521,6 +600,12 @@ class Study:
         with self._storage.reading() as connection:
             _, version = self._ledger.counters(connection)
             return self._ledger.exploration(connection, version)
+
+    def published(self) -> tuple[int, bytes]:
+        """The version of what is played now, and the file that it is, for other processes."""
+        with self._storage.reading() as connection:
+            _, version = self._ledger.counters(connection)
+            return version, self._ledger.content(connection, version)
 
     def close(self) -> None:
         """Let others learn at once, and close all connections."""

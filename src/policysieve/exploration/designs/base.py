@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from policysieve.arrays import plain_array, real_numbers
+from policysieve.arrays import plain_array, real_numbers, same_numbers
 from policysieve.availability import Available
 from policysieve.checks import as_path, as_rng
 from policysieve.errors import InvalidArgumentError
@@ -151,8 +151,15 @@ class Exploration(ABC):
             np.minimum(found, 1.0, out=found)
         return found
 
-    def same_as(self, other: Any) -> bool:
-        """Whether the other is of this kind, for the same problem, and has the same numbers."""
+    def same_as(self, other: Any, *, within: float = 0.0) -> bool:
+        """Whether the other is of this kind, for the same problem, and has the same numbers.
+
+        Parameters
+        ----------
+        other
+        within : float
+            How much numbers may differ, relative to their size; by default not in a bit.
+        """
         if other is self:
             return True
         if type(other) is not type(self) or other.problem != self.problem:
@@ -164,7 +171,7 @@ class Exploration(ABC):
             theirs: Any = other
             arrays = theirs.weights.arrays()
             pairs += [(mine, arrays.get(name)) for name, mine in weights.arrays().items()]
-        return all(np.array_equal(one, two) for one, two in pairs)
+        return all(same_numbers(one, two, within) for one, two in pairs)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write one small file; an existing one is replaced only when all is written."""

@@ -4,7 +4,6 @@ from typing import TYPE_CHECKING, Any
 
 from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse, Response
-from starlette.concurrency import run_in_threadpool
 
 from policysieve.errors import InvalidArgumentError, NotFoundError
 from policysieve.service.dashboard.forms import form_of, mark_of
@@ -22,7 +21,7 @@ __all__ = ["add_actions"]
 
 def add_actions(router: APIRouter, dashboard: "Dashboard") -> None:
     """Archive, expire, revoke, and look at the health of a log now."""
-    hosted, views = dashboard.hosted, dashboard.views
+    hosted, views, threads = dashboard.hosted, dashboard.views, dashboard.threads
 
     def ask(request: Request, caller: Caller, template: str, **content: Any) -> Response:
         return page(
@@ -40,21 +39,21 @@ def add_actions(router: APIRouter, dashboard: "Dashboard") -> None:
     @router.get("/studies/{name}/archive")
     async def ask_archive(request: Request, name: str) -> Response:
         caller = await dashboard.caller(request, "admin", name)
-        view = await run_in_threadpool(views.view, name)
+        view = await threads.run(lambda: views.view(name))
         return ask(request, caller, "archive.html", status=view.status)
 
     @router.post("/studies/{name}/archive")
     async def archive(request: Request, name: str) -> Response:
         await form_of(request)
         await dashboard.caller(request, "admin", name, form=True)
-        await run_in_threadpool(lambda: hosted.study(name).archive())
+        await threads.run(lambda: hosted.study(name).archive())
         views.forget(name)
         return RedirectResponse(study_url(request, name, "archived"), 303)
 
     @router.get("/studies/{name}/expire")
     async def ask_expire(request: Request, name: str) -> Response:
         caller = await dashboard.caller(request, "admin", name)
-        view = await run_in_threadpool(views.view, name)
+        view = await threads.run(lambda: views.view(name))
         return ask(request, caller, "expire.html", status=view.status, older_than="1d", wrong="")
 
     @router.post("/studies/{name}/expire")
@@ -65,7 +64,7 @@ def add_actions(router: APIRouter, dashboard: "Dashboard") -> None:
         try:
             seconds("older_than", older_than)
         except InvalidArgumentError as error:
-            view = await run_in_threadpool(views.view, name)
+            view = await threads.run(lambda: views.view(name))
             return ask(
                 request,
                 caller,
@@ -74,7 +73,7 @@ def add_actions(router: APIRouter, dashboard: "Dashboard") -> None:
                 older_than=older_than,
                 wrong=str(error),
             )
-        await run_in_threadpool(lambda: hosted.study(name).expire(older_than=older_than))
+        await threads.run(lambda: hosted.study(name).expire(older_than=older_than))
         views.forget(name)
         return RedirectResponse(study_url(request, name, "expired"), 303)
 
@@ -82,21 +81,21 @@ def add_actions(router: APIRouter, dashboard: "Dashboard") -> None:
     async def checkup(request: Request, name: str) -> Response:
         await form_of(request)
         await dashboard.caller(request, "read", name, form=True)
-        view = await run_in_threadpool(views.view, name)
+        view = await threads.run(lambda: views.view(name))
         dashboard.checkups.start(name, view.status.learnt)
         return RedirectResponse(f"{study_url(request, name)}#health", 303)
 
     @router.get("/tokens")
     async def tokens(request: Request) -> Response:
         caller = await _chief(request, dashboard)
-        found = await run_in_threadpool(list_tokens, hosted.storage)
+        found = await threads.run(lambda: list_tokens(hosted.storage))
         mine = None if caller.token is None else caller.token.key
         return ask(request, caller, "tokens.html", tokens=found, mine=mine)
 
     @router.get("/tokens/{key}/revoke")
     async def ask_revoke(request: Request, key: str) -> Response:
         caller = await _chief(request, dashboard)
-        token = await run_in_threadpool(_token, dashboard, key)
+        token = await threads.run(lambda: _token(dashboard, key))
         mine = caller.token is not None and caller.token.key == key
         return ask(request, caller, "revoke.html", token=token, mine=mine)
 
@@ -104,7 +103,7 @@ def add_actions(router: APIRouter, dashboard: "Dashboard") -> None:
     async def revoke(request: Request, key: str) -> Response:
         await form_of(request)
         await _chief(request, dashboard, form=True)
-        await run_in_threadpool(revoke_token, hosted.storage, key)
+        await threads.run(lambda: revoke_token(hosted.storage, key))
         dashboard.doors.forget()
         return RedirectResponse("/tokens", 303)
 

@@ -89,7 +89,7 @@ class Chart:
 
     def grid(self, *, across: Sequence[tuple[float, str]] | None = None, most: int = 5) -> "Chart":
         """Lines and numbers; `across` are places along x with their texts."""
-        for value in self.y.ticks(max(3, self._height // 50)):
+        for value in self.y.ticks(max(4, self._height // 50)):
             y = self._up(value)
             self._behind.append(
                 Markup('<line class="grid" x1="0" x2="100%" y1="{0}" y2="{0}"/>').format(y)

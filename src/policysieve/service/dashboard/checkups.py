@@ -13,12 +13,22 @@ from pathlib import Path
 
 from policysieve.errors import PolicySieveError
 from policysieve.health import LogHealth, check_log
+from policysieve.health.finding import Finding
 from policysieve.service.hosting import Hosted
 
-__all__ = ["Checkup", "Checkups"]
+__all__ = ["Checkup", "Checkups", "concerns"]
 
 _FEWEST, _MOST = 100, 50_000  # rounds that are looked at without being asked
 _GROWTH = 1.5
+_OWN = (
+    "coverage",
+    "mean weight",
+    "weight over time",
+    "frequency of actions",
+    "frequency by context",
+    "exploration",
+    "effective rounds",
+)
 _KEPT = 50
 
 
@@ -42,6 +52,21 @@ class Checkup:
     time: float
     health: LogHealth | None = None
     trouble: str | None = None
+
+
+def concerns(health: LogHealth) -> list[Finding]:
+    """What in the rounds of a study somebody should look at.
+
+    A study decides with propensities of its own, and leaves actions out on purpose: that some are
+    never shown, or that one is for sure, says nothing against it. Weights above 1 do.
+    """
+    return [
+        finding
+        for finding in health.findings
+        if finding.verdict != "ok"
+        and finding.name != "changed world"
+        and (finding.name not in _OWN or finding.numbers.get("lower", 0.0) > 1)
+    ]
 
 
 class Checkups:

@@ -15,7 +15,7 @@ __all__ = ["cost_chart", "interval_bar", "proof_chart", "race_chart", "spark", "
 
 _MOST = 120  # points that a chart draws
 _FURTHEST = 20.0  # times the rounds so far, where a forecast is beyond the right edge
-_TALL, _SHORT = 260, 150  # pixels
+_TALL, _SHORT = 330, 150  # pixels
 
 Points = list[tuple[float, float]]
 
@@ -145,11 +145,15 @@ def spark(points: Sequence[HistoryPoint], epsilon: float) -> Markup | None:
     return chart.level(epsilon, "goal").line(seen, "line", steps=True).svg()
 
 
-def interval_bar(axis: Axis, value: float | None, lower: float, upper: float, kind: str) -> Markup:
+def interval_bar(
+    axis: Axis, value: float | None, limits: tuple[float, float] | None, kind: str
+) -> Markup:
     """Estimate and limits of one policy on a scale that all rows share."""
-    start, end = (round(100 * axis.at(limit), 2) for limit in (lower, upper))
-    bar = Markup('<line class="{}" x1="{}%" x2="{}%" y1="9" y2="9"/>').format(kind, start, end)
-    dot = Markup("")
+    bar = dot = Markup("")
+    if limits is not None:
+        start, end = (round(100 * axis.at(limit), 2) for limit in limits)
+        line = '<line class="{}" x1="{}%" x2="{}%" y1="9" y2="9"/>'
+        bar = Markup(line).format(kind, start, end)
     if value is not None:
         at = round(100 * axis.at(value), 2)
         dot = Markup('<circle class="{}" cx="{}%" cy="9" r="4"/>').format(kind, at)

@@ -5,13 +5,13 @@ One look a second for each study that somebody watches, however many do.
 
 import asyncio
 import json
+import threading
 from collections.abc import AsyncIterator
-
-from starlette.concurrency import run_in_threadpool
 
 from policysieve.errors import PolicySieveError
 from policysieve.service.hosting import Hosted
 from policysieve.service.problems import ProblemError
+from policysieve.service.threads import Threads
 from policysieve.study import Pulse
 
 __all__ = ["Events"]
@@ -28,23 +28,19 @@ class Events:
     Parameters
     ----------
     hosted : Hosted
+    threads : Threads
+    ending : threading.Event
+        Set when the server wants to end: so do all connections.
     """
 
-    def __init__(self, hosted: Hosted) -> None:
-        self._hosted = hosted
+    def __init__(self, hosted: Hosted, threads: Threads, ending: threading.Event) -> None:
+        self._hosted, self._threads, self._ending = hosted, threads, ending
         self._watches: dict[str, _Watch] = {}
         self._listeners = 0
-        self._closed = False
-
-    def close(self) -> None:
-        """End all connections; called in the loop that serves them."""
-        self._closed = True
-        for watch in self._watches.values():
-            watch.end()
 
     def admit(self) -> None:
         """Raise if too many listen."""
-        if self._closed or self._listeners >= _MOST:
+        if self._ending.is_set() or self._listeners >= _MOST:
             raise ProblemError(
                 503,
                 f"at most {_MOST} may listen at one time; look at the status now and then instead",
@@ -65,7 +61,7 @@ class Events:
         self._listeners += 1
         watch = self._watches.get(name)
         if watch is None:
-            watch = self._watches[name] = _Watch(self._hosted, name)
+            watch = self._watches[name] = _Watch(self._hosted, name, self._threads, self._ending)
         watch.listeners += 1
         try:
             yield f"retry: {_RETRY}\n\n"
@@ -87,8 +83,10 @@ class Events:
 class _Watch:
     """One study that somebody watches."""
 
-    def __init__(self, hosted: Hosted, name: str) -> None:
-        self._hosted, self._name = hosted, name
+    def __init__(
+        self, hosted: Hosted, name: str, threads: Threads, ending: threading.Event
+    ) -> None:
+        self._hosted, self._name, self._threads, self._ending = hosted, name, threads, ending
         self.listeners = 0
         self.pulse: Pulse | None = None
         self.ended = False
@@ -110,15 +108,17 @@ class _Watch:
         return True
 
     async def _look(self) -> None:
-        while True:
+        while not self._ending.is_set():
             try:
-                pulse: Pulse | None = await run_in_threadpool(self._taken)
-            except PolicySieveError:  # a database that is away may come back
+                pulse: Pulse | None = await self._threads.run(self._taken)
+            except (PolicySieveError, ProblemError):  # a database that is away may come back
                 pulse = self.pulse
             if pulse != self.pulse:
                 self.pulse = pulse
                 self._tell()
             await asyncio.sleep(_EVERY)
+        self.ended = True
+        self._tell()
 
     def _taken(self) -> Pulse:
         return self._hosted.study(self._name).pulse()

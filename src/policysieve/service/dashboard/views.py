@@ -146,7 +146,8 @@ def candidates_of(view: StudyView, find: str = "", show: str = "all") -> Candida
     since = np.where(out & (since < 0), len(view.history), since)  # out since the last point
     order = np.lexsort((-merit[wanted], -since[wanted], out[wanted], wanted != leader))
     chosen = wanted[order][:_SHOWN]
-    ends = [*limits.lower[chosen], *limits.upper[chosen]]
+    kept = chosen[~out[chosen]]  # limits of those that are out grew no further
+    ends = [*limits.lower[kept], *limits.upper[kept], *limits.values[chosen]]
     axis = axis_of((float(end) for end in ends if np.isfinite(end)), log=False)
     rows = tuple(_row(view, int(p), axis, bool(out[p]), int(since[p]), p == leader) for p in chosen)
     return Candidates(rows, found=len(wanted), total=n, axis=axis)
@@ -167,7 +168,7 @@ def _row(
         value=known,
         lower=lower,
         upper=upper,
-        bar=interval_bar(axis, known, lower, upper, kind),
+        bar=interval_bar(axis, known, None if is_out else (lower, upper), kind),
         leads=leads,
         is_out=is_out,
         out_learnt=None if point is None else point.learnt,

@@ -1,0 +1,149 @@
+"""Where requests that change a study wait: those that wait at one time share a transaction."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Generic, TypeVar
+
+from policysieve.arrays import told
+from policysieve.errors import PolicySieveError
+from policysieve.exploration.decisions import Decisions
+from policysieve.service.problems import ProblemError
+from policysieve.service.settings import Settings
+from policysieve.study import Study, Told
+from policysieve.study.deciding import Ask, Asked
+
+__all__ = ["Desk", "Desks"]
+
+_THREADS = 32
+_MOST = 100  # requests in one transaction
+
+In = TypeVar("In")
+Out = TypeVar("Out")
+
+
+class _Lane(Generic[In, Out]):
+    """Requests of one kind. While some are served, others gather, and are served together next."""
+
+    def __init__(
+        self,
+        serve: Callable[[Sequence[In]], Sequence[Out | PolicySieveError]],
+        threads: ThreadPoolExecutor,
+        settings: Settings,
+    ) -> None:
+        self._serve, self._threads, self._settings = serve, threads, settings
+        self._waiting: list[tuple[In, asyncio.Future[Out]]] = []
+        self._busy = False
+
+    async def served(self, one: In) -> Out:
+        """What comes out for one request, or raise."""
+        if len(self._waiting) >= self._settings.waiting:
+            raise ProblemError(
+                503,
+                f"{len(self._waiting):,} requests wait for this study; try again in a moment",
+                {"Retry-After": "1"},
+            )
+        future: asyncio.Future[Out] = asyncio.get_running_loop().create_future()
+        self._waiting.append((one, future))
+        if not self._busy:
+            self._next()
+        return await future
+
+    def _next(self) -> None:
+        """Serve those who wait, in another thread."""
+        group, self._waiting = self._waiting[:_MOST], self._waiting[_MOST:]
+        self._busy = bool(group)
+        if group:
+            loop = asyncio.get_running_loop()
+            self._threads.submit(self._work, group, loop)
+
+    def _work(
+        self, group: list[tuple[In, "asyncio.Future[Out]"]], loop: asyncio.AbstractEventLoop
+    ) -> None:
+        found: Sequence[Out | Exception]
+        try:
+            found = self._serve([one for one, _ in group])
+        except Exception as error:
+            found = [error] * len(group)
+        except BaseException as error:  # a candidate that wants to end the process
+            found = [RuntimeError(told(error))] * len(group)
+        loop.call_soon_threadsafe(self._deliver, group, found)
+
+    def _deliver(
+        self,
+        group: list[tuple[In, "asyncio.Future[Out]"]],
+        found: Sequence[Out | Exception],
+    ) -> None:
+        self._next()
+        for (_, future), one in zip(group, found, strict=True):
+            if future.cancelled():  # whoever asked has waited long enough
+                continue
+            if isinstance(one, Exception):
+                future.set_exception(one)
+            else:
+                future.set_result(one)
+
+
+class Desk:
+    """Asks and tells of one study.
+
+    Candidates that are called may take long, so they are called apart, each request in a thread of
+    its own, and only what they said waits with others.
+    """
+
+    def __init__(self, study: Study, threads: ThreadPoolExecutor, settings: Settings) -> None:
+        self.study, self._threads, self._settings = study, threads, settings
+        self._asks: _Lane[Ask | Asked, Decisions] = _Lane(study.ask_together, threads, settings)
+        self._tells: _Lane[tuple[Any, Any], Told] = _Lane(study.tell_together, threads, settings)
+
+    async def ask(self, ask: Ask) -> Decisions:
+        """Decide."""
+        return await self._in_time(self._ask(ask))
+
+    async def tell(self, ids: Any, rewards: Any) -> Told:
+        """Take rewards."""
+        return await self._in_time(self._tells.served((ids, rewards)))
+
+    async def _ask(self, ask: Ask) -> Decisions:
+        if not self.study.policies.called:
+            return await self._asks.served(ask)
+        loop = asyncio.get_running_loop()
+        asked = await loop.run_in_executor(self._threads, self.study.consulted, ask)
+        return await self._asks.served(asked)
+
+    async def _in_time(self, work: Awaitable[Out]) -> Out:
+        limit = self._settings.request_seconds
+        try:
+            async with asyncio.timeout(limit):
+                return await work
+        except TimeoutError as error:
+            raise ProblemError(
+                504,
+                f"this took longer than {limit:g} seconds, and may still be done; send it again "
+                "with the same ids, which does no harm; without ids, look what is open first",
+            ) from error
+
+
+class Desks:
+    """The desks of all studies.
+
+    Parameters
+    ----------
+    settings : Settings
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._threads = ThreadPoolExecutor(_THREADS, "policysieve-desk")
+        self._desks: dict[str, Desk] = {}
+
+    def desk(self, study: Study) -> Desk:
+        """That of a study."""
+        desk = self._desks.get(study.name)
+        if desk is None:
+            desk = self._desks[study.name] = Desk(study, self._threads, self._settings)
+        return desk
+
+    def close(self) -> None:
+        """End when what was begun is done."""
+        self._threads.shutdown()
