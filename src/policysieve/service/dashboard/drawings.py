@@ -11,7 +11,15 @@ from policysieve.report.table import value_text
 from policysieve.service.dashboard.charts import Axis, Chart, axis_of
 from policysieve.study import History, HistoryPoint, StudyStatus, Traffic
 
-__all__ = ["cost_chart", "interval_bar", "proof_chart", "race_chart", "spark", "traffic_chart"]
+__all__ = [
+    "cost_chart",
+    "interval_bar",
+    "proof_chart",
+    "race_chart",
+    "spark",
+    "traffic_chart",
+    "value_chart",
+]
 
 _MOST = 120  # points that a chart draws
 _FURTHEST = 20.0  # times the rounds so far, where a forecast is beyond the right edge
@@ -71,29 +79,59 @@ def race_chart(status: StudyStatus, history: History) -> Markup | None:
     return chart.dot(*left[-1], "dot").svg()
 
 
+def value_chart(history: History) -> Markup | None:
+    """The estimate of the policy that led at the time, with its limits."""
+    points = [
+        (p, p.value, p.lower, p.upper)
+        for p in _thinned(history.points)
+        if p.value is not None and p.lower is not None and p.upper is not None
+    ]
+    return _with_limits(
+        points,
+        lambda p: f"{value_text(p.value)}, between {value_text(p.lower)} and {value_text(p.upper)}",
+        "The estimate of the policy that led at the time, with limits: now",
+    )
+
+
 def cost_chart(history: History) -> Markup | None:
     """What exploring had cost, with its limits."""
-    points = [p for p in _thinned(history.points) if None not in (p.lost, p.lost_lower)]
-    lost = [(float(p.learnt), p.lost or 0.0) for p in points]
-    if len(lost) < 2:
-        return None
-    limits = [(float(p.learnt), p.lost_lower or 0.0, p.lost_upper or 0.0) for p in points]
-    chart = Chart(
-        axis_of(at for at, _ in lost),
-        axis_of((v for _, low, high in limits for v in (low, high)), zero=True, log=False),
-        height=_SHORT,
-        label=f"What exploring has cost in all, with limits: {value_text(lost[-1][1])}.",
-    ).grid(most=4)
-    chart.band(limits, "band").line(lost, "line")
-    _hints(
-        chart,
+    points = [
+        (p, p.lost, p.lost_lower, p.lost_upper)
+        for p in _thinned(history.points)
+        if p.lost is not None and p.lost_lower is not None and p.lost_upper is not None
+    ]
+    return _with_limits(
         points,
         lambda p: (
             f"lost {value_text(p.lost)}, between {value_text(p.lost_lower)} and "
             f"{value_text(p.lost_upper)}"
         ),
+        "What exploring has cost in all, with limits: now",
+        zero=True,
     )
-    return chart.dot(*lost[-1], "dot").svg()
+
+
+def _with_limits(
+    points: Sequence[tuple[HistoryPoint, float, float, float]],
+    said: Callable[[HistoryPoint], str],
+    label: str,
+    *,
+    zero: bool = False,
+) -> Markup | None:
+    """A line with a band around it."""
+    if len(points) < 2:
+        return None
+    line = [(float(p.learnt), value) for p, value, _, _ in points]
+    limits = [(float(p.learnt), low, high) for p, _, low, high in points]
+    chart = Chart(
+        axis_of(at for at, _ in line),
+        axis_of((v for _, *three in points for v in three), zero=zero, log=False),
+        height=_SHORT,
+        label=f"{label} {value_text(line[-1][1])}.",
+    ).grid(most=4)
+    chart.band(limits, "band").line(line, "line")
+    _hints(chart, [p for p, *_ in points], said)
+    return chart.dot(*line[-1], "dot").svg()
 
 
 def traffic_chart(traffic: Traffic) -> Markup | None:

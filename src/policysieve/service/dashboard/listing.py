@@ -56,6 +56,8 @@ def listed(hosted: Hosted, views: Views, caller: Caller, find: str) -> dict[str,
 
 
 def _line(hosted: Hosted, views: Views, summary: StudySummary) -> Line:
+    if "/" in summary.name or summary.name in (".", ".."):
+        return Line(summary, "trouble", trouble="no address leads to a name like this")
     try:
         history, problem = views.history(summary.name), hosted.study(summary.name).problem
     except PolicySieveError as error:

@@ -31,6 +31,7 @@ __all__ = ["Dashboard", "dashboard_router"]
 
 _LONGEST = 200  # letters that are looked for
 _SHOWS = ("all", "in", "out")
+_FEW, _MANY = 20, 200  # candidates of a page
 
 
 class Dashboard:
@@ -128,7 +129,12 @@ def _add_pages(router: APIRouter, dashboard: Dashboard) -> None:
 
     @router.get("/studies/{name}")
     async def study(
-        request: Request, name: str, find: str = "", show: str = "all", done: str = ""
+        request: Request,
+        name: str,
+        find: str = "",
+        show: str = "all",
+        many: bool = False,
+        done: str = "",
     ) -> Response:
         caller = await dashboard.caller(request, "read", name)
         find, show = find[:_LONGEST], show if show in _SHOWS else "all"
@@ -144,9 +150,10 @@ def _add_pages(router: APIRouter, dashboard: Dashboard) -> None:
                 "status": view.status,
                 "view": view,
                 "forecast": _forecast(view),
-                "candidates": candidates_of(view, find, show),
+                "candidates": candidates_of(view, find, show, most=_MANY if many else _FEW),
                 "proof": drawings.proof_chart(view.status, view.history),
                 "race": drawings.race_chart(view.status, view.history),
+                "value": drawings.value_chart(view.history),
                 "cost": drawings.cost_chart(view.history),
                 "hours": drawings.traffic_chart(view.traffic),
                 "checkup": checkup,
@@ -161,6 +168,8 @@ def _add_pages(router: APIRouter, dashboard: Dashboard) -> None:
             **await threads.run(content),
             find=find,
             show=show,
+            many=many,
+            most=_MANY,
             done=done if done in ("archived", "expired") else "",
         )
 

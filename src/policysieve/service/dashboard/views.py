@@ -19,7 +19,6 @@ __all__ = ["Candidate", "Candidates", "StudyView", "Views", "candidates_of"]
 
 _FRESH = 1.0  # seconds for which all who look see the same
 _TRAFFIC_FRESH = 20.0
-_SHOWN = 50  # candidates of a page
 _KEPT = 50  # studies that are kept in memory
 
 
@@ -119,7 +118,9 @@ def _view_of(study: Study, traffic: Traffic) -> StudyView:
     return StudyView(study.status(), study.history(), traffic, study.survivors())
 
 
-def candidates_of(view: StudyView, find: str = "", show: str = "all") -> Candidates:
+def candidates_of(
+    view: StudyView, find: str = "", show: str = "all", *, most: int = 20
+) -> Candidates:
     """The candidates whose names hold some letters, the best first, those that are out last.
 
     Parameters
@@ -128,6 +129,8 @@ def candidates_of(view: StudyView, find: str = "", show: str = "all") -> Candida
     find : str
         Letters, large or small.
     show : "all", "in" or "out"
+    most : int
+        How many are shown.
     """
     limits, n = view.status.intervals, len(view.status.intervals.values)
     out = np.zeros(n, np.bool_)
@@ -145,7 +148,7 @@ def candidates_of(view: StudyView, find: str = "", show: str = "all") -> Candida
     since = view.history.eliminated_at if out.any() else np.full(n, -1)
     since = np.where(out & (since < 0), len(view.history), since)  # out since the last point
     order = np.lexsort((-merit[wanted], -since[wanted], out[wanted], wanted != leader))
-    chosen = wanted[order][:_SHOWN]
+    chosen = wanted[order][:most]
     kept = chosen[~out[chosen]]  # limits of those that are out grew no further
     ends = [*limits.lower[kept], *limits.upper[kept], *limits.values[chosen]]
     axis = axis_of((float(end) for end in ends if np.isfinite(end)), log=False)

@@ -14,6 +14,8 @@ const texts = (part) => [...part.querySelectorAll("[data-value]")].map((one) => 
 
 // Put the parts of the page that live in the place of those that are there.
 const renew = (next) => {
+  const added = [...next.querySelectorAll("[data-live]")].some((one) => !document.getElementById(one.id));
+  if (added) return location.reload(); // the first rounds bring new parts
   for (const old of document.querySelectorAll("[data-live]")) {
     const part = next.getElementById(old.id);
     if (!part || part.innerHTML === old.innerHTML || old.contains(document.activeElement)) continue;
