@@ -61,7 +61,7 @@ def play(study: ps.Study, weights: np.ndarray, rounds: int, clock: list[float], 
 def played(url: str) -> Policies:
     """Studies of every kind: one that runs, one that is done, one that is new, one with many."""
     cases = {
-        "homepage": (24, 8, 0.3, 0.02, 5200, 0.5),
+        "homepage": (24, 8, 0.08, 0.01, 900, 0.5),
         "checkout upsell": (12, 5, 1.0, 0.1, 2600, 1.0),
         "newsletter": (30, 6, 0.9, 0.05, 0, 1.0),
         "search ranking": (1000, 12, 1.0, 0.04, 3000, 1.0),
