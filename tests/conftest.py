@@ -12,6 +12,9 @@ from tempfile import mkdtemp
 from hypothesis import settings
 
 from policysieve.worlds.cache import cache_folder
+from tests.databases import database, postgres
+
+__all__ = ["database", "postgres"]
 
 settings.register_profile("steady", deadline=None, derandomize=True, print_blob=True)
 settings.load_profile("steady")

@@ -5,6 +5,7 @@ from policysieve import worlds as worlds
 from policysieve.classify import BanditClassifier as BanditClassifier
 from policysieve.classify import BanditListClassifier as BanditListClassifier
 from policysieve.classify import LabelDecisions as LabelDecisions
+from policysieve.errors import ArchivedError as ArchivedError
 from policysieve.errors import BusyError as BusyError
 from policysieve.errors import DatasetUnavailableError as DatasetUnavailableError
 from policysieve.errors import DecisionsError as DecisionsError
@@ -16,6 +17,7 @@ from policysieve.errors import NotFoundError as NotFoundError
 from policysieve.errors import PolicyFailureError as PolicyFailureError
 from policysieve.errors import PolicySieveError as PolicySieveError
 from policysieve.errors import StorageError as StorageError
+from policysieve.errors import UnknownIdsError as UnknownIdsError
 from policysieve.errors import UnknownValueError as UnknownValueError
 from policysieve.errors import UnpicklableError as UnpicklableError
 from policysieve.evidence import Accuracy as Accuracy

@@ -8,6 +8,7 @@ rule, what arrived and what to do.
 from pickle import PicklingError
 
 __all__ = [
+    "ArchivedError",
     "BusyError",
     "DatasetUnavailableError",
     "DecisionsError",
@@ -19,6 +20,7 @@ __all__ = [
     "PolicyFailureError",
     "PolicySieveError",
     "StorageError",
+    "UnknownIdsError",
     "UnknownValueError",
     "UnpicklableError",
 ]
@@ -34,6 +36,10 @@ class InvalidArgumentError(PolicySieveError, ValueError):
 
 class DecisionsError(PolicySieveError, ValueError):
     """A batch of decisions is not this learner's, or was settled before; nothing was changed."""
+
+
+class ArchivedError(InvalidArgumentError):
+    """A study was archived: it can be looked at, and takes nothing any more."""
 
 
 class BusyError(PolicySieveError, RuntimeError):
@@ -83,6 +89,10 @@ class StorageError(PolicySieveError, OSError):
 
 class NotFoundError(PolicySieveError, LookupError):
     """A service has no such study, or a database no such token; the message says what there is."""
+
+
+class UnknownIdsError(DecisionsError, NotFoundError):
+    """Ids are not those of decisions of this study; nothing was changed."""
 
 
 class DatasetUnavailableError(PolicySieveError, OSError):

@@ -110,6 +110,8 @@ class Hosted:
     def _open(self, name: str) -> Study:
         if name in self._refused:
             raise self._refused[name]
+        if "\0" in name:  # no database keeps it
+            raise NotFoundError(f"there is no study {name!r} here")
         with self.storage.reading() as connection:
             record = StudyRecord.find(connection, name)
         if record is None:

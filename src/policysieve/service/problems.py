@@ -10,6 +10,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
 from policysieve.errors import (
+    ArchivedError,
     DecisionsError,
     InvalidArgumentError,
     NotFoundError,
@@ -25,6 +26,7 @@ MEDIA_TYPE = "application/problem+json"
 _STATUS: tuple[tuple[type[Exception], int], ...] = (
     (NotFoundError, 404),
     (DecisionsError, 409),
+    (ArchivedError, 409),
     (InvalidArgumentError, 422),
     (PolicyFailureError, 502),
     (StorageError, 503),

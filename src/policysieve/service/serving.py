@@ -66,6 +66,7 @@ class Server:
     ----------
     url : str
         Its address, with the port that it has.
+    app : FastAPI
     """
 
     def __init__(
@@ -78,9 +79,9 @@ class Server:
         proxies: tuple[str, ...] = (),
     ) -> None:
         _check_bound(hosted, settings)
-        app = make_app(hosted, settings)
+        self.app = make_app(hosted, settings)
         config = uvicorn.Config(
-            app,
+            self.app,
             http=_protocol(settings),
             log_config=None,
             access_log=False,
@@ -104,7 +105,7 @@ class Server:
         scheme = "http" if certificate is None else "https"
         host = f"[{settings.host}]" if ":" in settings.host else settings.host
         self.url = f"{scheme}://{host}:{self._socket.getsockname()[1]}"
-        self._server = _Ending(config, app)
+        self._server = _Ending(config, self.app)
 
     def run(self) -> None:
         """Serve until told to end."""
@@ -132,6 +133,10 @@ def _protocol(settings: Settings) -> type[asyncio.Protocol]:
 
     class Patient(HttpToolsProtocol):
         _waits: asyncio.TimerHandle | None = None
+
+        def __init__(self, *arguments: Any, **named: Any) -> None:
+            super().__init__(*arguments, **named)
+            self.access_log = False  # whose lines have the query
 
         def connection_made(self, transport: Any) -> None:
             super().connection_made(transport)

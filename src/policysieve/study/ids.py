@@ -8,7 +8,7 @@ import numpy.typing as npt
 from sqlalchemy import Connection, bindparam, insert, select
 
 from policysieve.arrays import as_list, shown
-from policysieve.errors import DecisionsError, InvalidArgumentError
+from policysieve.errors import DecisionsError, InvalidArgumentError, UnknownIdsError
 from policysieve.study.schema import ids as table
 
 __all__ = ["as_ids", "default_ids", "ids_at", "insert_ids", "places_of"]
@@ -96,7 +96,7 @@ def places_of(
         if place is None or not 0 <= place < rounds
     ]
     if unknown:
-        raise DecisionsError(
+        raise UnknownIdsError(
             f"ids must be those of decisions of this study, got {_few(unknown)}, which it has not "
             "made; nothing was changed"
         )

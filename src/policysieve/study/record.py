@@ -13,7 +13,7 @@ from sqlalchemy.exc import IntegrityError
 
 from policysieve.arrays import shown
 from policysieve.checks import flag, integer, one_of
-from policysieve.errors import InvalidArgumentError
+from policysieve.errors import ArchivedError, InvalidArgumentError
 from policysieve.exploration.explorer import Explorer
 from policysieve.exploration.learners import LEARNERS
 from policysieve.policies import AnyPolicies
@@ -159,7 +159,7 @@ class StudyRecord:
         """Raise if the study was archived, by this process or by another."""
         ((archived,),) = _ARCHIVED.rows(connection, {"number": self.study})
         if archived is not None:
-            raise InvalidArgumentError(
+            raise ArchivedError(
                 f"study {self.name!r} is archived, and takes no decisions or rewards any more"
             )
 

@@ -28,7 +28,7 @@ def managing_router(hosted: Hosted, doors: Doors, threads: Threads) -> APIRouter
     @router.post(
         "/{name}/expire",
         openapi_extra=EXPIRE,
-        responses=problems(400, 404, 408, 413, 415, 422, 503),
+        responses=problems(400, 404, 408, 409, 413, 415, 422, 503),
     )
     async def expire(name: str, request: Request) -> dict[str, list[str]]:
         """Settle decisions that have waited too long, with reward 0 or the problem's no_answer."""
