@@ -77,9 +77,17 @@ class Doors:
         self._known: dict[str, tuple[float, Token | None]] = {}
         self._open: tuple[float, bool] = (float("-inf"), False)
 
-    def requires(self, scope: str) -> "Requires":
-        """A dependency that lets only those in who have a scope, and says who they are."""
-        return Requires(self, scope)
+    def requires(self, scope: str, *, form: bool = False) -> "Requires":
+        """A dependency that lets only those in who have a scope, and says who they are.
+
+        Parameters
+        ----------
+        scope : str
+        form : bool
+            Whether it is a form of our own pages, which no header goes with: the door has to look
+            for the mark that it carries.
+        """
+        return Requires(self, scope, form=form)
 
     async def caller(self, request: Request, *, form: bool = False) -> Caller:
         """Who calls, or raise if nobody who may.
@@ -88,7 +96,7 @@ class Doors:
         ----------
         request : Request
         form : bool
-            Whether it is known to come from a form of our own pages, which no header goes with.
+            Whether it is a form, of which the door itself finds out whose it is.
         """
         text, by_cookie = _presented(request)
         if text is None:
@@ -165,13 +173,13 @@ class Requires:
     scope : str
     """
 
-    def __init__(self, doors: Doors, scope: str) -> None:
+    def __init__(self, doors: Doors, scope: str, *, form: bool = False) -> None:
         assert scope in SCOPES
-        self._doors, self.scope = doors, scope
+        self._doors, self.scope, self._form = doors, scope, form
 
     async def __call__(self, request: Request) -> Caller:
         """Who calls, or raise if they may not."""
-        caller = await self._doors.caller(request)
+        caller = await self._doors.caller(request, form=self._form)
         study = request.path_params.get("name")
         if not caller.may(self.scope, study):
             of = "" if study is None else f" for study {study!r}"

@@ -1,8 +1,8 @@
 """Pages that change something: each asks first, and needs the scope that the deed needs."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Depends, Request
 from fastapi.responses import RedirectResponse, Response
 
 from policysieve.errors import InvalidArgumentError, NotFoundError
@@ -22,6 +22,9 @@ __all__ = ["add_actions"]
 def add_actions(router: APIRouter, dashboard: "Dashboard") -> None:
     """Archive, expire, revoke, and look at the health of a log now."""
     hosted, views, threads = dashboard.hosted, dashboard.views, dashboard.threads
+    admin = Depends(dashboard.doors.requires("admin"))
+    admin_form = Depends(dashboard.doors.requires("admin", form=True))
+    reader_form = Depends(dashboard.doors.requires("read", form=True))
 
     def ask(request: Request, caller: Caller, template: str, **content: Any) -> Response:
         return page(
@@ -37,29 +40,31 @@ def add_actions(router: APIRouter, dashboard: "Dashboard") -> None:
         return f"{url}?done={done}" if done else url
 
     @router.get("/studies/{name}/archive")
-    async def ask_archive(request: Request, name: str) -> Response:
-        caller = await dashboard.caller(request, "admin", name)
+    async def ask_archive(
+        request: Request, name: str, caller: Annotated[Caller, admin]
+    ) -> Response:
         view = await threads.run(lambda: views.view(name))
         return ask(request, caller, "archive.html", status=view.status)
 
     @router.post("/studies/{name}/archive")
-    async def archive(request: Request, name: str) -> Response:
-        await form_of(request)
-        await dashboard.caller(request, "admin", name, form=True)
+    async def archive(
+        request: Request, name: str, caller: Annotated[Caller, admin_form]
+    ) -> Response:
+        await form_of(request, caller)
         await threads.run(lambda: hosted.study(name).archive())
         views.forget(name)
         return RedirectResponse(study_url(request, name, "archived"), 303)
 
     @router.get("/studies/{name}/expire")
-    async def ask_expire(request: Request, name: str) -> Response:
-        caller = await dashboard.caller(request, "admin", name)
+    async def ask_expire(request: Request, name: str, caller: Annotated[Caller, admin]) -> Response:
         view = await threads.run(lambda: views.view(name))
         return ask(request, caller, "expire.html", status=view.status, older_than="1d", wrong="")
 
     @router.post("/studies/{name}/expire")
-    async def expire(request: Request, name: str) -> Response:
-        fields = await form_of(request)
-        caller = await dashboard.caller(request, "admin", name, form=True)
+    async def expire(
+        request: Request, name: str, caller: Annotated[Caller, admin_form]
+    ) -> Response:
+        fields = await form_of(request, caller)
         older_than = fields.get("older_than", "").strip()
         try:
             seconds("older_than", older_than)
@@ -78,42 +83,41 @@ def add_actions(router: APIRouter, dashboard: "Dashboard") -> None:
         return RedirectResponse(study_url(request, name, "expired"), 303)
 
     @router.post("/studies/{name}/checkup")
-    async def checkup(request: Request, name: str) -> Response:
-        await form_of(request)
-        await dashboard.caller(request, "read", name, form=True)
+    async def checkup(
+        request: Request, name: str, caller: Annotated[Caller, reader_form]
+    ) -> Response:
+        await form_of(request, caller)
         view = await threads.run(lambda: views.view(name))
         dashboard.checkups.start(name, view.status.learnt)
         return RedirectResponse(f"{study_url(request, name)}#health", 303)
 
     @router.get("/tokens")
-    async def tokens(request: Request) -> Response:
-        caller = await _chief(request, dashboard)
+    async def tokens(request: Request, caller: Annotated[Caller, admin]) -> Response:
+        _check_chief(caller)
         found = await threads.run(lambda: list_tokens(hosted.storage))
         mine = None if caller.token is None else caller.token.key
         return ask(request, caller, "tokens.html", tokens=found, mine=mine)
 
     @router.get("/tokens/{key}/revoke")
-    async def ask_revoke(request: Request, key: str) -> Response:
-        caller = await _chief(request, dashboard)
+    async def ask_revoke(request: Request, key: str, caller: Annotated[Caller, admin]) -> Response:
+        _check_chief(caller)
         token = await threads.run(lambda: _token(dashboard, key))
         mine = caller.token is not None and caller.token.key == key
         return ask(request, caller, "revoke.html", token=token, mine=mine)
 
     @router.post("/tokens/{key}/revoke")
-    async def revoke(request: Request, key: str) -> Response:
-        await form_of(request)
-        await _chief(request, dashboard, form=True)
+    async def revoke(request: Request, key: str, caller: Annotated[Caller, admin_form]) -> Response:
+        _check_chief(caller)
+        await form_of(request, caller)
         await threads.run(lambda: revoke_token(hosted.storage, key))
         dashboard.doors.forget()
         return RedirectResponse("/tokens", 303)
 
 
-async def _chief(request: Request, dashboard: "Dashboard", *, form: bool = False) -> Caller:
-    """Who may do everything, for all studies; tokens belong to none of them."""
-    caller = await dashboard.caller(request, "admin", form=form)
+def _check_chief(caller: Caller) -> None:
+    """Raise unless somebody may do everything for all studies: tokens belong to none of them."""
     if caller.is_restricted:
         raise ProblemError(403, "this needs a token with the scope admin for all studies")
-    return caller
 
 
 def _token(dashboard: "Dashboard", key: str) -> Token:

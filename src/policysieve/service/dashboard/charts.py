@@ -31,7 +31,8 @@ class Axis:
         """Where a value lies, at an end if it is beyond."""
         if self.log:
             value = max(value, self.low)
-            share = log10(value / self.low) / log10(self.high / self.low)
+            least = log10(self.low)
+            share = (log10(value) - least) / (log10(self.high) - least)
         else:
             share = (value - self.low) / (self.high - self.low)
         return min(max(share, 0.0), 1.0)
@@ -59,13 +60,14 @@ def axis_of(values: Iterable[float], *, log: bool | None = None, zero: bool = Fa
     found = sorted(values)
     low, high = (found[0], found[-1]) if found else (0.0, 1.0)
     if log is None:
-        log = low > 0 and high / low >= _WIDE
+        log = 0 < low <= high / _WIDE
     if log:
         return Axis(low, high if high > low else low * 10, log=True)
     if zero:
         low, high = min(low, 0.0), max(high, 0.0)
-    if isclose(low, high):
-        low, high = low - (abs(low) or 1.0) * 0.5, high + (abs(high) or 1.0) * 0.5
+    if isclose(low, high, abs_tol=1e-200):
+        margin = abs(low) / 2 if abs(low) > 1e-100 else 0.5
+        low, high = low - margin, high + margin
     return Axis(low, high)
 
 

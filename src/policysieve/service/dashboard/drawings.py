@@ -39,8 +39,7 @@ def proof_chart(status: StudyStatus, history: History) -> Markup | None:
     if not seen:
         return None
     x, ahead = _rounds_axis(status, seen)
-    least = min([epsilon, *(y for _, y in seen if y > 0)])
-    most = max([epsilon, *(y for _, y in seen)])
+    least, most = _ends(seen, epsilon)
     y = Axis(least * 0.6, most * 1.1, log=True) if most > 8 * least else Axis(0.0, most * 1.1)
     said = "proved" if best.certified else f"now {value_text(best.suboptimality_bound)}"
     chart = Chart(
@@ -172,7 +171,7 @@ def spark(points: Sequence[HistoryPoint], epsilon: float) -> Markup | None:
     ]
     if len(seen) < 2:
         return None
-    least, most = min(epsilon, *(y for _, y in seen if y > 0)), max(epsilon, *(y for _, y in seen))
+    least, most = _ends(seen, epsilon)
     x = axis_of(at for at, _ in seen)
     chart = Chart(
         x,
@@ -211,6 +210,12 @@ def _rounds_axis(status: StudyStatus, seen: Points) -> tuple[Axis, tuple[float, 
     return axis_of(ends), ahead
 
 
+def _ends(seen: Points, epsilon: float) -> tuple[float, float]:
+    """The smallest and the largest of bounds that are above zero, and of epsilon."""
+    known = [epsilon, *(bound for _, bound in seen if bound > 0)]
+    return min(known), max(known)
+
+
 def _stepped(points: Points) -> Points:
     """The corners of steps through points."""
     corners = points[:1]
@@ -223,6 +228,8 @@ def _hints(
     chart: Chart, points: Sequence[HistoryPoint], said: Callable[[HistoryPoint], str]
 ) -> None:
     """Say at each point what was known from it on."""
+    if not points:
+        return
     ends = [float(p.learnt) for p in points[1:]] + [chart.x.high]
     for point, end in zip(points, ends, strict=True):
         when = datetime.fromtimestamp(point.time, UTC)

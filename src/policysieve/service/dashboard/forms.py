@@ -6,7 +6,7 @@ from urllib.parse import parse_qs
 
 from fastapi import Request
 
-from policysieve.service.doors import COOKIE
+from policysieve.service.doors import COOKIE, Caller
 from policysieve.service.problems import ProblemError
 
 __all__ = ["form_of", "mark_of"]
@@ -20,12 +20,13 @@ def mark_of(request: Request) -> str:
     return hmac.new(cookie.encode(), b"policysieve form", hashlib.sha256).hexdigest()
 
 
-async def form_of(request: Request) -> dict[str, str]:
-    """The fields of a form, or raise if it is not one of ours."""
+async def form_of(request: Request, caller: Caller) -> dict[str, str]:
+    """The fields of a form, or raise if a browser that is signed in sends one that is not ours."""
     body = await request.body()
     if len(body) > _LONGEST:
         raise ProblemError(413, f"a form must have at most {_LONGEST} bytes, got {len(body)}")
     fields = {name: values[0] for name, values in parse_qs(body.decode("utf-8", "replace")).items()}
-    if not hmac.compare_digest(fields.get("mark", "").encode(), mark_of(request).encode()):
+    mark = fields.get("mark", "").encode()
+    if caller.by_cookie and not hmac.compare_digest(mark, mark_of(request).encode()):
         raise ProblemError(403, "the form is not of this page, or is out of date; load it again")
     return fields

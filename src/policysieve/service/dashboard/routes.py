@@ -57,17 +57,6 @@ class Dashboard:
         """Begin nothing more."""
         self.checkups.close()
 
-    async def caller(
-        self, request: Request, scope: str, study: str | None = None, *, form: bool = False
-    ) -> Caller:
-        """Who calls, or raise if they may not."""
-        caller = await self.doors.caller(request, form=form)
-        if study is not None and not caller.sees(study):
-            raise NotFoundError(f"there is no study {study!r} here")
-        if not caller.may(scope, study):
-            raise ProblemError(403, f"this needs a token with the scope {scope}")
-        return caller
-
 
 class _PageRoute(APIRoute):
     """A route whose errors are pages."""
@@ -79,7 +68,7 @@ class _PageRoute(APIRoute):
             try:
                 return await handler(request)
             except ProblemError as error:
-                if error.status == 401:
+                if error.status == 401 and "text/html" in request.headers.get("accept", ""):
                     refused = "?refused=1" if "refused" in request.query_params else ""
                     return RedirectResponse(f"/sign-in{refused}", 303)
                 return _error_page(request, error.status, error.detail)
@@ -108,6 +97,7 @@ def dashboard_router(dashboard: Dashboard) -> APIRouter:
 def _add_pages(router: APIRouter, dashboard: Dashboard) -> None:
     hosted, views, checkups = dashboard.hosted, dashboard.views, dashboard.checkups
     threads = dashboard.threads
+    reader = Depends(dashboard.doors.requires("read"))
 
     @router.get("/assets/{name}")
     async def assets(name: str) -> Response:
@@ -117,12 +107,13 @@ def _add_pages(router: APIRouter, dashboard: Dashboard) -> None:
         return Response(asset(name), media_type=ASSETS[name], headers=headers)
 
     @router.get("/sign-in")
-    async def sign_in(request: Request, refused: str = "") -> Response:
+    async def sign_in(refused: str = "") -> Response:
         return page("sign_in.html", refused=bool(refused), signed_in=False)
 
     @router.get("/")
-    async def studies(request: Request, find: str = "") -> Response:
-        caller = await dashboard.caller(request, "read")
+    async def studies(
+        request: Request, caller: Annotated[Caller, reader], find: str = ""
+    ) -> Response:
         find = find[:_LONGEST]
         found = await threads.run(lambda: listed(hosted, views, caller, find))
         return page("studies.html", **about(request, caller), **found, find=find)
@@ -131,12 +122,12 @@ def _add_pages(router: APIRouter, dashboard: Dashboard) -> None:
     async def study(
         request: Request,
         name: str,
+        caller: Annotated[Caller, reader],
         find: str = "",
         show: str = "all",
         many: bool = False,
         done: str = "",
     ) -> Response:
-        caller = await dashboard.caller(request, "read", name)
         find, show = find[:_LONGEST], show if show in _SHOWS else "all"
 
         def content() -> dict[str, Any]:
@@ -173,10 +164,8 @@ def _add_pages(router: APIRouter, dashboard: Dashboard) -> None:
             done=done if done in ("archived", "expired") else "",
         )
 
-    @router.get("/studies/{name}/report")
-    async def report(request: Request, name: str) -> Response:
-        await dashboard.caller(request, "read", name)
-
+    @router.get("/studies/{name}/report", dependencies=[reader])
+    async def report(name: str) -> Response:
         def made() -> bytes:
             with tempfile.TemporaryDirectory(prefix="policysieve-") as folder:
                 path = Path(folder) / "report.html"
