@@ -88,8 +88,9 @@ def test_many_listeners_share_one_look(client, monkeypatch):
     )
     opened = [stream(client) for _ in range(10)]
     try:
-        for one in opened:
-            heard(one.__enter__().iter_lines())
+        lines = [one.__enter__().iter_lines() for one in opened]  # who lets go of them hangs up
+        for one in lines:
+            heard(one)
         looks.clear()
         time.sleep(0.5)
         assert 1 <= len(looks) <= 12, "ten listeners would be a hundred"
@@ -107,7 +108,8 @@ def test_many_listeners_share_one_look(client, monkeypatch):
 def test_no_more_than_some_may_listen(client, monkeypatch):
     monkeypatch.setattr(events, "_MOST", 1)
     with stream(client) as response:
-        heard(response.iter_lines())
+        lines = response.iter_lines()
+        heard(lines)
         refused = client.get(EVENTS)
         assert refused.status_code == 503
         assert refused.headers["retry-after"] == "30"
