@@ -59,12 +59,13 @@ def make_app(hosted: Hosted, settings: Settings | None = None) -> FastAPI:
         lifespan=lifespan,
     )
     app.state.hosted, app.state.settings, app.state.doors = hosted, settings, doors
+    app.state.desks = desks
     app.state.ending = threading.Event()  # set when the server wants to end
     dashboard = Dashboard(hosted, doors, threads, app.state.ending)
     problems.register(app)
     for router in (
-        studies_router(hosted, doors, threads),
         asking_router(hosted, doors, threads, desks, metrics, settings),
+        studies_router(hosted, doors, threads),
         exporting_router(hosted, doors, threads),
         managing_router(hosted, doors, threads),
         running_router(app, hosted, doors, threads, metrics),
