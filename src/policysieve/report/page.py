@@ -189,7 +189,7 @@ class Page:
             rules=rules,
             title=escape(self.title),
             lead=f'<p class="lead">{escape(self.lead)}</p>\n' if self.lead else "",
-            style=_asset("page.css"),
+            style=_asset("colours.css") + _asset("page.css"),
             script=script,
             body="\n".join(self._blocks),
             made=_provenance(self.made_by, self.configuration),

@@ -9,6 +9,7 @@ from fastapi import FastAPI
 from starlette.middleware.cors import CORSMiddleware
 
 from policysieve.service import problems
+from policysieve.service.dashboard import Dashboard, dashboard_router
 from policysieve.service.desks import Desks
 from policysieve.service.doors import Doors
 from policysieve.service.gate import Gate
@@ -44,6 +45,7 @@ def make_app(hosted: Hosted, settings: Settings | None = None) -> FastAPI:
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         yield
+        dashboard.close()
         desks.close()
         hosted.close()
 
@@ -59,6 +61,7 @@ def make_app(hosted: Hosted, settings: Settings | None = None) -> FastAPI:
     app.state.hosted, app.state.settings, app.state.doors = hosted, settings, doors
     app.state.desks = desks
     app.state.ending = threading.Event()  # set when the server wants to end
+    dashboard = Dashboard(hosted, doors, threads, app.state.ending)
     problems.register(app)
     for router in (
         asking_router(hosted, doors, threads, desks, metrics, settings),
@@ -67,6 +70,7 @@ def make_app(hosted: Hosted, settings: Settings | None = None) -> FastAPI:
         managing_router(hosted, doors, threads),
         running_router(app, hosted, doors, threads, metrics),
         signing_router(doors),
+        dashboard_router(dashboard),
     ):
         app.include_router(router)
     if settings.origins:

@@ -80,7 +80,7 @@ class Doors:
         self._known: dict[str, tuple[float, Token | None]] = {}
         self._open: tuple[float, bool] = (float("-inf"), False)
 
-    def requires(self, scope: str, *, whole: bool = False) -> "Requires":
+    def requires(self, scope: str, *, whole: bool = False, form: bool = False) -> "Requires":
         """A dependency that lets only those in who have a scope, and says who they are.
 
         Parameters
@@ -89,11 +89,21 @@ class Doors:
         whole : bool
             Whether what is behind the door tells of all studies, so that a token for some of them
             does not open it.
+        form : bool
+            Whether it is a form of our own pages, which no header goes with: the door has to look
+            for the mark that it carries.
         """
-        return Requires(self, scope, whole)
+        return Requires(self, scope, whole=whole, form=form)
 
-    async def caller(self, request: Request) -> Caller:
-        """Who calls, or raise if nobody who may."""
+    async def caller(self, request: Request, *, form: bool = False) -> Caller:
+        """Who calls, or raise if nobody who may.
+
+        Parameters
+        ----------
+        request : Request
+        form : bool
+            Whether it is a form, of which the door itself finds out whose it is.
+        """
         text, by_cookie = _presented(request)
         if text is None:
             if not await self.is_open():
@@ -112,7 +122,8 @@ class Doors:
             )
         if by_cookie:
             check_origin(request)
-            if request.method not in _SAFE and HEADER.lower() not in request.headers:
+            is_safe = request.method in _SAFE or form or HEADER.lower() in request.headers
+            if not is_safe:
                 raise ProblemError(
                     403,
                     f"a browser that is signed in must send the header {HEADER}: 1 with requests "
@@ -171,13 +182,13 @@ class Requires(SecurityBase):
     scheme_name = "token"
     model = HTTPBearer(description="What policysieve token create prints.")
 
-    def __init__(self, doors: Doors, scope: str, whole: bool) -> None:
+    def __init__(self, doors: Doors, scope: str, *, whole: bool, form: bool) -> None:
         assert scope in SCOPES
-        self._doors, self.scope, self._whole = doors, scope, whole
+        self._doors, self.scope, self._whole, self._form = doors, scope, whole, form
 
     async def __call__(self, request: Request) -> Caller:
         """Who calls, or raise if they may not."""
-        caller = await self._doors.caller(request)
+        caller = await self._doors.caller(request, form=self._form)
         study = request.path_params.get("name")
         if not caller.may(self.scope, study):
             of = "" if study is None else f" for study {study!r}"

@@ -16,12 +16,20 @@ from policysieve.study.learning import Learning
 from policysieve.study.ledger import DISCARDED, EXPIRED, TOLD, SqlLedger
 from policysieve.study.packing import Batch, beside_of
 from policysieve.study.record import StudyRecord
-from policysieve.study.results import StudyStatus, StudySummary
+from policysieve.study.results import Pulse, StudyStatus, StudySummary
 from policysieve.study.schema import batches, counters, leases, rewards, studies
 from policysieve.study.settling import audited
 from policysieve.study.storage import Storage
 
-__all__ = ["decided", "open_places", "record_of", "status_of", "summaries", "summaries_in"]
+__all__ = [
+    "decided",
+    "open_places",
+    "pulse_of",
+    "record_of",
+    "status_of",
+    "summaries",
+    "summaries_in",
+]
 
 Places = npt.NDArray[np.int64]
 
@@ -152,6 +160,21 @@ def status_of(
         status,
         recommendation=replace(stands.recommendation, guarantee=nothing),
         cost=replace(stands.cost, guarantee=nothing),
+    )
+
+
+def pulse_of(ledger: SqlLedger, connection: Connection, learnt: int) -> Pulse:
+    """What changes when something happens; only rounds after those learnt from are counted."""
+    mine = ledger.record.study
+    rounds, version = ledger.counters(connection)
+    later = select(func.count()).where(rewards.c.study == mine, rewards.c.place >= learnt)
+    archived = select(studies.c.archived).where(studies.c.study == mine)
+    return Pulse(
+        rounds=rounds,
+        settled=learnt + int(connection.execute(later).scalar_one()),
+        learnt=learnt,
+        exploration=version,
+        archived=connection.execute(archived).scalar_one() is not None,
     )
 
 

@@ -12,7 +12,7 @@ from policysieve.problem import Problem
 from policysieve.reported import Reported
 from policysieve.study.durations import in_words
 
-__all__ = ["StudyStatus", "StudySummary", "Told", "Verification"]
+__all__ = ["Pulse", "StudyStatus", "StudySummary", "Told", "Verification"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,6 +37,30 @@ class Told:
     def to_dict(self) -> dict[str, Any]:
         """The fields, for JSON."""
         return {**asdict(self), "late": list(self.late)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pulse:
+    """What changes when something happens in a study.
+
+    Attributes
+    ----------
+    rounds, settled, learnt : int
+        Decisions that were made, those that are settled, and those learnt from.
+    exploration : int
+        Version of the newest that is published.
+    archived : bool
+    """
+
+    rounds: int
+    settled: int
+    learnt: int
+    exploration: int
+    archived: bool
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields, for JSON."""
+        return asdict(self)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, select, update
 from sqlalchemy.exc import IntegrityError
 
 from policysieve.arrays import shown
-from policysieve.checks import as_rewards, flag
+from policysieve.checks import as_rewards, flag, integer
 from policysieve.errors import (
     DecisionsError,
     InvalidArgumentError,
@@ -29,17 +29,19 @@ from policysieve.study.deciding import Ask, Asked, Decider
 from policysieve.study.durations import seconds
 from policysieve.study.exporting import log_of, write_log
 from policysieve.study.forgetting import forget
+from policysieve.study.history import History, history_of
 from policysieve.study.identity import check_identity, identity_of
 from policysieve.study.ids import as_ids, ids_at, places_of
 from policysieve.study.learning import Learning
 from policysieve.study.ledger import SqlLedger
-from policysieve.study.looking import decided, open_places, status_of
+from policysieve.study.looking import decided, open_places, pulse_of, status_of
 from policysieve.study.probes import PROBES, check_probes, n_probes
 from policysieve.study.record import StudyRecord
-from policysieve.study.results import StudyStatus, Told, Verification
+from policysieve.study.results import Pulse, StudyStatus, Told, Verification
 from policysieve.study.schema import studies
 from policysieve.study.storage import ConflictError, Storage
 from policysieve.study.telling import as_told
+from policysieve.study.traffic import MOST, Traffic, traffic_of
 from policysieve.study.verifying import verified
 from policysieve.study.worker import Worker
 
@@ -515,6 +517,40 @@ class Study:
         learning = self._worker.caught_up()
         with self._storage.reading() as connection:
             return status_of(self._ledger, connection, learning, self._storage.now(connection))
+
+    def pulse(self) -> Pulse:
+        """What changes when something happens: a cheap look, for who asks again and again."""
+        learnt = self._worker.caught_up().learnt
+        with self._storage.reading() as connection:
+            return pulse_of(self._ledger, connection, learnt)
+
+    def survivors(self) -> npt.NDArray[np.intp] | None:
+        """Numbers of the policies that can still be the best; None if none are eliminated."""
+        evidence = getattr(self._worker.caught_up().learner, "evidence", None)
+        return None if evidence is None else evidence.survivors
+
+    def history(self) -> History:
+        """How the study got to where it stands: what was known now and then, since it began."""
+        with self._storage.reading() as connection:
+            return history_of(self._ledger, connection)
+
+    def traffic(self, *, every: Any = "1h", count: int = 48) -> Traffic:
+        """How many rounds were decided and rewards told in each of the last hours.
+
+        Parameters
+        ----------
+        every : duration
+            Length of a stretch of time, such as ``"1h"`` or ``"1d"``.
+        count : int
+            How many stretches, the current one included.
+        """
+        length = seconds("every", every)
+        if length < 1:
+            raise InvalidArgumentError(f"every must be at least a second, got {shown(every)}")
+        count = integer("count", count, low=1, high=MOST)
+        with self._storage.reading() as connection:
+            now = self._storage.now(connection)
+            return traffic_of(self._ledger, connection, now, length, count)
 
     def report(
         self, path: str | os.PathLike[str], *, title: str | None = None, command: str | None = None

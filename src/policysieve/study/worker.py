@@ -6,6 +6,7 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import IntegrityError
 
 from policysieve.study import settling
+from policysieve.study.history import HistoryWriter
 from policysieve.study.learning import Learning
 from policysieve.study.lease import Lease
 from policysieve.study.ledger import SqlLedger
@@ -34,6 +35,7 @@ class Worker:
         self.start = Learning.first(ledger)
         self._lease = Lease(ledger.record.study)
         self._snapshots = Snapshots(ledger)
+        self._history = HistoryWriter(ledger)
         self._learning: Learning | None = None
 
     def ready(self) -> Learning:
@@ -67,6 +69,7 @@ class Worker:
         self._expire(connection, before, now)
         then = before.advanced(connection, alone=alone)
         if then.is_published(connection) or self._publish(connection, then, now):
+            self._note(connection, then, now)
             return then
         return None
 
@@ -108,8 +111,10 @@ class Worker:
             if then.learnt == before.learnt and then.is_published(connection):
                 return False
         with self._storage.writing() as connection:
-            if not self._publish(connection, then, self._storage.now(connection)):
+            now = self._storage.now(connection)
+            if not self._publish(connection, then, now):
                 return False
+            self._note(connection, then, now)
         self.take(then)
         return True
 
@@ -129,6 +134,11 @@ class Worker:
         if not then.is_published(connection):
             then.publish(connection, fence, now)
         return True
+
+    def _note(self, connection: Connection, then: Learning, now: float) -> None:
+        """Write down for those who watch what is known, if it is time."""
+        if self._history.due(then) and self._lease.still_held(connection):
+            self._history.write(connection, then, now)
 
     def _expire(self, connection: Connection, before: Learning, now: float) -> None:
         deadline = self._ledger.record.deadline

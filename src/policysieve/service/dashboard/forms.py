@@ -1,0 +1,32 @@
+"""Forms of our own pages: read, and known from those of other sites."""
+
+import hashlib
+import hmac
+from urllib.parse import parse_qs
+
+from fastapi import Request
+
+from policysieve.service.doors import COOKIE, Caller
+from policysieve.service.problems import ProblemError
+
+__all__ = ["form_of", "mark_of"]
+
+_LONGEST = 4096  # bytes
+
+
+def mark_of(request: Request) -> str:
+    """What a form of ours carries: nobody can make it up who does not know the cookie."""
+    cookie = request.cookies.get(COOKIE, "")
+    return hmac.new(cookie.encode(), b"policysieve form", hashlib.sha256).hexdigest()
+
+
+async def form_of(request: Request, caller: Caller) -> dict[str, str]:
+    """The fields of a form, or raise if a browser that is signed in sends one that is not ours."""
+    body = await request.body()
+    if len(body) > _LONGEST:
+        raise ProblemError(413, f"a form must have at most {_LONGEST} bytes, got {len(body)}")
+    fields = {name: values[0] for name, values in parse_qs(body.decode("utf-8", "replace")).items()}
+    mark = fields.get("mark", "").encode()
+    if caller.by_cookie and not hmac.compare_digest(mark, mark_of(request).encode()):
+        raise ProblemError(403, "the form is not of this page, or is out of date; load it again")
+    return fields
