@@ -8,10 +8,11 @@ import numpy as np
 import numpy.typing as npt
 from sqlalchemy import Connection, bindparam, func, insert, select, update
 
-from policysieve.errors import FileFormatError
+from policysieve.errors import DecisionsError, FileFormatError
 from policysieve.exploration.designs.base import Exploration
 from policysieve.exploration.designs.saving import ExplorationFile
 from policysieve.policies import AnyPolicies, Slates
+from policysieve.study.ids import ids_at, places_of
 from policysieve.study.packing import PACKED, Batch, packed, unpacked
 from policysieve.study.record import StudyRecord
 from policysieve.study.schema import batches, counters, explorations, rewards
@@ -107,6 +108,20 @@ class SqlLedger:
         self.issued = 0
         self._recent: dict[int, Batch] = {}
         self._recent_bytes = 0
+
+    def places(self, connection: Connection, names: list[str]) -> Places:
+        """Where the rounds with these ids are, or raise if one is not known."""
+        study, mark = self.record.study, self.record.mark
+        try:
+            return places_of(connection, study, mark, names, self.issued)
+        except DecisionsError:  # or another process has issued them
+            rounds, _ = self.counters(connection)
+            return places_of(connection, study, mark, names, rounds)
+
+    def ids(self, connection: Connection, places: Places) -> list[str]:
+        """Ids of rounds."""
+        found: list[str] = ids_at(connection, self.record.study, self.record.mark, places).tolist()
+        return found
 
     def counters(self, connection: Connection) -> tuple[int, int]:
         """Rounds that were ever issued, and the newest exploration."""

@@ -1,60 +1,38 @@
 """A study: ask, tell and learn through a database, from any number of processes."""
 
-import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from typing import Any, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-from sqlalchemy import Connection, select, update
-from sqlalchemy.exc import IntegrityError
+from sqlalchemy import select, update
 
 from policysieve.arrays import shown
-from policysieve.checks import as_rewards, flag, integer
+from policysieve.checks import flag
 from policysieve.errors import (
-    DecisionsError,
     InvalidArgumentError,
     PolicySieveError,
-    StorageError,
 )
-from policysieve.evidence import ValueIntervals
-from policysieve.exploration.decisions import Decisions, Recommendation
-from policysieve.exploration.designs.base import Exploration
-from policysieve.log import Log, LogFile
+from policysieve.exploration.decisions import Decisions
 from policysieve.policies import AnyPolicies, check_class
 from policysieve.problem import Problem
-from policysieve.study import settling
 from policysieve.study.deciding import Ask, Asked, Decider
 from policysieve.study.durations import seconds
-from policysieve.study.exporting import log_of, write_log
 from policysieve.study.forgetting import forget
-from policysieve.study.history import History, history_of
 from policysieve.study.identity import check_identity, identity_of
-from policysieve.study.ids import as_ids, ids_at, places_of
+from policysieve.study.ids import as_ids
 from policysieve.study.learning import Learning
 from policysieve.study.ledger import SqlLedger
-from policysieve.study.looking import decided, open_places, pulse_of, status_of
+from policysieve.study.looks import StudyLooks
 from policysieve.study.probes import PROBES, check_probes, n_probes
 from policysieve.study.record import StudyRecord
-from policysieve.study.results import Pulse, StudyStatus, Told, Verification
+from policysieve.study.results import Told
 from policysieve.study.schema import studies
-from policysieve.study.storage import ConflictError, Storage
-from policysieve.study.telling import as_told
-from policysieve.study.traffic import MOST, Traffic, traffic_of
-from policysieve.study.verifying import verified
-from policysieve.study.worker import Worker
+from policysieve.study.storage import Storage
+from policysieve.study.teller import Teller
 
 __all__ = ["Study"]
 
-_ATTEMPTS = 5  # to settle what others settle as well
 
-Result = TypeVar("Result")
-Places = npt.NDArray[np.int64]
-_Rewards = tuple[list[str], npt.NDArray[np.float64]]  # ids, and what was told for each
-
-
-class Study:
+class Study(StudyLooks):
     """Durable ask and tell: decisions and rewards are in a database before you hear of them.
 
     Any number of processes may ask and tell; whoever holds the lease learns. A process that is
@@ -79,11 +57,10 @@ class Study:
         learns: bool,
         probed: int = 0,
     ) -> None:
-        self._storage, self._record, self._learns = storage, record, learns
-        self.name, self.policies, self.problem = record.name, policies, record.problem
-        self._ledger = SqlLedger(record, policies)
-        self._decider = Decider(storage, self._ledger, keeps=learns, probed=probed)
-        self._worker = Worker(storage, self._ledger)
+        super().__init__(storage, record, policies)
+        ledger, worker = self._ledger, self._worker
+        self._decider = Decider(storage, ledger, keeps=learns, probed=probed)
+        self._teller = Teller(storage, ledger, worker, self._decider, learns=learns)
 
     @classmethod
     def create(
@@ -300,13 +277,7 @@ class Study:
         InvalidArgumentError, StorageError
             Nothing is changed.
         """
-        checked = self._checked(ids, rewards)
-        if not checked[0]:
-            return Told(counted=0, again=0, late=())
-        (found,) = self._tell_all([checked])
-        if isinstance(found, DecisionsError):
-            raise found
-        return found
+        return self._teller.tell(ids, rewards)
 
     def tell_together(self, tells: Sequence[tuple[Any, Any]]) -> list[Told | PolicySieveError]:
         """Report what several have to tell in one transaction: what became of each, or why not.
@@ -321,110 +292,7 @@ class Study:
         StorageError
             Nothing is changed.
         """
-        found: dict[int, Told | PolicySieveError] = {}
-        checked: dict[int, _Rewards] = {}
-        for number, (ids, rewards) in enumerate(tells):
-            try:
-                checked[number] = self._checked(ids, rewards)
-            except InvalidArgumentError as error:
-                found[number] = error
-        if checked:
-            found |= zip(checked, self._tell_all(list(checked.values())), strict=True)
-        return [found[number] for number in range(len(tells))]
-
-    def _checked(self, ids: Any, rewards: Any) -> _Rewards:
-        """Ids and their rewards, or raise."""
-        names, given = as_told(ids, rewards, self.problem.slate_size)
-        q = self.problem
-        told = as_rewards(given, len(names), q.slate_size, q.sparsity, q.reward_range)
-        self._worker.start.learner._check_told(q.scale.inside(told))
-        return names, told
-
-    def _tell_all(self, tells: list[_Rewards]) -> list[Told | DecisionsError]:
-        """Tell in one transaction what was checked: what became of each, or why it was refused."""
-
-        def told(new: bool) -> list[Told | DecisionsError]:
-            with self._settling() as (connection, now):
-                return [
-                    self._tell(connection, names, rewards, now, new=new) for names, rewards in tells
-                ]
-
-        return self._retried(told)
-
-    def _retried(self, settle: Callable[[bool], Result]) -> Result:
-        """Settle rounds; again if some were before, or by another process at this moment.
-
-        Parameters
-        ----------
-        settle : function
-            Is told whether it is the first attempt.
-        """
-        for attempt in range(_ATTEMPTS):
-            try:
-                return settle(attempt == 0)
-            except (IntegrityError, ConflictError):
-                continue
-        raise StorageError(f"{self._storage.where} has too many who settle the same; call again")
-
-    def _tell(
-        self,
-        connection: Connection,
-        names: list[str],
-        told: npt.NDArray[np.float64],
-        now: float,
-        *,
-        new: bool,
-    ) -> Told | DecisionsError:
-        """Tell rewards that are taken to be `new`, or after a look at what was told before."""
-        if not names:
-            return Told(counted=0, again=0, late=())
-        ledger = self._ledger
-        try:
-            places = self._places(connection, names)
-            return settling.tell(ledger, connection, places, told, now, new=new)
-        except settling.RefusedRewardsError as error:
-            return settling.refuse(ledger, connection, error, now)
-        except DecisionsError as error:
-            return error
-
-    @contextmanager
-    def _settling(self) -> Iterator[tuple[Connection, float]]:
-        """A transaction that settles rounds, and learns what is ready then."""
-        storage, worker = self._storage, self._worker
-        with worker.lock:
-            if self._learns:
-                worker.warm()
-            with storage.writing() as connection:
-                self._record.check_active(connection)
-                now = storage.now(connection)
-                yield connection, now
-                then = worker.advanced(connection, now) if self._learns else None
-            worker.take(then)
-            if then is not None:
-                self._decider.version = then.version
-
-    def decisions(self, ids: Any) -> Decisions:
-        """What was decided for some ids, as `ask` returned it."""
-        names = as_ids(ids)
-        with self._storage.reading() as connection:
-            return decided(self._ledger, connection, self._places(connection, names))
-
-    def open_decisions(self, *, older_than: Any = None) -> Decisions:
-        """Decisions that wait for their rewards, in order; ``.ages`` says for how long.
-
-        Parameters
-        ----------
-        older_than : duration, optional
-            Only those that have waited for at least so long, such as ``"1h"``.
-        """
-        learnt = self._worker.caught_up().learnt
-        with self._storage.reading() as connection:
-            places = open_places(self._ledger, connection, learnt)
-            if older_than is not None and len(places):
-                age = seconds("older_than", older_than)
-                asked = self._ledger.asked(connection, places)
-                places = places[asked <= self._storage.now(connection) - age]
-            return decided(self._ledger, connection, places)
+        return self._teller.tell_together(tells)
 
     def expire(self, *, older_than: Any = None) -> list[str]:
         """Settle decisions that have waited too long with reward 0, and return their ids.
@@ -440,13 +308,7 @@ class Study:
             raise InvalidArgumentError("older_than must be given, as the study has no deadline")
         age = self._record.deadline if older_than is None else seconds("older_than", older_than)
         assert age is not None
-        return self._retried(lambda _: self._expire(age))
-
-    def _expire(self, age: float) -> list[str]:
-        learnt = self._worker.ready().learnt
-        with self._settling() as (connection, now):
-            places = settling.expire(self._ledger, connection, learnt, now - age, now)
-            return self._ids(connection, places)
+        return self._teller.expire(age)
 
     def discard(self, ids: Any, *, reason: str) -> list[str]:
         """Give up on decisions whose rewards will never be known; return their ids.
@@ -470,13 +332,8 @@ class Study:
             raise InvalidArgumentError(f"reason must be a text, got {shown(reason)}")
         names = as_ids(ids)
         if names:
-            self._retried(lambda _: self._discard(names, reason))
+            self._teller.discard(names, reason)
         return names
-
-    def _discard(self, names: list[str], reason: str) -> None:
-        with self._settling() as (connection, now):
-            places = self._places(connection, names)
-            settling.discard(self._ledger, connection, places, reason, now)
 
     def learn(self) -> int:
         """Learn from what is settled and publish what to play next, if no other process does.
@@ -498,102 +355,6 @@ class Study:
         """Give the lease up, so that another process may learn at once."""
         self._worker.release()
 
-    @property
-    def finished(self) -> bool:
-        """Whether the planned rounds are done, or the answer is certified."""
-        return self._worker.caught_up().learner.finished
-
-    def recommend(self) -> Recommendation:
-        """The policy to deploy now, and what is known about it."""
-        found = self._worker.caught_up().learner.recommend()
-        return found if found.rounds else self.status().recommendation  # which says what waits
-
-    def intervals(self) -> ValueIntervals:
-        """Estimate and limits of every policy's value, as `recommend` uses them."""
-        return self._worker.caught_up().learner.intervals()
-
-    def status(self) -> StudyStatus:
-        """Where the study stands: what is open, settled, learnt, late and refused."""
-        learning = self._worker.caught_up()
-        with self._storage.reading() as connection:
-            return status_of(self._ledger, connection, learning, self._storage.now(connection))
-
-    def pulse(self) -> Pulse:
-        """What changes when something happens: a cheap look, for who asks again and again."""
-        learnt = self._worker.caught_up().learnt
-        with self._storage.reading() as connection:
-            return pulse_of(self._ledger, connection, learnt)
-
-    def survivors(self) -> npt.NDArray[np.intp] | None:
-        """Numbers of the policies that can still be the best; None if none are eliminated."""
-        evidence = getattr(self._worker.caught_up().learner, "evidence", None)
-        return None if evidence is None else evidence.survivors
-
-    def history(self) -> History:
-        """How the study got to where it stands: what was known now and then, since it began."""
-        with self._storage.reading() as connection:
-            return history_of(self._ledger, connection)
-
-    def traffic(self, *, every: Any = "1h", count: int = 48) -> Traffic:
-        """How many rounds were decided and rewards told in each of the last hours.
-
-        Parameters
-        ----------
-        every : duration
-            Length of a stretch of time, such as ``"1h"`` or ``"1d"``.
-        count : int
-            How many stretches, the current one included.
-        """
-        length = seconds("every", every)
-        if length < 1:
-            raise InvalidArgumentError(f"every must be at least a second, got {shown(every)}")
-        count = integer("count", count, low=1, high=MOST)
-        with self._storage.reading() as connection:
-            now = self._storage.now(connection)
-            return traffic_of(self._ledger, connection, now, length, count)
-
-    def report(
-        self, path: str | os.PathLike[str], *, title: str | None = None, command: str | None = None
-    ) -> None:
-        """Write one self-contained HTML page about where the study stands."""
-        self.status().report(path, title=title, command=command)
-
-    def log(
-        self,
-        path: str | os.PathLike[str] | None = None,
-        *,
-        format: str | None = None,
-        overwrite: bool = False,
-    ) -> Log | LogFile:
-        """The rounds that were learnt from, in the order of their decisions.
-
-        Rounds that were given up, and those whose contexts were erased, are left out. Where
-        contexts are not kept, their hashes stand for them.
-
-        Parameters
-        ----------
-        path : path, optional
-            Write them there, with ids and times, as they are read: any number of rounds takes
-            little memory. By default they are returned.
-        format : str, optional
-            By default what the name of the file says.
-        overwrite : bool
-            Whether a file that exists is replaced; otherwise it is an error.
-
-        Returns
-        -------
-        Log or LogFile
-        """
-        learnt = self._worker.caught_up().learnt
-        if path is not None and not learnt:
-            why = self.status().held_up or "No round was told yet."
-            raise InvalidArgumentError(f"study {self.name!r} has no rounds to write. {why}")
-        with self._storage.reading() as connection:
-            if path is None:
-                return log_of(self._ledger, connection, learnt)
-            write_log(self._ledger, connection, learnt, path, format, overwrite=overwrite)
-        return LogFile(path, format, reward_range=self.problem.reward_range)
-
     def forget(self, ids: Any) -> None:
         """Erase the contexts of some rounds; decisions, answers and rewards are kept.
 
@@ -611,7 +372,7 @@ class Study:
             return
         with self._storage.writing() as connection:
             self._storage.erase_for_good(connection)
-            forget(self._ledger, connection, self._places(connection, names))
+            forget(self._ledger, connection, self._ledger.places(connection, names))
         self._storage.after_erasing()
 
     def archive(self) -> None:
@@ -626,25 +387,6 @@ class Study:
             self._record = StudyRecord.read(connection, self.name, self._storage.where)
             self._ledger.record = self._record
 
-    def verify(self) -> Verification:
-        """Fold all rounds again from the beginning, and compare with what is kept, bit by bit."""
-        known = self._worker.caught_up()
-        with self._storage.reading() as connection:
-            return verified(self._ledger, connection, known)
-
-    @property
-    def exploration(self) -> Exploration:
-        """What is played now: the newest that was published."""
-        with self._storage.reading() as connection:
-            _, version = self._ledger.counters(connection)
-            return self._ledger.exploration(connection, version)
-
-    def published(self) -> tuple[int, bytes]:
-        """The version of what is played now, and the file that it is, for other processes."""
-        with self._storage.reading() as connection:
-            _, version = self._ledger.counters(connection)
-            return version, self._ledger.content(connection, version)
-
     def close(self) -> None:
         """Let others learn at once, and close all connections."""
         self.release()
@@ -656,22 +398,6 @@ class Study:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def __repr__(self) -> str:
-        return f"Study({self.name!r}, {self._record.learner}, {self._storage.where})"
-
     def _check_active(self) -> None:
         with self._storage.reading() as connection:
             self._record.check_active(connection)
-
-    def _places(self, connection: Connection, names: list[str]) -> Places:
-        record, ledger = self._record, self._ledger
-        try:
-            return places_of(connection, record.study, record.mark, names, ledger.issued)
-        except DecisionsError:  # or another process has issued them
-            rounds, _ = ledger.counters(connection)
-            return places_of(connection, record.study, record.mark, names, rounds)
-
-    def _ids(self, connection: Connection, places: Places) -> list[str]:
-        record = self._record
-        found: list[str] = ids_at(connection, record.study, record.mark, places).tolist()
-        return found
