@@ -9,7 +9,6 @@ from policysieve.arrays import shown
 from policysieve.checks import flag
 from policysieve.errors import (
     InvalidArgumentError,
-    PolicySieveError,
 )
 from policysieve.exploration.decisions import Decisions
 from policysieve.policies import AnyPolicies, check_class
@@ -238,7 +237,7 @@ class Study(StudyLooks):
         """
         return self._decider.consulted(ask)
 
-    def ask_together(self, asks: Sequence[Ask | Asked]) -> list[Decisions | PolicySieveError]:
+    def ask_together(self, asks: Sequence[Ask | Asked]) -> list[Decisions | Exception]:
         """Decide for several who ask at once, in one transaction: what each gets, or why not.
 
         Parameters
@@ -279,7 +278,7 @@ class Study(StudyLooks):
         """
         return self._teller.tell(ids, rewards)
 
-    def tell_together(self, tells: Sequence[tuple[Any, Any]]) -> list[Told | PolicySieveError]:
+    def tell_together(self, tells: Sequence[tuple[Any, Any]]) -> list[Told | Exception]:
         """Report what several have to tell in one transaction: what became of each, or why not.
 
         Parameters

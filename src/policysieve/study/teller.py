@@ -12,8 +12,6 @@ from sqlalchemy.exc import IntegrityError
 from policysieve.checks import as_rewards
 from policysieve.errors import (
     DecisionsError,
-    InvalidArgumentError,
-    PolicySieveError,
     StorageError,
 )
 from policysieve.study import settling
@@ -69,14 +67,14 @@ class Teller:
             raise found
         return found
 
-    def tell_together(self, tells: Sequence[tuple[Any, Any]]) -> list[Told | PolicySieveError]:
+    def tell_together(self, tells: Sequence[tuple[Any, Any]]) -> list[Told | Exception]:
         """Settle what several have to tell: what became of each, or why not."""
-        found: dict[int, Told | PolicySieveError] = {}
+        found: dict[int, Told | Exception] = {}
         checked: dict[int, _Rewards] = {}
         for number, (ids, rewards) in enumerate(tells):
             try:
                 checked[number] = self._checked(ids, rewards)
-            except InvalidArgumentError as error:
+            except Exception as error:  # whatever it is, it is of this one
                 found[number] = error
         if checked:
             found |= zip(checked, self._tell_all(list(checked.values())), strict=True)
