@@ -211,6 +211,23 @@ def test_the_error_is_that_of_the_first_policy_that_fails(engine):
     assert sharded.actions(NUMBERS, [0, 1]).shape == (6, 2, 1)
 
 
+def test_contexts_that_cannot_be_sent(engine):
+    sharded = ShardedPolicies(
+        ps.FunctionPolicies([lambda x: 0, lambda x: 1], n_actions=2, vectorized=False),
+        engine=engine,
+    )
+    locks = np.array([threading.Lock(), threading.Lock()], dtype=object)
+    with pytest.raises(ps.UnpicklableError, match="contexts cannot be sent"):
+        sharded.actions(locks)
+
+
+def test_a_cluster_that_was_left(engine, monkeypatch):
+    sharded = ShardedPolicies(functions(), engine=engine)
+    monkeypatch.setattr(engine.ray, "is_initialized", lambda: False)
+    with pytest.raises(ps.ClusterError, match="was left or stopped"):
+        sharded.actions(NUMBERS)
+
+
 def test_a_candidate_that_leaves_does_not_end_its_shard(engine):
     sharded = ShardedPolicies(
         ps.FunctionPolicies([Failing(), Failing(SystemExit(3))], n_actions=2), engine=engine

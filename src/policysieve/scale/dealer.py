@@ -97,7 +97,9 @@ class Dealer:
         questions = {
             shard: Question(
                 method,
-                self._shards.given(_unless_all(dealing.places[asked[mine]], dealing.held[shard])),
+                self._shards.given(
+                    _unless_all(dealing.places[asked[mine]], dealing.held[shard]), "numbers"
+                ),
                 more if slates is None else (slates[:, mine], *more),
             )
             for shard, mine in shares.items()

@@ -54,11 +54,14 @@ class Shards:
         """Keep a part of a class for the actors; `what` says what it is, if it cannot be sent."""
         return Part(next(self._keys), self._engine.share(sent, what))
 
-    def given(self, value: Any) -> Any:
-        """What calls take as it is, or the reference to it: large values go to each node once."""
+    def given(self, value: Any, what: str) -> Any:
+        """What calls take as it is, or the reference to it: large values go to each node once.
+
+        `what` says what it is, if it cannot be sent.
+        """
         array = hasattr(value, "dtype") and hasattr(value, "nbytes") and value.dtype != object
         small = value is None or (array and value.nbytes <= _INLINE)
-        return value if small else self._ray.put(value)
+        return value if small else self._engine.share(value, what)
 
     def ask(
         self, parts: Sequence[Part], contexts: Any, questions: Mapping[int, Question]
@@ -71,9 +74,14 @@ class Shards:
         Raises
         ------
         ClusterError
-            If the actors of one shard are lost again and again.
+            If the actors of one shard are lost again and again, or if the cluster is gone.
         """
-        given, errors = self.given(contexts), self._ray.exceptions
+        if not self._ray.is_initialized():
+            raise ClusterError(
+                "the cluster of these shards was left or stopped: ask before its engine is closed, "
+                "or make the class anew"
+            )
+        given, errors = self.given(contexts, "contexts"), self._ray.exceptions
         running = {}
         for shard, question in questions.items():
             call = _Call(shard, self._actors[shard], parts[shard], question, _ATTEMPTS)
