@@ -17,7 +17,7 @@ def test_every_step_is_measured_and_shown(engine, tmp_path):
     assert set(STEPS) <= set(result)
     assert all(row["same"] for row in result["workers"] if row["workers"])
     assert list(tmp_path.iterdir()) == []
-    assert len(bench_tables("scale", result)) == 4
+    assert len(bench_tables("scale", result)) == 5
     assert "Beyond one machine" in bench_page("scale", result).html()
 
 

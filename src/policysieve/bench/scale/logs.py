@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import nnls
 
-from policysieve.bench.scale.simulating import FLOOR, candidates, problem, simulated
+from policysieve.bench.scale.simulating import CONTEXTS, FLOOR, candidates, problem, simulated
 from policysieve.evidence import FloorEvidence, select
 from policysieve.evidence.digests import digests_for
 from policysieve.exploration.learners import Uniform
@@ -114,7 +114,7 @@ def growth(
             seconds, _ = _timed(partial(_selected, policies, problem(), known, log))
             rows.append({"rounds": len(log), "n_policies": count, "seconds": seconds})
     shutil.rmtree(folder / "growth")
-    return {"points": rows, "workers": workers, **_fitted(rows)}
+    return {"points": rows, "workers": workers, "contexts": CONTEXTS, **_fitted(rows)}
 
 
 def _selected(policies: Policies, asked: Problem, known: dict[str, Any], log: AnyLog) -> float:
