@@ -9,7 +9,7 @@ import pytest
 import policysieve as ps
 from policysieve.bench import rounds
 from policysieve.bench.provers import PROVERS
-from policysieve.bench.racers import ONE_ACTION_ONLY, RACERS, Racer
+from policysieve.bench.racers import ONE_ACTION_ONLY, RACERS, VOTERS, Racer
 from policysieve.bench.rounds import Game, Task, budgets, picking, proving, rounds_needed
 
 
@@ -192,7 +192,8 @@ class TestPicking:
         found = picking(replace(TINY, build=lambda seed: tiny(seed, m)), name, seeds=2, most=700)
         gaps = np.array(found["suboptimality"])
         assert gaps.shape == (len(found["budgets"]), 2)
-        assert ((gaps >= 0) & (gaps <= 1)).all()
+        assert (gaps <= 1).all()
+        assert name in VOTERS or (gaps >= 0).all()  # a vote may be better than the best
         assert gaps[-1].mean() < 0.6
         if not RACERS[name].planned:
             assert found["budgets"] == budgets(700)
