@@ -79,6 +79,15 @@ def test_every_door_but_pages_is_in_the_document(running):
     assert bodies["application/json"]["example"]["ids"] == ["order 17"]
 
 
+def test_the_document_says_where_a_token_is_needed(running):
+    document = running.get("/openapi.json").json()
+    assert document["components"]["securitySchemes"]["token"]["scheme"] == "bearer"
+    paths = document["paths"]
+    doors = [(path, door) for path, methods in paths.items() for door in methods.values()]
+    open_doors = {path for path, door in doors if "security" not in door}
+    assert open_doors == {"/healthz", "/readyz"}
+
+
 def test_examples_of_the_document_are_understood(running):
     paths = running.get("/openapi.json").json()["paths"]
     for door in ("ask", "tell", "discard", "expire"):

@@ -4,6 +4,8 @@ import json
 import logging
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -150,12 +152,6 @@ def serve(
     hosted = Hosted(
         url, _Sources(_by_study("--policies", policies)), version=version, learn=not no_learn
     )
-    logging.basicConfig(
-        stream=sys.stderr,
-        level=logging.WARNING if quiet else logging.INFO,
-        format="%(asctime)s %(message)s",
-    )
-    logging.getLogger("uvicorn").setLevel(logging.WARNING)
 
     def started(address: str) -> None:
         troubles = {name: hosted.trouble(name) for name in hosted.names()}
@@ -167,7 +163,28 @@ def serve(
             print_text(f"Serving at {address}, until Ctrl+C.")
         sys.stdout.flush()
 
-    start(hosted, settings, certificate=certificate, key=key, proxies=proxies, started=started)
+    with _log_to_stderr(quiet):
+        start(hosted, settings, certificate=certificate, key=key, proxies=proxies, started=started)
+
+
+@contextmanager
+def _log_to_stderr(quiet: bool) -> Iterator[None]:
+    """Write a line for each request, or only what went wrong."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(logging.Formatter("%(asctime)s %(message)s"))
+    levels = {
+        "policysieve.service": logging.WARNING if quiet else logging.INFO,
+        "uvicorn.error": logging.WARNING,
+    }
+    for name, level in levels.items():
+        logging.getLogger(name).addHandler(handler)
+        logging.getLogger(name).setLevel(level)
+    try:
+        yield
+    finally:
+        for name in levels:
+            logging.getLogger(name).removeHandler(handler)
+            logging.getLogger(name).setLevel(logging.NOTSET)
 
 
 class _Sources:

@@ -61,8 +61,8 @@ def make_app(hosted: Hosted, settings: Settings | None = None) -> FastAPI:
     app.state.ending = threading.Event()  # set when the server wants to end
     problems.register(app)
     for router in (
-        studies_router(hosted, doors, threads),
         asking_router(hosted, doors, threads, desks, metrics, settings),
+        studies_router(hosted, doors, threads),
         exporting_router(hosted, doors, threads),
         managing_router(hosted, doors, threads),
         running_router(app, hosted, doors, threads, metrics),

@@ -15,7 +15,7 @@ from policysieve.study.deciding import Ask, Asked
 
 __all__ = ["Desk", "Desks"]
 
-_THREADS = 32
+_THREADS, _CALLS = 8, 32  # that write, and that call candidates
 _MOST = 100  # requests in one transaction
 
 In = TypeVar("In")
@@ -37,12 +37,7 @@ class _Lane(Generic[In, Out]):
 
     async def served(self, one: In) -> Out:
         """What comes out for one request, or raise."""
-        if len(self._waiting) >= self._settings.waiting:
-            raise ProblemError(
-                503,
-                f"{len(self._waiting):,} requests wait for this study; try again in a moment",
-                {"Retry-After": "1"},
-            )
+        _check_waiting(len(self._waiting), self._settings)
         future: asyncio.Future[Out] = asyncio.get_running_loop().create_future()
         self._waiting.append((one, future))
         if not self._busy:
@@ -84,6 +79,15 @@ class _Lane(Generic[In, Out]):
                 future.set_result(one)
 
 
+def _check_waiting(n: int, settings: Settings) -> None:
+    if n >= settings.waiting:
+        raise ProblemError(
+            503,
+            f"{n:,} requests wait for this study; try again in a moment",
+            {"Retry-After": "1"},
+        )
+
+
 class Desk:
     """Asks and tells of one study.
 
@@ -91,8 +95,15 @@ class Desk:
     its own, and only what they said waits with others.
     """
 
-    def __init__(self, study: Study, threads: ThreadPoolExecutor, settings: Settings) -> None:
-        self.study, self._threads, self._settings = study, threads, settings
+    def __init__(
+        self,
+        study: Study,
+        threads: ThreadPoolExecutor,
+        callers: ThreadPoolExecutor,
+        settings: Settings,
+    ) -> None:
+        self.study, self._callers, self._settings = study, callers, settings
+        self._calling = 0
         self._asks: _Lane[Ask | Asked, Decisions] = _Lane(study.ask_together, threads, settings)
         self._tells: _Lane[tuple[Any, Any], Told] = _Lane(study.tell_together, threads, settings)
 
@@ -107,8 +118,13 @@ class Desk:
     async def _ask(self, ask: Ask) -> Decisions:
         if not self.study.policies.called:
             return await self._asks.served(ask)
-        loop = asyncio.get_running_loop()
-        asked = await loop.run_in_executor(self._threads, self.study.consulted, ask)
+        _check_waiting(self._calling, self._settings)
+        self._calling += 1
+        try:
+            loop = asyncio.get_running_loop()
+            asked = await loop.run_in_executor(self._callers, self.study.consulted, ask)
+        finally:
+            self._calling -= 1
         return await self._asks.served(asked)
 
     async def _in_time(self, work: Awaitable[Out]) -> Out:
@@ -135,15 +151,19 @@ class Desks:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._threads = ThreadPoolExecutor(_THREADS, "policysieve-desk")
+        self._callers = ThreadPoolExecutor(_CALLS, "policysieve-call")
         self._desks: dict[str, Desk] = {}
 
     def desk(self, study: Study) -> Desk:
         """That of a study."""
         desk = self._desks.get(study.name)
         if desk is None:
-            desk = self._desks[study.name] = Desk(study, self._threads, self._settings)
+            desk = self._desks[study.name] = Desk(
+                study, self._threads, self._callers, self._settings
+            )
         return desk
 
     def close(self) -> None:
         """End when what was begun is done."""
+        self._callers.shutdown()
         self._threads.shutdown()

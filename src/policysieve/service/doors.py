@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from fastapi import Request
+from fastapi.openapi.models import HTTPBearer
+from fastapi.security.base import SecurityBase
 from starlette.concurrency import run_in_threadpool
 
 from policysieve.service.problems import ProblemError
@@ -72,14 +74,23 @@ class Doors:
     """
 
     def __init__(self, storage: Storage, settings: Settings) -> None:
-        self._storage, self._settings = storage, settings
+        self._storage, self._seconds = storage, settings.token_seconds
+        self._private = settings.is_private
         self._lock = threading.Lock()
         self._known: dict[str, tuple[float, Token | None]] = {}
         self._open: tuple[float, bool] = (float("-inf"), False)
 
-    def requires(self, scope: str) -> "Requires":
-        """A dependency that lets only those in who have a scope, and says who they are."""
-        return Requires(self, scope)
+    def requires(self, scope: str, *, whole: bool = False) -> "Requires":
+        """A dependency that lets only those in who have a scope, and says who they are.
+
+        Parameters
+        ----------
+        scope : str
+        whole : bool
+            Whether what is behind the door tells of all studies, so that a token for some of them
+            does not open it.
+        """
+        return Requires(self, scope, whole)
 
     async def caller(self, request: Request) -> Caller:
         """Who calls, or raise if nobody who may."""
@@ -111,10 +122,10 @@ class Doors:
 
     async def is_open(self) -> bool:
         """Whether no token is needed: only this machine can call, and there are no tokens."""
-        if not self._settings.is_private:
+        if not self._private:
             return False
         since, found = self._open
-        if time.monotonic() - since > self._settings.token_seconds:
+        if time.monotonic() - since > self._seconds:
             found = not await run_in_threadpool(self._any)
             self._open = (time.monotonic(), found)
         return found
@@ -126,7 +137,7 @@ class Doors:
             return None
         key, secret = parts
         since, token = self._known.get(key, (float("-inf"), None))
-        if time.monotonic() - since > self._settings.token_seconds:
+        if time.monotonic() - since > self._seconds:
             token = await run_in_threadpool(self._find, key)
             if token is not None:  # keys that guessers make up are not remembered
                 with self._lock:
@@ -149,7 +160,7 @@ class Doors:
             return find_token(connection, key)
 
 
-class Requires:
+class Requires(SecurityBase):
     """A dependency of a door: its scope, and who may come in.
 
     Attributes
@@ -157,9 +168,12 @@ class Requires:
     scope : str
     """
 
-    def __init__(self, doors: Doors, scope: str) -> None:
+    scheme_name = "token"
+    model = HTTPBearer(description="What policysieve token create prints.")
+
+    def __init__(self, doors: Doors, scope: str, whole: bool) -> None:
         assert scope in SCOPES
-        self._doors, self.scope = doors, scope
+        self._doors, self.scope, self._whole = doors, scope, whole
 
     async def __call__(self, request: Request) -> Caller:
         """Who calls, or raise if they may not."""
@@ -168,6 +182,8 @@ class Requires:
         if not caller.may(self.scope, study):
             of = "" if study is None else f" for study {study!r}"
             raise ProblemError(403, f"the token has not the scope {self.scope}{of}")
+        if self._whole and caller.is_restricted:
+            raise ProblemError(403, "the token is for some studies, and this tells of all")
         request.scope["caller"] = caller
         return caller
 

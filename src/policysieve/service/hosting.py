@@ -93,6 +93,8 @@ class Hosted:
 
     def trouble(self, name: str) -> str | None:
         """Why the service does not answer for a study; None if it does."""
+        if "/" in name:
+            return f"study {name!r} has no address here: its name has a slash"
         try:
             self.study(name)
         except (NotFoundError, InvalidArgumentError) as error:

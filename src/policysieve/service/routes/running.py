@@ -35,7 +35,7 @@ def running_router(
 
     @router.get(
         "/metrics",
-        dependencies=[Depends(doors.requires("read"))],
+        dependencies=[Depends(doors.requires("read", whole=True))],
         response_class=Response,
         responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}, **problems()},
     )
