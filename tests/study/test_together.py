@@ -106,6 +106,9 @@ def test_ids_that_come_again_with_the_same_contexts_get_the_same_decisions(tmp_p
         assert found.ids.tolist() == ids[order]
     assert [type(one) for one in (other, some, plain)] == [ps.DecisionsError] * 3
     assert study.status().rounds == 3
+    opened = ps.Study.open(f"sqlite:///{tmp_path / 'a.db'}", "a", linear())
+    (found,) = opened.ask_together([Ask(contexts=x, ids=ids, again=True)])
+    np.testing.assert_array_equal(found.actions, first.actions)
 
 
 def test_rows_of_a_table_come_again(tmp_path):
@@ -132,6 +135,20 @@ def test_contexts_that_were_erased_cannot_come_again(study):
     study.forget("a")
     (found,) = study.ask_together([Ask(contexts=contexts(1), ids=["a"], again=True)])
     assert isinstance(found, ps.DecisionsError)
+
+
+def test_whatever_a_check_raises_is_of_one_alone(study, monkeypatch):
+    study.ask(contexts(1))
+    check = study.policies.check_contexts
+
+    def picky(x):
+        if len(x) == 2:
+            raise ZeroDivisionError
+        return check(x)
+
+    monkeypatch.setattr(study.policies, "check_contexts", picky)
+    found = study.ask_together([Ask(contexts=contexts(n)) for n in (1, 2, 3)])
+    assert [type(one) for one in found] == [ps.Decisions, ZeroDivisionError, ps.Decisions]
 
 
 def test_who_tells_badly_is_refused_alone(study):

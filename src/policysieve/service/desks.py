@@ -6,7 +6,6 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Generic, TypeVar
 
 from policysieve.arrays import told
-from policysieve.errors import PolicySieveError
 from policysieve.exploration.decisions import Decisions
 from policysieve.service.problems import ProblemError
 from policysieve.service.settings import Settings
@@ -27,7 +26,7 @@ class _Lane(Generic[In, Out]):
 
     def __init__(
         self,
-        serve: Callable[[Sequence[In]], Sequence[Out | PolicySieveError]],
+        serve: Callable[[Sequence[In]], Sequence[Out | Exception]],
         threads: ThreadPoolExecutor,
         settings: Settings,
     ) -> None:
@@ -45,8 +44,9 @@ class _Lane(Generic[In, Out]):
         return await future
 
     def _next(self) -> None:
-        """Serve those who wait, in another thread."""
-        group, self._waiting = self._waiting[:_MOST], self._waiting[_MOST:]
+        """Serve those who still wait, in another thread."""
+        waiting = [one for one in self._waiting if not one[1].cancelled()]
+        group, self._waiting = waiting[:_MOST], waiting[_MOST:]
         self._busy = bool(group)
         if group:
             loop = asyncio.get_running_loop()

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from sqlalchemy import Connection, update
 
 from policysieve.availability import Available
-from policysieve.errors import DecisionsError, PolicySieveError
+from policysieve.errors import DecisionsError
 from policysieve.exploration.decisions import Decisions
 from policysieve.exploration.designs.base import Exploration
 from policysieve.log import Beside
@@ -67,7 +67,7 @@ class _SupersededError(Exception):
 class _RefusedError(Exception):
     """One of several cannot be decided; nothing was written for the others either."""
 
-    def __init__(self, number: int, error: PolicySieveError) -> None:
+    def __init__(self, number: int, error: Exception) -> None:
         super().__init__(number)
         self.number, self.error = number, error
 
@@ -113,29 +113,32 @@ class Decider:
             return asked
         raise error  # with its own cause
 
-    def ask_together(self, asks: Sequence[Ask | Asked]) -> list[Decisions | PolicySieveError]:
+    def ask_together(self, asks: Sequence[Ask | Asked]) -> list[Decisions | Exception]:
         """Decide for several in one transaction: what was decided for each, or why not.
 
         Each has batches of its own, so that no late answer holds up the rounds of others.
         """
-        found: dict[int, Decisions | PolicySieveError] = {}
+        found: dict[int, Decisions | Exception] = {}
         waiting: dict[int, Asked] = {}
         for number, ask in enumerate(asks):
             try:
                 waiting[number] = ask if isinstance(ask, Asked) else self._checked(ask)
-                if self._kind.earlier is None:  # the first says what contexts are
-                    found[number] = self._ask({number: waiting.pop(number)})[number]
-            except PolicySieveError as error:
+            except Exception as error:  # whatever it is, it is of this one
                 found[number] = error
-            except _RefusedError as refused:
-                found[number] = refused.error
+                continue
+            if self._kind.earlier is None:  # the first says what contexts are
+                self._ask_some({number: waiting.pop(number)}, found)
+        self._ask_some(waiting, found)
+        return [found[number] for number in range(len(asks))]
+
+    def _ask_some(self, waiting: dict[int, Asked], found: dict[int, Decisions | Exception]) -> None:
+        """Decide for all who can be decided for, and find out why the others cannot."""
         while waiting:
             try:
                 found |= self._ask(waiting)
-                break
+                return
             except _RefusedError as refused:
                 found[refused.number] = self._instead(waiting.pop(refused.number), refused.error)
-        return [found[number] for number in range(len(asks))]
 
     def _checked(self, ask: Ask) -> Asked:
         """What is asked for, or raise."""
@@ -151,7 +154,7 @@ class Decider:
         given = None if ask.ids is None else as_ids(ask.ids, len(x))
         return Asked(x=x, allowed=allowed, given=given, again=ask.again)
 
-    def _instead(self, asked: Asked, error: PolicySieveError) -> Decisions | PolicySieveError:
+    def _instead(self, asked: Asked, error: Exception) -> Decisions | Exception:
         """What was decided before where ids come again, or why not."""
         if not (asked.again and isinstance(error, DecisionsError) and asked.given):
             return error
@@ -226,7 +229,7 @@ class Decider:
             which = None if policies.looked_up else exploration.consulted
             try:
                 asked.said = version, policies.answers_at(asked.x, which, asked.allowed)
-            except PolicySieveError as error:
+            except Exception as error:
                 raise _RefusedError(number, error) from error
         return asked.said[1]
 

@@ -15,7 +15,6 @@ from policysieve.checks import as_rewards, flag
 from policysieve.errors import (
     DecisionsError,
     InvalidArgumentError,
-    PolicySieveError,
     StorageError,
 )
 from policysieve.evidence import ValueIntervals
@@ -249,7 +248,7 @@ class Study:
         """
         return self._decider.consulted(ask)
 
-    def ask_together(self, asks: Sequence[Ask | Asked]) -> list[Decisions | PolicySieveError]:
+    def ask_together(self, asks: Sequence[Ask | Asked]) -> list[Decisions | Exception]:
         """Decide for several who ask at once, in one transaction: what each gets, or why not.
 
         Parameters
@@ -296,7 +295,7 @@ class Study:
             raise found
         return found
 
-    def tell_together(self, tells: Sequence[tuple[Any, Any]]) -> list[Told | PolicySieveError]:
+    def tell_together(self, tells: Sequence[tuple[Any, Any]]) -> list[Told | Exception]:
         """Report what several have to tell in one transaction: what became of each, or why not.
 
         Parameters
@@ -309,12 +308,12 @@ class Study:
         StorageError
             Nothing is changed.
         """
-        found: dict[int, Told | PolicySieveError] = {}
+        found: dict[int, Told | Exception] = {}
         checked: dict[int, _Rewards] = {}
         for number, (ids, rewards) in enumerate(tells):
             try:
                 checked[number] = self._checked(ids, rewards)
-            except InvalidArgumentError as error:
+            except Exception as error:  # whatever it is, it is of this one
                 found[number] = error
         if checked:
             found |= zip(checked, self._tell_all(list(checked.values())), strict=True)
