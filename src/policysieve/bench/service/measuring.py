@@ -9,7 +9,7 @@ import numpy as np
 
 from policysieve.bench.cells import SayStep, code_version
 from policysieve.bench.service.load import Load, closed_loop, open_loop
-from policysieve.bench.service.paint import first_paint, why_not
+from policysieve.bench.service.paint import NotShownError, first_paint, why_not
 from policysieve.bench.service.servers import Server, bare_server, our_server
 
 __all__ = ["ServiceSettings", "measure_service"]
@@ -86,8 +86,11 @@ def measure_service(
         if reason is None:
             progress("paint")
             with our_server(here, "soak") as server:
-                results["paint"] = first_paint(f"http://127.0.0.1:{server.port}/studies/study")
-        else:
+                try:
+                    results["paint"] = first_paint(f"http://127.0.0.1:{server.port}/studies/study")
+                except NotShownError as error:  # all else was measured
+                    reason = str(error)
+        if reason is not None:
             skipped["paint"] = reason
     return {**results, "skipped": skipped}
 
