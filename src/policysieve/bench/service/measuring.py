@@ -154,8 +154,12 @@ def _batches(folder: Path, chosen: ServiceSettings) -> dict[str, Any]:
 
 
 def _soak(folder: Path, chosen: ServiceSettings, *, rate: float) -> dict[str, Any]:
-    """People who come at random moments, half as many as it takes, for a long time."""
+    """People who come at random moments, half as many as it takes, for a long time.
+
+    Kernels are loaded before; what that takes is seen when it starts again.
+    """
     with our_server(folder, "soak") as server:
+        closed_loop(server.port, clients=_CLIENTS, seconds=chosen.block_seconds / 2, seed=1)
         megabytes: list[float | None] = []
         load = open_loop(
             server.port,
