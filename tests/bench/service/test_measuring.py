@@ -12,7 +12,7 @@ from policysieve.bench.pages import bench_page, bench_tables
 from policysieve.bench.service import measuring
 from policysieve.bench.service.load import closed_loop, open_loop
 from policysieve.bench.service.measuring import ServiceSettings, measure_service
-from policysieve.bench.service.paint import first_paint, why_not
+from policysieve.bench.service.paint import NotShownError, first_paint, why_not
 from policysieve.bench.service.servers import bare_server
 
 
@@ -116,7 +116,7 @@ def test_a_browser_sees_the_first_words_of_a_page():
         painted = first_paint(address)
         assert min(painted["every"]) <= painted["seconds"] <= max(painted["every"])
         assert painted["seconds"] > 0
-        with pytest.raises(RuntimeError, match="was not shown"):
+        with pytest.raises(NotShownError, match="was not shown"):
             first_paint(f"{address}other")
     finally:
         server.shutdown()

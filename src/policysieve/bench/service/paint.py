@@ -8,7 +8,7 @@ import numpy as np
 
 from policysieve.errors import MissingExtraError
 
-__all__ = ["first_paint", "why_not"]
+__all__ = ["NotShownError", "first_paint", "why_not"]
 
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 _TRIES = 5
@@ -17,6 +17,10 @@ _PAINTED = """() => new Promise(done => {
   const look = () => found() ? done(found().startTime) : setTimeout(look, 10);
   look();
 })"""
+
+
+class NotShownError(Exception):
+    """The service has no such page."""
 
 
 def why_not() -> str | None:
@@ -45,7 +49,7 @@ def first_paint(address: str) -> dict[str, Any]:
             answer = page.goto(address)
             if answer is None or not answer.ok:
                 browser.close()
-                raise RuntimeError(f"{address} was not shown")
+                raise NotShownError(f"{address} was not shown")
             seconds.append(page.evaluate(_PAINTED) / 1e3)
             window.close()
         browser.close()
