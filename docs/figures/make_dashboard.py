@@ -106,9 +106,8 @@ def serving(url: str, policies: Policies, port: int = 0) -> Iterator[str]:
 
 PICTURES = {
     "dashboard-study": ("homepage", "light", 1280, 1160),
-    "dashboard-study-dark": ("homepage", "dark", 1280, 1160),
     "dashboard-studies": ("", "light", 1280, 560),
-    "dashboard-phone": ("homepage", "light", 390, 844),
+    "dashboard-phone": ("homepage", "dark", 390, 844),
 }
 
 

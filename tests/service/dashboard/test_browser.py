@@ -1,9 +1,12 @@
 """A real browser walks through the pages: with and without scripts, by keyboard, in both themes."""
 
 import re
+import runpy
 import shutil
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
@@ -227,3 +230,22 @@ def test_hostile_names_are_harmless(browser, site):
         page.get_by_role("button", name="live").wait_for()
         assert page.locator("main img").count() == 0
         assert re.search("<script>alert", page.locator("#live-candidates").inner_text())
+
+
+def test_the_pictures_of_the_docs_are_taken_by_their_script(tmp_path):
+    pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    docs = Path(__file__).parents[3] / "docs"
+    script = runpy.run_path(str(docs / "figures" / "make_dashboard.py"))
+    with serving(create(tmp_path, "homepage", rounds=8)) as client:
+        _in_a_thread(script["take"], str(client.base_url).rstrip("/"), tmp_path)
+    made = {path.name for path in tmp_path.glob("*.png")}
+    kept = {path.name: path.stat().st_size for path in docs.glob("figures/dashboard-*.png")}
+    used = set(re.findall(r"figures/(dashboard-[\w-]+\.png)", (docs / "service.md").read_text()))
+    assert made == set(kept) == used
+    assert max(kept.values()) < 300_000
+
+
+def _in_a_thread(function, *arguments):
+    """Playwright wants no loop in its thread, and the fixture of this module has one."""
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(function, *arguments).result()

@@ -327,6 +327,16 @@ def test_who_may_do_everything_in_one_study_has_nothing_to_do_with_tokens(guarde
     seen(guarded, "/tokens", 403)
 
 
+def test_a_token_for_some_studies_shows_no_others(guarded):
+    ps.Study.create(guarded.database, "hidden study", linear(), PROBLEM, seed=0).close()
+    sign_in(guarded, "other")
+    text = seen(guarded, "/").text
+    assert "shop" in text
+    assert "hidden study" not in text
+    assert "Tokens" not in text
+    seen(guarded, "/studies/hidden%20study", 403)
+
+
 def test_the_mark_of_a_form_is_no_secret_of_the_cookie():
     class Request:
         cookies = {"policysieve_token": "ps_secret"}  # noqa: RUF012

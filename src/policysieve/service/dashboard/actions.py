@@ -6,7 +6,7 @@ from fastapi import APIRouter, Depends, Request
 from fastapi.responses import RedirectResponse, Response
 
 from policysieve.errors import InvalidArgumentError, NotFoundError
-from policysieve.service.dashboard.forms import form_of, mark_of
+from policysieve.service.dashboard.forms import about, form_of
 from policysieve.service.dashboard.rendering import page
 from policysieve.service.doors import Caller
 from policysieve.service.tokens import Token, list_tokens, revoke_token
@@ -28,13 +28,7 @@ def add_actions(router: APIRouter, dashboard: "Dashboard") -> None:
     reader_form = Depends(dashboard.doors.requires("read", form=True))
 
     def ask(request: Request, caller: Caller, template: str, **content: Any) -> Response:
-        return page(
-            template,
-            is_admin=True,
-            signed_in=caller.token is not None,
-            mark=mark_of(request),
-            **content,
-        )
+        return page(template, **about(request, caller), **content)
 
     def study_url(request: Request, name: str, done: str = "") -> str:
         url = request.url_for("study", name=name).path

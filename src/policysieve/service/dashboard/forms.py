@@ -2,6 +2,7 @@
 
 import hashlib
 import hmac
+from typing import Any
 from urllib.parse import parse_qs
 
 from fastapi import Request
@@ -9,7 +10,7 @@ from fastapi import Request
 from policysieve.service.doors import COOKIE, Caller
 from policysieve.service.problems import ProblemError
 
-__all__ = ["form_of", "mark_of"]
+__all__ = ["about", "form_of", "mark_of"]
 
 _LONGEST = 4096  # bytes
 
@@ -18,6 +19,16 @@ def mark_of(request: Request) -> str:
     """What a form of ours carries: nobody can make it up who does not know the cookie."""
     cookie = request.cookies.get(COOKIE, "")
     return hmac.new(cookie.encode(), b"policysieve form", hashlib.sha256).hexdigest()
+
+
+def about(request: Request, caller: Caller) -> dict[str, Any]:
+    """What every page needs: who is there, and the mark of its forms."""
+    return {
+        "caller": caller,
+        "is_admin": caller.may("admin") and not caller.is_restricted,
+        "signed_in": caller.token is not None,
+        "mark": mark_of(request),
+    }
 
 
 async def form_of(request: Request, caller: Caller) -> dict[str, str]:

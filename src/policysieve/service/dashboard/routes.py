@@ -16,7 +16,7 @@ from policysieve.service.dashboard import drawings
 from policysieve.service.dashboard.actions import add_actions
 from policysieve.service.dashboard.checkups import Checkups, concerns
 from policysieve.service.dashboard.events import Events
-from policysieve.service.dashboard.forms import mark_of
+from policysieve.service.dashboard.forms import about
 from policysieve.service.dashboard.listing import listed
 from policysieve.service.dashboard.rendering import ASSETS, asset, page
 from policysieve.service.dashboard.snippets import snippets_of
@@ -177,16 +177,6 @@ def _add_pages(router: APIRouter, dashboard: Dashboard) -> None:
         }
         content = await threads.run_long(made)
         return Response(content, media_type="text/html; charset=utf-8", headers=headers)
-
-
-def about(request: Request, caller: Caller) -> dict[str, Any]:
-    """What every page says: who is there, and the mark of its forms."""
-    return {
-        "caller": caller,
-        "is_admin": caller.may("admin"),
-        "signed_in": caller.token is not None,
-        "mark": mark_of(request),
-    }
 
 
 def _forecast(view: StudyView) -> Any:
