@@ -2,12 +2,16 @@
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
+from importlib import import_module
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from policysieve.cli import main
 from policysieve.service.tokens import create_token
 from policysieve.study.storage import Storage
 from tests.service.serving import serving
@@ -26,10 +30,13 @@ def test_every_curl_line_is_answered(tmp_path, monkeypatch):
     lines = [line for line in lines if line.startswith("curl ")]
     assert len(lines) >= 12
     monkeypatch.chdir(tmp_path)
-    namespace = {"__name__": "docs"}
-    exec(blocks("python")[0], namespace)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    (tmp_path / "mypolicies.py").write_text(blocks("python")[0])
+    create, _ = blocks("console")[0].splitlines()
+    made = CliRunner().invoke(main, shlex.split(create)[1:])
+    assert made.exit_code == 0, made.output
     url = "sqlite:///shop.db"
-    with serving(url, namespace["policies"]) as client:
+    with serving(url, import_module("mypolicies").policies) as client:
         for line in lines:
             if "$TOKEN" in line and "TOKEN" not in os.environ:
                 _, text = create_token(Storage(url), "docs", ["admin"])
