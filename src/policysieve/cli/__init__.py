@@ -15,8 +15,9 @@ from policysieve.cli.output import keep_command_line
 from policysieve.cli.plan import plan
 from policysieve.cli.run import run
 from policysieve.cli.select import select
-from policysieve.cli.serve import serve, token
+from policysieve.cli.serve import serve
 from policysieve.cli.study import study
+from policysieve.cli.token import token
 from policysieve.errors import PolicySieveError
 
 __all__ = ["main"]

@@ -5,6 +5,7 @@ import math
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -18,7 +19,10 @@ from policysieve.policies import (
     PolicyTable,
 )
 
-__all__ = ["in_words", "load_policies", "policy_given"]
+if TYPE_CHECKING:
+    from policysieve.study.record import StudyRecord
+
+__all__ = ["in_words", "load_policies", "policies_of", "policy_given"]
 
 _IN_PYTHON = (
     "if you trust it, write LinearPolicies(numpy.load(file)['weights']) in a module, and pass "
@@ -52,6 +56,20 @@ def load_policies(
             f"--actions must be the {policies.n_actions} of the policies, got {count}"
         )
     return policies
+
+
+def policies_of(record: "StudyRecord", source: str) -> AnyPolicies:
+    """The policies of a study: what a file does not say, the study knows."""
+    known, problem = record.identity, record.problem
+    is_file = source.endswith((".npy", ".npz"))
+    return load_policies(
+        source,
+        problem.n_actions if is_file else None,
+        problem.slate_size,
+        names=known["names"],
+        actions=known["action_names"] if is_file else None,
+        fallback=known["fallback"] if source.endswith(".npy") else None,
+    )
 
 
 def in_words(policies: AnyPolicies) -> str:

@@ -52,6 +52,7 @@ __all__ = [
     "range_option",
     "report_option",
     "sparsity_option",
+    "storage_option",
 ]
 
 Command = Callable[..., Any]
@@ -124,6 +125,14 @@ sparsity_option = click.option(
 )
 minimize_option = click.option(
     "--minimize", is_flag=True, help="Rewards are costs: the lower, the better."
+)
+
+
+storage_option = click.option(
+    "--storage",
+    "url",
+    required=True,
+    help="Address of the database, such as sqlite:///shop.db or postgresql://user@host/shop.",
 )
 
 

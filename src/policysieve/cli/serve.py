@@ -1,9 +1,8 @@
-"""``policysieve serve`` and ``policysieve token``: studies over HTTP, and who may call."""
+"""``policysieve serve``: studies over HTTP."""
 
 import json
 import logging
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,22 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from policysieve.cli.options import count_option, json_option
-from policysieve.cli.output import print_json, print_table, print_text
+from policysieve.cli.options import count_option, json_option, storage_option
+from policysieve.cli.output import print_text
 
 if TYPE_CHECKING:
     from policysieve.policies import AnyPolicies
-    from policysieve.service.tokens import Token
     from policysieve.study.record import StudyRecord
 
-__all__ = ["serve", "token"]
+__all__ = ["serve"]
 
-_storage_option = click.option(
-    "--storage",
-    "url",
-    required=True,
-    help="Address of the database, such as sqlite:///shop.db or postgresql://user@host/shop.",
-)
 _file = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
@@ -43,7 +35,7 @@ def _by_study(option: str, values: tuple[str, ...]) -> dict[str | None, str]:
 
 
 @click.command(short_help="Studies over HTTP, with a dashboard.")
-@_storage_option
+@storage_option
 @click.option(
     "--policies",
     multiple=True,
@@ -195,7 +187,7 @@ class _Sources:
         self._modules: dict[str, AnyPolicies] = {}
 
     def __call__(self, record: "StudyRecord") -> "AnyPolicies":
-        from policysieve.cli.loading import load_policies
+        from policysieve.cli.loading import policies_of
         from policysieve.errors import NotFoundError
 
         source = self._sources.get(record.name, self._sources.get(None))
@@ -206,117 +198,7 @@ class _Sources:
             )
         if source in self._modules:
             return self._modules[source]
-        known, is_file = record.identity, source.endswith((".npy", ".npz"))
-        loaded = load_policies(
-            source,
-            record.problem.n_actions if is_file else None,
-            record.problem.slate_size,
-            names=known["names"],
-            actions=known["action_names"] if is_file else None,
-            fallback=known["fallback"] if source.endswith(".npy") else None,
-        )
-        if not is_file:  # a function that makes policies is called once for all studies
+        loaded = policies_of(record, source)
+        if not source.endswith((".npy", ".npz")):  # a function is called once for all studies
             self._modules[source] = loaded
         return loaded
-
-
-@click.group(short_help="Who may call a service.")
-def token() -> None:
-    """Create, list and revoke the tokens with which a service is called."""
-
-
-@token.command()
-@_storage_option
-@click.option("--label", required=True, help="What it is for, such as the name of a program.")
-@click.option(
-    "--scope",
-    "scopes",
-    multiple=True,
-    required=True,
-    type=click.Choice(["decide", "tell", "read", "admin"]),
-    help="What it is good for; several times for several. Admin is good for everything.",
-)
-@click.option(
-    "--study",
-    "studies",
-    multiple=True,
-    help="A study that it is good for; several times for several. By default all.",
-)
-@click.option("--expires", metavar="DURATION", help="After how long, such as 12h, 30d or 52w.")
-@json_option("the token")
-def create(
-    url: str,
-    label: str,
-    scopes: tuple[str, ...],
-    studies: tuple[str, ...],
-    expires: str | None,
-    as_json: bool,
-) -> None:
-    """Create a token, and show it this one time: only a hash of it is kept.
-
-    For example: policysieve token create --storage sqlite:///shop.db --label web --scope decide
-    """
-    from policysieve.service.tokens import create_token
-    from policysieve.study.storage import Storage
-
-    made, text = create_token(Storage(url), label, scopes, studies=studies or None, lasts=expires)
-    if as_json:
-        print_json({**made.to_dict(), "token": text})
-        return
-    click.echo(text)
-    click.echo(f"Key {made.key}, {', '.join(made.scopes)}. The token is not shown again.", err=True)
-
-
-@token.command("list")
-@_storage_option
-@json_option("the tokens")
-def list_(url: str, as_json: bool) -> None:
-    """List the tokens of the database; their secrets nobody knows."""
-    from policysieve.service.tokens import list_tokens
-    from policysieve.study.storage import Storage
-
-    found = list_tokens(Storage(url))
-    if as_json:
-        print_json([one.to_dict() for one in found])
-        return
-    print_table(
-        f"{len(found)} tokens",
-        ["key", "label", "scopes", "studies", "valid"],
-        [
-            (
-                one.key,
-                one.label,
-                ", ".join(one.scopes),
-                "all" if one.studies is None else ", ".join(one.studies),
-                _validity(one),
-            )
-            for one in found
-        ],
-        words=(0, 1, 2, 3, 4),
-    )
-
-
-@token.command()
-@_storage_option
-@click.argument("key")
-@json_option("the token")
-def revoke(url: str, key: str, as_json: bool) -> None:
-    """Let the token with KEY open nothing any more; services notice within two seconds."""
-    from policysieve.service.tokens import revoke_token
-    from policysieve.study.storage import Storage
-
-    found = revoke_token(Storage(url), key)
-    if as_json:
-        print_json(found.to_dict())
-    else:
-        print_text(f"{found.key} ({found.label}) is revoked.")
-
-
-def _validity(token: "Token") -> str:
-    if token.revoked is not None:
-        return "revoked"
-    if token.expires is None:
-        return "always"
-    if token.expires <= time.time():
-        return "expired"
-    return f"until {time.strftime('%Y-%m-%d %H:%M', time.gmtime(token.expires))} UTC"

@@ -24,19 +24,10 @@ class Where:
 
     def open(self, *, learn: bool = False) -> "Study":
         """Open it with its policies."""
-        from policysieve.cli.loading import load_policies
+        from policysieve.cli.loading import policies_of
         from policysieve.study import Study, record_of
 
-        record = record_of(self.url, self.name)
-        known, problem = record.identity, record.problem
-        policies = load_policies(
-            self.policies,
-            problem.n_actions,
-            problem.slate_size,
-            names=known["names"],
-            actions=known["action_names"],
-            fallback=known["fallback"] if self.policies.endswith(".npy") else None,
-        )
+        policies = policies_of(record_of(self.url, self.name), self.policies)
         return Study.open(self.url, self.name, policies, version=self.version, learn=learn)
 
 
