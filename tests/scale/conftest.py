@@ -12,6 +12,7 @@ if find_spec("ray") is None:
 
 # Before anything imports Ray: else it takes the machine's address in place of 127.0.0.1, and hangs.
 os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"
+os.environ["RAY_worker_niceness"] = "0"  # noqa: SIM112 - else they wait for all that is busy
 os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
 os.environ["RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO"] = "0"
 

@@ -22,7 +22,7 @@ def test_every_step_is_measured_and_shown(engine, few_actors, tmp_path):
     assert set(STEPS) <= set(result)
     assert all(row["same"] for row in result["workers"] if row["workers"])
     assert list(tmp_path.iterdir()) == []
-    assert len(bench_tables("scale", result)) == 7
+    assert len(bench_tables("scale", result)) == 8
     (slow,) = result["shards"]["slow"]
     assert slow["ideal"] == 0.04
     assert slow["ratio"] >= 0.99  # nobody sleeps for less

@@ -4,6 +4,7 @@ import pickle
 import resource
 import shutil
 import sys
+from collections.abc import Callable
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -13,7 +14,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import nnls
 
-from policysieve.bench.scale.simulating import FLOOR, candidates, problem, simulated
+from policysieve.bench.scale.simulating import CONTEXTS, FLOOR, candidates, problem, simulated
 from policysieve.evidence import FloorEvidence, select
 from policysieve.evidence.digests import digests_for
 from policysieve.exploration.learners import Uniform
@@ -51,7 +52,8 @@ def workers(folder: Path, *, rounds: int, n_policies: int, counts: tuple[int, ..
         with RayEngine(workers=count) as engine:
             for kind, more in known.items():
                 chosen = partial(_selected, policies, asked, more)
-                chosen(engine.log(paths[:1], part_rounds=1))
+                warm = engine.share(partial(chosen, paths[:1]), "policies")
+                list(engine.map(_warmed, range(2 * count), warm))
                 seconds, value = _timed(partial(chosen, engine.log(paths)))
                 row = {"kind": kind, "workers": count, "rounds": rounds, "seconds": seconds}
                 peak = max(engine.map(_peak, range(4 * count)))
@@ -106,7 +108,10 @@ def growth(
         paths = simulated(engine, folder / "growth", most)
         sizes = [len(LogFile(path)) for path in paths]
         known = {"floor": FLOOR}
-        _selected(candidates(100), problem(), known, engine.log(paths[:1]))
+        warm = engine.share(
+            partial(_selected, candidates(100), problem(), known, paths[:1]), "policies"
+        )
+        list(engine.map(_warmed, range(2 * workers), warm))
         points = [(n, 100) for n in rounds] + [(min(most, 1_000_000), p) for p in n_policies]
         for n, count in points:
             some = paths[: int(np.searchsorted(np.cumsum(sizes), n)) + 1]
@@ -114,7 +119,7 @@ def growth(
             seconds, _ = _timed(partial(_selected, policies, problem(), known, log))
             rows.append({"rounds": len(log), "n_policies": count, "seconds": seconds})
     shutil.rmtree(folder / "growth")
-    return {"points": rows, "workers": workers, **_fitted(rows)}
+    return {"points": rows, "workers": workers, "contexts": CONTEXTS, **_fitted(rows)}
 
 
 def _selected(policies: Policies, asked: Problem, known: dict[str, Any], log: AnyLog) -> float:
@@ -161,6 +166,11 @@ class _Asked(Policies):
 
     def _evaluate(self, contexts: Any, which: Any) -> Any:
         return self._table.actions(contexts, which)
+
+
+def _warmed(_item: int, call: Callable[[], float]) -> float:
+    """Compile and load all that a worker needs, before time is taken."""
+    return call()
 
 
 def _nothing(item: int) -> int:

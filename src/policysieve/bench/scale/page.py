@@ -15,11 +15,14 @@ _TITLES = {
     "workers": "One worker and two",
     "moved": "What moves",
     "growth": "Rounds and policies",
+    "ahead": "How far it goes",
     "slow": "Slow candidates in shards",
     "dealt_anew": "Candidates that are left",
     "evidence": "Evidence in one process",
     "targets": "What was asked for",
 }
+_AHEAD = ((1e9, 100), (1e11, 100), (1e9, 1e6), (1e9, 1e9))
+_BETS = 128  # bytes for each policy
 
 
 def tables(result: Result) -> dict[str, Table]:
@@ -59,6 +62,13 @@ def tables(result: Result) -> dict[str, Table]:
                 for row in growth.get("points", [])
             ],
             "The model is fitted on the points that are not held out.",
+        ),
+        "ahead": Table(
+            "What the model says of more, with a floor and a table of answers",
+            ["rounds", "policies", "hours", "GB that move", "GB here", "GB for each worker"],
+            list(_ahead(result)),
+            "Beyond what was measured: a line that is continued. What moves is kept here, with 128 "
+            "bytes of bets for each policy; a worker holds the table of the policies and a part.",
         ),
         **_of_shards(result.get("shards", {})),
         "targets": Table(
@@ -110,6 +120,23 @@ def page(result: Result) -> Page:
     for name, table in tables(result).items():
         shown.section(_TITLES[name]).table(table)
     return shown
+
+
+def _ahead(result: Result) -> Iterator[list[Any]]:
+    """Hours and memory for sizes that nobody has measured."""
+    if "growth" not in result or "moved" not in result:
+        return
+    model = result["growth"]["model"]
+    each = next(row["bytes"] for row in result["moved"] if row["policies"] == "a table")
+    held = max((row.get("worker_bytes", 0) for row in result.get("workers", [])), default=0)
+    for rounds, policies in _AHEAD:
+        seconds = model["start"] + model["round"] * rounds + model["policy"] * policies
+        seconds += model["round_and_policy"] * rounds * policies
+        moves = each * rounds
+        here = moves + _BETS * policies
+        worker = held + result["growth"]["contexts"] * policies
+        gigabytes = [amount / 1e9 for amount in (moves, here, worker)]
+        yield [int(rounds), int(policies), seconds / 3600, *gigabytes]
 
 
 def _targets(result: Result) -> Iterator[list[Any]]:
