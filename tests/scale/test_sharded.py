@@ -211,16 +211,6 @@ def test_the_error_is_that_of_the_first_policy_that_fails(engine):
     assert sharded.actions(NUMBERS, [0, 1]).shape == (6, 2, 1)
 
 
-def test_contexts_that_cannot_be_sent(engine):
-    sharded = ShardedPolicies(
-        ps.FunctionPolicies([lambda x: 0, lambda x: 1], n_actions=2, vectorized=False),
-        engine=engine,
-    )
-    locks = np.array([threading.Lock(), threading.Lock()], dtype=object)
-    with pytest.raises(ps.UnpicklableError, match="contexts cannot be sent"):
-        sharded.actions(locks)
-
-
 def test_a_cluster_that_was_left(engine, monkeypatch):
     sharded = ShardedPolicies(functions(), engine=engine)
     monkeypatch.setattr(engine.ray, "is_initialized", lambda: False)
