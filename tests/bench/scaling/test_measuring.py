@@ -313,7 +313,7 @@ class TestCommand:
     def test_sizes(self, quick, monkeypatch, options, seeds):
         seen = []
 
-        def measure(sweeps, *, kinds, learners, settings, folder, progress):
+        def measure(sweeps, *, kinds, learners, settings, folder, progress, runner):
             seen.append((sweeps, kinds, learners, settings))
             return {"sweeps": [], "growth": [], "variance": [], "settings": settings._asdict()}
 
