@@ -241,7 +241,7 @@ class TestVerbs:
             study.log(tmp_path / "rounds.vw")
 
     def test_no_file_is_left_where_there_are_no_rounds(self, study, tmp_path):
-        with pytest.raises(ps.InvalidArgumentError, match="no settled rounds"):
+        with pytest.raises(ps.InvalidArgumentError, match="no rounds to write"):
             study.log(tmp_path / "rounds.csv")
         assert [path.name for path in tmp_path.iterdir() if "rounds" in path.name] == []
 

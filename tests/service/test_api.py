@@ -160,7 +160,7 @@ def test_rounds_go_out_in_formats_of_the_project(format, tmp_path):
 
 
 def test_there_are_no_rounds_yet(client):
-    assert "no settled rounds" in problem(client.get(f"{SHOP}/rounds"), 422)
+    assert "no rounds to write" in problem(client.get(f"{SHOP}/rounds"), 422)
     problem(client.get(f"{SHOP}/rounds?format=xlsx"), 422)
 
 
@@ -311,7 +311,7 @@ def test_answers_carry_headers_that_browsers_heed(client):
     for path in ("/healthz", "/nowhere", f"{SHOP}/status"):
         headers = client.get(path).headers
         assert headers["x-content-type-options"] == "nosniff"
-        assert headers["referrer-policy"] == "no-referrer"
+        assert headers["referrer-policy"] == "same-origin"
         policy = headers["content-security-policy"]
         assert "default-src 'none'" in policy
         assert "frame-ancestors 'none'" in policy

@@ -5,6 +5,7 @@ import re
 import shlex
 import shutil
 import subprocess
+import sys
 from importlib import import_module
 from pathlib import Path
 
@@ -23,20 +24,26 @@ def blocks(language):
     return re.findall(rf"^```{language}\n(.*?)^```", PAGE, flags=re.MULTILINE | re.DOTALL)
 
 
+def created(folder, monkeypatch):
+    """The study of the page, as the page says: its database, and its policies."""
+    monkeypatch.chdir(folder)
+    monkeypatch.syspath_prepend(str(folder))
+    (folder / "mypolicies.py").write_text(blocks("python")[0])
+    create, _ = blocks("console")[0].splitlines()
+    made = CliRunner().invoke(main, shlex.split(create)[1:])
+    assert made.exit_code == 0, made.output
+    sys.modules.pop("mypolicies", None)  # of another folder
+    return "sqlite:///shop.db", import_module("mypolicies").policies
+
+
 def test_every_curl_line_is_answered(tmp_path, monkeypatch):
     if shutil.which("curl") is None:
         pytest.skip("there is no curl")
     lines = [line for block in blocks("console") for line in block.splitlines()]
     lines = [line for line in lines if line.startswith("curl ")]
     assert len(lines) >= 12
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.syspath_prepend(str(tmp_path))
-    (tmp_path / "mypolicies.py").write_text(blocks("python")[0])
-    create, _ = blocks("console")[0].splitlines()
-    made = CliRunner().invoke(main, shlex.split(create)[1:])
-    assert made.exit_code == 0, made.output
-    url = "sqlite:///shop.db"
-    with serving(url, import_module("mypolicies").policies) as client:
+    url, policies = created(tmp_path, monkeypatch)
+    with serving(url, policies) as client:
         for line in lines:
             if "$TOKEN" in line and "TOKEN" not in os.environ:
                 _, text = create_token(Storage(url), "docs", ["admin"])
