@@ -55,16 +55,16 @@ def test_it_stops_when_none_is_better_by_epsilon():
 
 
 def test_a_close_race_ends_either_way():
-    """Whoever leads: either answer is right where the gap is positive and below epsilon."""
+    """Whoever leads: either answer is right where the gap is below epsilon."""
     answers = set()
     for seed in range(6):
         world, policies, values, today = task(seed, rank=1, profile="close", noise=0.1)
-        assert 0 < values.max() - values[today] < 0.2
+        assert 0 <= values.max() - values[today] < 0.2  # some tie up to rounding
         _, result = played(world, policies, today, epsilon=0.2, seed=seed)
         assert result.finished
         best = result.recommendation
         answers.add(best.policy == today)
-        assert best.policy == today or best.gain > 0
+        assert best.policy == today or 0 < best.gain <= values[best.policy] - values[today]
     assert True in answers
 
 
