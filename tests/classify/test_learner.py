@@ -9,9 +9,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 import policysieve as ps
-from policysieve.classify import learner as module
 from policysieve.classify.labels import places_of
-from policysieve.classify.model import LabelModel
 from policysieve.evidence.accuracy import accuracy_from
 from tests.classify.learners import LABELS, NEW, assert_same, make, started, task
 from tests.classify.tasks import answers_to, play
@@ -287,22 +285,3 @@ def test_propensities_are_kept_to(size, told, seed):
         assert_binomial(len(own), n, own[0])
         total += own[0]
     assert total == pytest.approx(size)  # so none is left out
-
-
-def test_fits_take_few_steps_unless_many_answers_came_at_once(size, monkeypatch):
-    taken = []
-    fitted = LabelModel.fitted
-
-    def counted(self, blocks, **steps):
-        taken.append((sum(len(shown) for _, shown, _ in blocks), steps.get("steps", "all")))
-        return fitted(self, blocks, **steps)
-
-    monkeypatch.setattr(LabelModel, "fitted", counted)
-    X, right = task(size, 400)
-    clf = make(size)
-    ends = [100, 109, 110, 120, 133, 200, 400]
-    for start, end in zip([0, *ends], ends, strict=False):
-        decisions = clf.ask(X[start:end])
-        clf.tell(decisions, answers_to(decisions, right[start:end]))
-    few = module._FEW_STEPS
-    assert taken == [(100, "all"), (110, few), (133, few), (200, "all"), (400, "all")]

@@ -66,19 +66,6 @@ def test_after_many_fits_intercepts_vary_around_their_mean(kind):
     np.testing.assert_allclose(model.logits(X), X @ weights[:-1] + weights[-1], atol=1e-4)
 
 
-def test_fits_of_few_steps_go_on_where_the_last_one_stopped(kind):
-    likelihood, twin, size = kind
-    X, shown, answers = rounds(size)
-    weights = oracle.most_probable(X, shown, answers, K, twin, VARIANCE)
-    model = start(likelihood, X)
-    for _ in range(40):
-        model = model.fitted([(X, shown, answers)], steps=5)
-    found, expected = (
-        likelihood.probabilities(z) for z in (model.logits(X), X @ weights[:-1] + weights[-1])
-    )
-    np.testing.assert_allclose(found, expected, atol=1e-4)
-
-
 def test_spreads_are_those_of_independent_weights(kind):
     """1/sqrt of prior precision plus the sum of second derivatives times squares of features."""
     likelihood, _, size = kind

@@ -30,9 +30,7 @@ from policysieve.log import Log
 
 __all__ = ["LabelLearner"]
 
-_GROWTH = 1.1  # of the rounds between two fits
-_FEW_STEPS = 5  # of a fit, which the next one continues
-_AT_ONCE = 1.2  # so many times the rounds at which to fit, and few steps will not do
+_GROWTH = 1.05  # of the rounds between two fits
 _STREAM = 4  # of random numbers
 _STARTING: Any = threading.RLock()  # no classifier has a lock of its own before its first rows
 if hasattr(os, "register_at_fork"):  # a child need not wait for a thread that only its parent has
@@ -300,19 +298,14 @@ class LabelLearner(Asking, BaseEstimator):
             if self._answers.rounds:
                 old, told, _ = self._answers.together()
                 blocks.append((old, told.actions.astype(np.intp), told.rewards))
-            rows_now, due = (n + self._n_labelled() for n in (answers.rounds, self._fit_at))
-            few = {"steps": _FEW_STEPS} if rows_now <= _AT_ONCE * due else {}
-            self._model = self._model.fitted(blocks, **few)
+            self._model = self._model.fitted(blocks)
             self._fit_at = self._next_fit(answers.rounds)
         self._answers, self._counts = answers, counts
 
     def _next_fit(self, rounds: int) -> int:
-        """Rounds at which there are a tenth more rows, labelled ones too."""
-        labelled = self._n_labelled()
+        """Rounds at which there are a twentieth more rows, labelled ones too."""
+        labelled = sum(len(shown) for _, shown, _ in self._labelled)
         return max(rounds + 1, int((rounds + labelled) * _GROWTH) - labelled)
-
-    def _n_labelled(self) -> int:
-        return sum(len(shown) for _, shown, _ in self._labelled)
 
     @contextmanager
     def _anew(self) -> Iterator[Self]:

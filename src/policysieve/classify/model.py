@@ -19,9 +19,9 @@ __all__ = ["LabelModel", "check_features", "few_threads"]
 Array = npt.NDArray[np.float64]
 Block = tuple[Any, npt.NDArray[np.intp], Array]
 
-_STRETCH = 1 << 16  # logits computed at once: they stay in the processor's cache
+_STRETCH = 1 << 18  # logits computed at once: they stay in the processor's cache
 _LARGEST = 1e120  # feature, whose square still is a number
-_STEPS = 30  # of a fit, at most
+_ITERATIONS = 30  # per fit; the next one starts where this one stopped
 _LARGE = 1_000_000  # weights of a model, from which on several threads are faster than one
 _limiting = Lock()  # held by whoever has set the limit, which is one of the whole process
 
@@ -48,7 +48,7 @@ class LabelModel:
         self._weights = np.zeros((n_features + 1, n_labels))  # the last row holds the intercepts
         self._intercept = 0.0
         self._precisions = np.ones((n_features + 1, 1))
-        self._variances = np.ones((n_features + 1, n_labels))
+        self._variances = np.zeros((n_features + 1, n_labels))
 
     def before(self, rows: Any) -> "LabelModel":
         """The same model with a prior for feature rows like these, before any answer."""
@@ -68,41 +68,42 @@ class LabelModel:
         with few_threads(self._weights.size):
             return np.asarray(np.sqrt(squares @ self._variances[:-1] + self._variances[-1]))
 
-    def fitted(self, blocks: Sequence[Block], *, steps: int = _STEPS) -> "LabelModel":
+    def fitted(self, blocks: Sequence[Block]) -> "LabelModel":
         """The most probable model after these answers, searched for from this one.
 
         Each block has feature rows (n, d), the labels shown there (n, m) and the answers (n, m).
         """
         with few_threads(self._weights.size):
-            return self._fitted(blocks, steps)
+            return self._fitted(blocks)
 
-    def _fitted(self, blocks: Sequence[Block], steps: int) -> "LabelModel":
+    def _fitted(self, blocks: Sequence[Block]) -> "LabelModel":
         from scipy.optimize import minimize
 
         n_labels = self._weights.shape[1]
         stretches = [part for block in blocks for part in _stretches(block, n_labels)]
-        room = np.empty((max(len(shown) for _, shown, _ in stretches), n_labels))
         model = copy(self)
         n_rows = sum(len(shown) for _, shown, _ in blocks)
         model._set_scale(sum(_square_norms(rows) for rows, _, _ in blocks) / n_rows)
 
-        # In units of the standard deviations so far: then the unit of features does not matter, and
-        # the second derivatives are alike in all weights, which takes fewer steps.
-        unit = np.sqrt(self._variances)
+        # In units of the prior's standard deviation, so that the unit of features does not matter.
+        unit = 1 / np.sqrt(model._precisions)
         start = self._weights.copy()
         start[-1] -= self._intercept
 
         def objective(flat: Array) -> tuple[float, Array]:
-            weights = flat.reshape(self._weights.shape) * unit
-            gradient = weights * model._precisions
-            loss = 0.5 * float((weights * gradient).sum())
+            away = flat.reshape(self._weights.shape)
+            weights = away * unit
             weights[-1] += self._intercept
+            gradient = np.zeros_like(weights)
+            loss = 0.5 * float((away**2).sum())
             for x, labels, right in stretches:
-                z = _logits(x, weights, room)
+                z = np.asarray(x @ weights[:-1])
+                z += weights[-1]
                 loss += self.likelihood.loss(z, labels, right)
                 gradient[:-1] += x.T @ z
                 gradient[-1] += z.sum(axis=0)
             gradient *= unit
+            gradient += away
             return loss, gradient.ravel()
 
         found = minimize(
@@ -110,14 +111,13 @@ class LabelModel:
             (start / unit).ravel(),
             jac=True,
             method="L-BFGS-B",
-            options={"maxiter": steps},
+            options={"maxiter": _ITERATIONS},
         )
         model._weights = found.x.reshape(self._weights.shape) * unit
         model._weights[-1] += self._intercept
         information = np.zeros_like(self._weights)
         for x, labels, right in stretches:
-            z = _logits(x, model._weights, room)
-            curvature = self.likelihood.curvatures(z, labels, right)
+            curvature = self.likelihood.curvatures(model.logits(x), labels, right)
             squares = x.multiply(x) if hasattr(x, "multiply") else x**2
             information[:-1] += squares.T @ curvature
             information[-1] += curvature.sum(axis=0)
@@ -165,19 +165,6 @@ def check_features(rows: Any) -> None:
             f"X must hold numbers up to {_LARGEST:g} in size, got {largest:g}; if that stands for "
             "a missing value, fill it in first"
         )
-
-
-def _logits(rows: Any, weights: Array, room: Array) -> Array:
-    """Logits of a stretch, in the same memory each time if rows are dense.
-
-    New memory for each stretch, given back at once, took longer than the products.
-    """
-    if hasattr(rows, "tocsr"):
-        z = np.asarray(rows @ weights[:-1])
-    else:
-        z = np.matmul(rows, weights[:-1], out=room[: len(rows)])
-    z += weights[-1]
-    return z
 
 
 def _stretches(block: Block, n_labels: int) -> Iterator[Block]:
