@@ -13,7 +13,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import policysieve as ps
 from policysieve.classify import classifier
-from policysieve.evidence.accuracy import accuracy_from
+from policysieve.evidence.accuracy import accuracy_from, accuracy_gain
 from tests.classify.tasks import answers_to, clusters, play
 
 
@@ -238,3 +238,52 @@ def test_models_that_cannot_be_judged():
 
     with pytest.raises(ps.InvalidArgumentError, match=r"labels of shape \(50,\), got \(50, 2\)"):
         clf.accuracy(Pairs())
+
+
+def numbers_of(found):
+    return found.value, found.lower, found.upper
+
+
+def test_it_is_compared_with_what_runs_today():
+    clf, said = played(600)
+    log = clf.log
+    bad, good = Always(2), LogisticRegression().fit(*clusters(np.random.default_rng(4), 300))
+    found = clf.compare(bad, since=100, delta=0.2)
+    expected = accuracy_gain(log[100:], said[100:], np.full((500, 1), 2), 0.2)
+    assert numbers_of(found) == expected
+    assert (found.first, found.second, found.rounds) == ("BanditClassifier", "Always", 500)
+    assert found.lower > 0
+    assert "BanditClassifier is right more often than Always, by 0." in found.guarantee
+    late = clf.compare(bad)  # from 256 = 2^8, as its accuracy
+    expected = accuracy_gain(log[256:], said[256:], np.full((344, 1), 2), 0.05 / (9 * 10))
+    assert (numbers_of(late), late.rounds) == (expected, 344)
+    worse = clf.compare(good, bad)
+    assert (worse.first, worse.second) == ("Always", "LogisticRegression")
+    assert numbers_of(worse) == accuracy_gain(
+        log, np.full((600, 1), 2), good.predict(log.contexts)[:, None], 0.05
+    )
+    assert worse.upper < 0
+    assert "Always is right less often than LogisticRegression, by 0." in worse.guarantee
+
+
+def test_compared_before_any_answer():
+    clf = ps.BanditClassifier(classes=range(4), random_state=0)
+    clf.ask(np.zeros((3, 2)))
+    found = clf.compare(Always(2))
+    assert np.isnan(found.value)
+    assert (found.lower, found.upper, found.rounds) == (-1, 1, 0)
+    assert "lies between -1 and 1;" in found.guarantee
+
+
+def test_what_cannot_be_compared():
+    clf, _ = played(50)
+    with pytest.raises(ps.InvalidArgumentError, match=r"incumbent must be a fitted classifier"):
+        clf.compare(None)
+    with pytest.raises(ps.InvalidArgumentError, match=r"model must be a fitted classifier"):
+        clf.compare(Always(1), "best")
+    with pytest.raises(ps.InvalidArgumentError, match=r"incumbent\.predict has the label 9"):
+        clf.compare(Always(9))
+    with pytest.raises(ps.InvalidArgumentError, match="since must be"):
+        clf.compare(Always(1), since=51)
+    with pytest.raises(ps.InvalidArgumentError, match="delta must be"):
+        clf.compare(Always(1), delta=1)

@@ -27,6 +27,7 @@ def test_nothing_is_known_before_the_first_ask(size):
         lambda: clf.predict_proba(NEW[size]),
         lambda: clf.score(NEW[size], task(size, 40)[1]),
         lambda: clf.accuracy(),
+        lambda: clf.compare(clf),
         lambda: clf.log,
         lambda: clf.tell(decisions, np.zeros(decisions.labels.shape)),
         lambda: clf.discard(decisions),
@@ -57,10 +58,12 @@ def test_nothing_is_known_before_the_first_ask(size):
         lambda clf, d, r: clf.accuracy(delta=0),
         lambda clf, d, r: clf.accuracy(since=-1),
         lambda clf, d, r: clf.accuracy(since=121),
+        lambda clf, d, r: clf.compare(None),
     ],
     ids=[
         *("nan", "short", "wide", "above", "below", "words", "none", "inner", "labels"),
         *("foreign", "twice", "discard", "nan rows", "features", "fit", "delta", "since", "later"),
+        "no incumbent",
     ],
 )
 def test_what_fails_changes_nothing(size, fail):

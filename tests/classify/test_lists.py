@@ -8,7 +8,7 @@ from sklearn.utils import estimator_checks
 
 import policysieve as ps
 from policysieve.classify import lists
-from policysieve.evidence.accuracy import accuracy_from
+from policysieve.evidence.accuracy import accuracy_from, accuracy_gain
 from tests.classify.tasks import answers_to, play, tags
 
 # Those that need no fit to succeed: it takes indicators of named classes, not single labels.
@@ -164,6 +164,10 @@ def test_accuracy_of_lists():
     found = clf.accuracy(other)
     assert found == accuracy_from(clf.log, other.predict(X), 0.05)
     assert found.lower <= other.score(*tags(rng, 4000)) <= found.upper
+    gain = clf.compare(other, since=0)
+    assert (gain.value, gain.lower, gain.upper) == accuracy_gain(
+        clf.log, np.concatenate(said), other.predict(X), 0.05
+    )
     single = ps.BanditClassifier(classes=range(6)).fit(X, np.arange(400) % 6)
     with pytest.raises(ps.InvalidArgumentError, match=r"labels of shape \(400, 2\), got \(400,\)"):
         clf.accuracy(single)

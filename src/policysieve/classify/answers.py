@@ -7,10 +7,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from policysieve.evidence import Accuracy, accuracy_from
+from policysieve.evidence import Accuracy, Comparison, accuracy_from, accuracy_gain
 from policysieve.log import Log
 
-__all__ = ["AnsweredRounds", "Rows", "stacked"]
+__all__ = ["AnsweredRounds", "Rows", "Say", "stacked"]
+
+Say = Callable[[Any], npt.NDArray[np.intp]]
+"""From feature rows to the labels that a model names there, as numbers of shape (n, m)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +68,7 @@ class AnsweredRounds:
 
     def accuracy(
         self,
-        say: Callable[[Any], npt.NDArray[np.intp]] | None,
+        say: Say | None,
         *,
         since: int | None,
         delta: float,
@@ -79,13 +82,53 @@ class AnsweredRounds:
         """
         if not self.rounds:
             return Accuracy(value=np.nan, lower=0.0, upper=1.0, rounds=0, delta=delta)
+        rows, log, best, level = self._counted(say is None, since=since, delta=delta)
+        labels = say(rows) if say is not None and len(log) else best
+        return replace(accuracy_from(log, labels, level), delta=delta)
+
+    def compare(
+        self,
+        first: str,
+        say: Say | None,
+        second: str,
+        other: Say,
+        *,
+        since: int | None,
+        delta: float,
+    ) -> Comparison:
+        """How much more often labels are right than those that `other` names.
+
+        `say` and the rounds that count are as for `accuracy`; the two classifiers have names.
+        """
+        value, lower, upper, rounds = np.nan, -1.0, 1.0, 0
+        if self.rounds:
+            rows, log, best, level = self._counted(say is None, since=since, delta=delta)
+            rounds = len(log)
+            if rounds:
+                labels = best if say is None else say(rows)
+                value, lower, upper = accuracy_gain(log, labels, other(rows), level)
+        verdict = _verdict(first, second, lower, upper)
+        return Comparison(
+            first=first,
+            second=second,
+            value=value,
+            lower=lower,
+            upper=upper,
+            rounds=rounds,
+            guarantee=f"With probability at least {1 - delta:g}, {verdict}; that holds for the "
+            f"average over the {rounds:,} rounds that count, whenever you look.",
+        )
+
+    def _counted(
+        self, learning: bool, *, since: int | None, delta: float
+    ) -> tuple[Any, Log, npt.NDArray[np.intp], float]:
+        """The rounds that count: features, log, what was best, and the level of their limits."""
         rows, log, best = self.together()
         first, level = since or 0, delta
-        if since is None and say is None:
+        if since is None and learning:
             k = max(len(log) // 2, 1).bit_length() - 1
             first, level = (1 << k if len(log) > 1 else 0), delta / ((k + 1) * (k + 2))
-        best = say(rows[first:]) if say is not None and first < len(log) else best[first:]
-        return replace(accuracy_from(log[first:], best, level), delta=delta)
+        return rows[first:], log[first:], best[first:], level
 
     def together(self) -> tuple[Any, Log, npt.NDArray[np.intp]]:
         """All rounds as one block: features, log, and what was best."""
@@ -110,3 +153,12 @@ def stacked(rows: list[Any]) -> Any:
     from scipy import sparse
 
     return sparse.vstack([sparse.csr_array(part) for part in rows], format="csr")
+
+
+def _verdict(first: str, second: str, lower: float, upper: float) -> str:
+    """What limits on the difference of two accuracies say."""
+    if lower > 0:
+        return f"{first} is right more often than {second}, by {lower:.4g} to {upper:.4g}"
+    if upper < 0:
+        return f"{first} is right less often than {second}, by {-upper:.4g} to {-lower:.4g}"
+    return f"the accuracy of {first} less that of {second} lies between {lower:.4g} and {upper:.4g}"

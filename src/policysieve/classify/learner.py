@@ -15,14 +15,14 @@ from sklearn.utils.validation import validate_data
 
 from policysieve.arrays import shown
 from policysieve.checks import as_rewards, as_rng, integer, number
-from policysieve.classify.answers import AnsweredRounds, Rows
+from policysieve.classify.answers import AnsweredRounds, Rows, Say
 from policysieve.classify.exploring import LabelCounts, best_labels, draw_labels, inclusion
 from policysieve.classify.features import own_errors, refuse_odd, refuse_unknown_names
 from policysieve.classify.labels import LabelDecisions, as_labels, places_of
 from policysieve.classify.likelihoods import Likelihood
 from policysieve.classify.model import Array, Block, LabelModel, check_features
 from policysieve.errors import DecisionsError, InvalidArgumentError
-from policysieve.evidence import Accuracy
+from policysieve.evidence import Accuracy, Comparison
 from policysieve.exploration import Decisions
 from policysieve.exploration.asking import Asking, busy, changing, living
 from policysieve.exploration.ledger import Part
@@ -151,12 +151,49 @@ class LabelLearner(Asking, BaseEstimator):
         self._check_started()
         if since is not None:
             integer("since", since, low=0, high=self.rounds)
-        if model is not None and not hasattr(model, "predict"):
-            raise InvalidArgumentError(
-                f"model must be a fitted classifier, an object with predict, got {shown(model)}"
-            )
-        say = None if model is None else partial(self._said_by, model)
+        say = None if model is None else self._sayer("model", model)
         return self._answers.accuracy(say, since=since, delta=delta)
+
+    def compare(
+        self,
+        incumbent: Any,
+        model: Any = None,
+        *,
+        since: int | None = None,
+        delta: float = 0.05,
+    ) -> Comparison:
+        """Is it right more often than another classifier? Limits on the difference, at any time.
+
+        Parameters
+        ----------
+        incumbent : classifier with predict
+            Any that was not fitted to the rounds that count, such as the one that runs today.
+        model : classifier with predict, optional
+            Which one is compared with it, by default this classifier as it was in each round.
+        since, delta
+            As for `accuracy`: the rounds that count, and the probability with which the limits
+            fail.
+
+        Returns
+        -------
+        Comparison
+            Of shares of right labels. If ``lower`` is above 0, it is proved to be better.
+
+        Notes
+        -----
+        docs/maths.md, "Better than another classifier". The limits hold for one incumbent: of
+        several that are named beforehand, each has its part of delta.
+        """
+        number("delta", delta, above=0, below=1)
+        self._check_started()
+        if since is not None:
+            integer("since", since, low=0, high=self.rounds)
+        say = None if model is None else self._sayer("model", model)
+        other = self._sayer("incumbent", incumbent)
+        first, second = (
+            type(one).__name__ for one in (self if model is None else model, incumbent)
+        )
+        return self._answers.compare(first, say, second, other, since=since, delta=delta)
 
     @property
     def log(self) -> Log:
@@ -302,15 +339,22 @@ class LabelLearner(Asking, BaseEstimator):
                 "anything; call ask or fit first"
             )
 
-    def _said_by(self, model: Any, rows: Any) -> npt.NDArray[np.intp]:
+    def _sayer(self, name: str, model: Any) -> Say:
+        if not hasattr(model, "predict"):
+            raise InvalidArgumentError(
+                f"{name} must be a fitted classifier, an object with predict, got {shown(model)}"
+            )
+        return partial(self._said_by, name, model)
+
+    def _said_by(self, name: str, model: Any, rows: Any) -> npt.NDArray[np.intp]:
         """A model's labels as numbers, shape (n, m)."""
         said = np.asarray(model.predict(rows))
         shape = (rows.shape[0],) if self._single else (rows.shape[0], self._size)
         if said.shape != shape:
             raise InvalidArgumentError(
-                f"model must predict labels of shape {shape}, got {said.shape}"
+                f"{name} must predict labels of shape {shape}, got {said.shape}"
             )
-        return places_of(said, self.classes_, "model.predict").reshape(len(said), -1)
+        return places_of(said, self.classes_, f"{name}.predict").reshape(len(said), -1)
 
     def _given_classes(self) -> npt.NDArray[Any]:
         if self.classes is None:

@@ -1,6 +1,6 @@
 """What a log proves: importance-weighted estimates and the bounds around them."""
 
-from policysieve.evidence.accuracy import Accuracy, accuracy_from
+from policysieve.evidence.accuracy import Accuracy, accuracy_from, accuracy_gain
 from policysieve.evidence.certificate import Certificate
 from policysieve.evidence.change import Change
 from policysieve.evidence.change_sums import Watched
@@ -40,6 +40,7 @@ __all__ = [
     "ValueIntervals",
     "Watched",
     "accuracy_from",
+    "accuracy_gain",
     "anytime_intervals",
     "estimates_of",
     "evidence_of",

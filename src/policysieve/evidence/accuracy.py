@@ -1,4 +1,7 @@
-"""How often a classifier is right, from answers to labels that another one showed."""
+"""How often a classifier is right, from answers to labels that another one showed.
+
+And whether it is right more often than another one.
+"""
 
 from dataclasses import dataclass
 from math import isnan, log
@@ -9,9 +12,13 @@ import numpy.typing as npt
 from policysieve.evidence.betting import log_mean_exp
 from policysieve.log import Log
 
-__all__ = ["Accuracy", "accuracy_from", "least_mean"]
+__all__ = ["Accuracy", "accuracy_from", "accuracy_gain", "least_average", "least_mean"]
+
+Array = npt.NDArray[np.float64]
+Labels = npt.NDArray[np.integer]
 
 _STAKES = np.geomspace(1e-4, 0.95, 12)
+_MULTIPLES = np.geomspace(1e-4, 10.0, 12)  # of scores, in bets on their average
 _TOLERANCE = 1e-4  # of a limit
 
 
@@ -46,7 +53,7 @@ class Accuracy:
         )
 
 
-def accuracy_from(rounds: Log, labels: npt.NDArray[np.integer], delta: float) -> Accuracy:
+def accuracy_from(rounds: Log, labels: Labels, delta: float) -> Accuracy:
     """Accuracy of the classifier that would have said `labels`, shape (n, m), in these rounds.
 
     With h and e the sums over labels both said and shown of r/(m W) and of (1-r)/(m W), E h is the
@@ -56,8 +63,7 @@ def accuracy_from(rounds: Log, labels: npt.NDArray[np.integer], delta: float) ->
     earlier ones.
     """
     n, m = rounds.actions.shape
-    said = (rounds.actions[:, :, None] == labels[:, None, :]).any(axis=2)
-    weights = said / (rounds.propensities * m)
+    weights = _says(rounds, labels) / (rounds.propensities * m)
     right = weights * rounds.rewards
     scores = (right.sum(axis=1), (weights - right).sum(axis=1))
     totals = [float(score.sum()) for score in scores]
@@ -69,7 +75,7 @@ def accuracy_from(rounds: Log, labels: npt.NDArray[np.integer], delta: float) ->
     return Accuracy(value=value, lower=lower, upper=upper, rounds=n, delta=delta)
 
 
-def least_mean(scores: npt.NDArray[np.float64], log_term: float) -> float:
+def least_mean(scores: Array, log_term: float) -> float:
     """Lower limit on a mean in [0, 1] of scores that are not negative, at level exp(-log_term).
 
     For a v above the mean, the mean over stakes of prod (1 + lam (h_i - v)) is a supermartingale
@@ -89,3 +95,65 @@ def least_mean(scores: npt.NDArray[np.float64], log_term: float) -> float:
         middle = (low + high) / 2
         low, high = (middle, high) if passes(middle) else (low, middle)
     return low
+
+
+def accuracy_gain(
+    rounds: Log, labels: Labels, others: Labels, delta: float
+) -> tuple[float, float, float]:
+    """Accuracy of a classifier that says `labels` less that of one that says `others`.
+
+    Both have shape (n, m). The result is an estimate, NaN where labels that only one of them says
+    were never shown, and limits that hold at any time, each with probability 1 - delta/2, for the
+    average over the rounds (docs/maths.md, "Better than another classifier").
+    """
+    n, m = rounds.actions.shape
+    own, common = _says(rounds, labels), (labels[:, :, None] == others[:, None, :]).any(axis=2)
+    rival = _says(rounds, others)
+    weights = 1 / (rounds.propensities * m)
+    right, wrong = weights * rounds.rewards, weights * (1 - rounds.rewards)
+    apart = 1 - common.mean(axis=1)  # share of the labels that only one of them says
+    mine, theirs = own & ~rival, rival & ~own
+
+    def least(first: npt.NDArray[np.bool_], second: npt.NDArray[np.bool_]) -> float:
+        scores = (right * first + wrong * second).sum(axis=1) + 1 - apart
+        return least_average(scores, log(2 / delta)) - 1
+
+    lower = least(mine, theirs)
+    upper = max(lower, -least(theirs, mine))
+    if not n or not apart.any():
+        return (0.0 if n else np.nan), lower, upper
+    if not (mine.any() and theirs.any()):
+        return np.nan, lower, upper
+    first, second = (
+        float((right * only).sum() / (weights * only).sum()) for only in (mine, theirs)
+    )
+    value = float(np.clip(float(apart.mean()) * (first - second), lower, upper))
+    return value, lower, upper
+
+
+def least_average(scores: Array, log_term: float) -> float:
+    """Lower limit on the average mean, at most 2, of scores that are not negative.
+
+    With mu_i the mean of score i given all before it, the mean over multiples lam of
+    prod (1 + lam s_i)/(1 + lam mu_i) is a martingale from one. The product of the denominators is
+    at most (1 + lam mu)^n for their average mu, so with probability 1 - exp(-log_term) the wealth
+    at v = mu never reaches exp(log_term), however the means change; limits are found by bisection.
+    """
+    seen, counts = np.unique(scores, return_counts=True)
+    gained = counts @ np.log1p(_MULTIPLES * seen[:, None])
+
+    def passes(v: float) -> bool:
+        wealth = gained - len(scores) * np.log1p(_MULTIPLES * v)
+        return bool(log_mean_exp(wealth[None, :])[0] >= log_term)
+
+    low, high = 0.0, 2.0
+    while high - low > _TOLERANCE:
+        middle = (low + high) / 2
+        low, high = (middle, high) if passes(middle) else (low, middle)
+    return low
+
+
+def _says(rounds: Log, labels: Labels) -> npt.NDArray[np.bool_]:
+    """Which of the labels shown are among these, shape (n, m)."""
+    said: npt.NDArray[np.bool_] = (rounds.actions[:, :, None] == labels[:, None, :]).any(axis=2)
+    return said

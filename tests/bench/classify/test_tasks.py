@@ -43,6 +43,42 @@ class TestClusters:
         assert (CLASSIFY_TASKS["clusters"].build(4, False).X_test != rows.X_test).all()
 
 
+class TestTopics:
+    """With fewer texts than are compared."""
+
+    @pytest.fixture(autouse=True)
+    def few(self, monkeypatch):
+        monkeypatch.setattr(tasks, "_TOPIC_TRAINING_ROWS", 1_400)
+        monkeypatch.setattr(tasks, "_TOPIC_TEST_ROWS", 140)
+
+    def test_sparse_and_dense_rows(self):
+        counts, dense = (CLASSIFY_TASKS["topics77"].build(3, kind) for kind in (False, True))
+        assert sparse.issparse(counts.X_train)
+        assert (dense.X_train.shape, dense.X_test.shape) == ((1_400, 100), (140, 100))
+        np.testing.assert_array_equal(dense.y_train, counts.y_train)
+        np.testing.assert_allclose((dense.X_train**2).mean(), 1)
+
+    def test_equal_and_different_sizes(self):
+        for name, most, least in (("topics77", 20, 20), ("topics100", 297, 3)):
+            rows = CLASSIFY_TASKS[name].build(3, False)
+            sizes = np.bincount(np.concatenate([rows.y_train, rows.y_test]))
+            assert len(sizes) == rows.n_classes
+            assert (sizes.max(), sizes.min()) == (most, least)
+
+    def test_new_for_each_seed_and_the_same_again(self):
+        one, again, other = (CLASSIFY_TASKS["topics150"].build(seed, True) for seed in (3, 3, 4))
+        np.testing.assert_array_equal(one.X_test, again.X_test)
+        assert one.n_classes == 150
+        assert (one.y_train != other.y_train).any()
+
+    def test_texts_tell_their_class(self):
+        """The class whose mean of training rows is nearest, of 77, is right for most."""
+        rows = CLASSIFY_TASKS["topics77"].build(3, True)
+        means = np.array([rows.X_train[rows.y_train == label].mean(axis=0) for label in range(77)])
+        nearest = (rows.X_test @ means.T - (means**2).sum(axis=1) / 2).argmax(axis=1)
+        assert 0.5 < (nearest == rows.y_test).mean() < 1
+
+
 @pytest.mark.parametrize(
     ("name", "n_train", "n_test", "n_features", "n_classes"),
     [("digits", 1197, 600, 64, 10), ("letter", 15_000, 5_000, 16, 26)],

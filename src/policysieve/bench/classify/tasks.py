@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +17,8 @@ _N_CLUSTERS, _CLUSTER_FEATURES, _CLUSTER_NOISE = 100, 20, 0.8
 _CLUSTER_TRAINING_ROWS, _CLUSTER_TEST_ROWS = 20_000, 3_000
 _TRAINING_ROWS = {"digits": 1_197, "letter": 15_000, "r52": 6_532}
 _TEXT_FEATURES = 200  # of the dense representation
+_TOPIC_TRAINING_ROWS, _TOPIC_TEST_ROWS, _TOPIC_FEATURES = 12_000, 2_500, 100
+_VOCABULARY, _WORDS, _LEAST_WORDS, _NOISE = 1_500, 12, 3, 0.2
 
 Rows = Any  # a dense array or a sparse matrix of shape (n, n_features)
 Labels = npt.NDArray[np.intp]
@@ -82,13 +85,47 @@ def _r52(seed: int, dense: bool) -> SplitRows:
     """Weighted word counts, fitted on the training rows; dense ones in 200 dimensions."""
     data, order = _shuffled("r52", seed)
     texts, n_train = data.X[order], _TRAINING_ROWS["r52"]
+    return _text_rows(texts, data.y[order], n_train, _TEXT_FEATURES if dense else None)
+
+
+def _topics(seed: int, dense: bool, *, n_classes: int, skew: float = 0.0) -> SplitRows:
+    """Made-up short texts, as of customers with one of many wishes; dense in 100 dimensions.
+
+    A fifth of the words is of any text, the others are of the topics of its class, a random
+    mixture of two of as many topics as there are classes. Classes have equal shares, or shares in
+    proportion to rank**-skew.
+    """
+    rng = np.random.default_rng(seed)
+    background = rng.dirichlet(np.full(_VOCABULARY, 0.3))
+    topics = rng.dirichlet(np.full(_VOCABULARY, 0.02), size=n_classes)
+    n_rows = _TOPIC_TRAINING_ROWS + _TOPIC_TEST_ROWS
+    chances = np.arange(1, n_classes + 1) ** -skew
+    counts = np.floor(np.cumsum(chances) / chances.sum() * n_rows + 0.5)
+    labels = rng.permutation(np.searchsorted(counts, np.arange(n_rows), side="right"))
+    mixtures = np.empty((n_classes, _VOCABULARY))
+    for label in range(n_classes):
+        pair, share = rng.choice(n_classes, size=2, replace=False), rng.random()
+        mixtures[label] = share * topics[pair[0]] + (1 - share) * topics[pair[1]]
+    ends = np.cumsum((1 - _NOISE) * mixtures + _NOISE * background, axis=1)
+    lengths = _LEAST_WORDS + rng.poisson(_WORDS - _LEAST_WORDS, size=n_rows)
+    texts = np.empty(n_rows, dtype=object)
+    for i, (label, length) in enumerate(zip(labels, lengths, strict=True)):
+        words = np.searchsorted(ends[label], rng.random(length) * ends[label, -1], side="right")
+        texts[i] = " ".join(f"word{word}" for word in words)
+    return _text_rows(texts, labels, _TOPIC_TRAINING_ROWS, _TOPIC_FEATURES if dense else None)
+
+
+def _text_rows(
+    texts: npt.NDArray[Any], labels: npt.NDArray[Any], n_train: int, n_features: int | None
+) -> SplitRows:
+    """Weighted word counts, or so many dense features of them."""
     rows = word_rows(texts, n_train)
-    if dense:
-        size = min(_TEXT_FEATURES, rows.shape[1] - 1)
+    if n_features is not None:
+        size = min(n_features, rows.shape[1] - 1)
         rows = reduced_rows(rows, n_train, size)
         rows /= np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)
         rows *= np.sqrt(size)  # variance one on average, like the features of others
-    return _split(rows, data.y[order], n_train)
+    return _split(rows, labels, n_train)
 
 
 def _shuffled(name: str, seed: int) -> tuple[Any, npt.NDArray[np.intp]]:
@@ -115,5 +152,16 @@ CLASSIFY_TASKS = {
     "clusters": ClassifyTask("clusters", "Gaussian clusters, 100 classes", _clusters),
     "letter": ClassifyTask("letter", "letters in many fonts, 26 classes", _letter),
     "r52": ClassifyTask("r52", "news stories, 52 subjects", _r52),
+    "topics77": ClassifyTask(
+        "topics77", "made-up texts, 77 classes of equal size", partial(_topics, n_classes=77)
+    ),
+    "topics150": ClassifyTask(
+        "topics150", "made-up texts, 150 classes of equal size", partial(_topics, n_classes=150)
+    ),
+    "topics100": ClassifyTask(
+        "topics100",
+        "made-up texts, 100 classes of very different sizes",
+        partial(_topics, n_classes=100, skew=1.0),
+    ),
 }
 """Every task by its name."""

@@ -73,5 +73,11 @@ CLASSIFIER_CALLS: dict[str, Call] = {
         lambda: _classifier(True),
         _classifier_state,
     ),
+    "BanditClassifier.compare": Call(
+        lambda made, model, since, delta: made[0].compare(made[0], model, since=since, delta=delta),
+        lambda: {"model": None, "since": 0, "delta": 0.05},
+        lambda: _classifier(True),
+        _classifier_state,
+    ),
 }
 """How classifiers are made, and their methods."""
