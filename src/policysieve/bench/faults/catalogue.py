@@ -23,6 +23,7 @@ from policysieve.bench.faults.call import (
 )
 from policysieve.bench.faults.classifier_calls import CLASSIFIER_CALLS
 from policysieve.bench.faults.learner_calls import LEARNER_CALLS, a_learner
+from policysieve.bench.faults.other_calls import OTHER_CALLS
 from policysieve.bench.faults.outcome_calls import OUTCOME_CALLS
 from policysieve.bench.faults.study_calls import STUDY_CALLS
 
@@ -513,5 +514,6 @@ CALLS: dict[str, Call] = {
     **LEARNER_CALLS,
     **OUTCOME_CALLS,
     **STUDY_CALLS,
+    **OTHER_CALLS,
 }
 """The public functions, by their names."""
