@@ -3,7 +3,7 @@
 import pytest
 
 
-@pytest.fixture(autouse=True, scope="session")
+@pytest.fixture(autouse=True, scope="package")
 def not_synced():
     """Do not wait for the disk."""
     with pytest.MonkeyPatch.context() as patch:

@@ -7,7 +7,7 @@ import pytest
 
 from policysieve.report.style import INK, PAGE_COLOURS, PAPER, colours, line_looks, short_names
 
-STYLE = files("policysieve.report").joinpath("page.css").read_text(encoding="utf-8")
+STYLE = files("policysieve.report").joinpath("colours.css").read_text(encoding="utf-8")
 LIGHT, DARK = (
     dict(re.findall(r"--(\w+): (#[0-9a-f]{6});", block))
     for block in re.findall(r":root \{(.*?)\}", STYLE, re.DOTALL)

@@ -4,6 +4,8 @@ import threading
 import time
 from contextlib import contextmanager
 
+from policysieve.scale.shards import Shards
+
 _SECONDS = 40  # after which a mark will not come any more
 
 
@@ -25,3 +27,18 @@ def when_there(mark, action):
     yield
     thread.join()
     assert done.is_set(), "what should happen in the middle has not happened"
+
+
+def on_both_nodes(engine, n_shards):
+    """Actors of which each node has some: Ray only tries to spread them."""
+    while True:  # tests have their limit
+        shards = Shards(engine, n_shards)
+        places = [actor.__ray_call__.remote(_where) for actor in shards._actors]
+        if len(set(engine.ray.get(places))) == 2:
+            return shards
+
+
+def _where(_actor):
+    import ray
+
+    return ray.get_runtime_context().get_node_id()

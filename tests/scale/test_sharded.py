@@ -13,7 +13,7 @@ from policysieve.policies.base import Policies
 from policysieve.scale import ShardedPolicies, dealer, shards
 from policysieve.scale.shards import Shards
 from tests.contracts.policies_contract import PoliciesContract
-from tests.scale.helpers import when_there
+from tests.scale.helpers import on_both_nodes, when_there
 
 
 class Rule:
@@ -328,7 +328,8 @@ class Waits:
         return (np.asarray(x) + self.p) % 7
 
 
-def test_a_node_that_is_removed_in_the_middle_of_ask(engine, nodes, tmp_path):
+def test_a_node_that_is_removed_in_the_middle_of_ask(engine, nodes, tmp_path, monkeypatch):
+    monkeypatch.setattr(dealer, "Shards", on_both_nodes)
     head = engine.ray.get_runtime_context().get_node_id()
     rules = [Waits(p, str(tmp_path), head) for p in range(6)]
     sharded = ShardedPolicies(ps.FunctionPolicies(rules, n_actions=7), engine=engine)

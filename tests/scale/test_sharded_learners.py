@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import policysieve as ps
-from policysieve.scale import ShardedPolicies
+from policysieve.scale import ShardedPolicies, dealer
 from policysieve.worlds import SparseSynthetic
-from tests.scale.helpers import when_there
+from tests.scale.helpers import on_both_nodes, when_there
 
 pytestmark = pytest.mark.usefixtures("few_actors")
 
@@ -80,7 +80,8 @@ def test_a_sieve_with_a_table_in_shards(engine, plain):
     same(played(ShardedPolicies(table, engine=engine)), plain)
 
 
-def test_a_node_that_is_removed_in_the_middle_of_a_run(engine, nodes, plain, tmp_path):
+def test_a_node_that_is_removed_in_the_middle_of_a_run(engine, nodes, plain, tmp_path, monkeypatch):
+    monkeypatch.setattr(dealer, "Shards", on_both_nodes)
     mark, head = tmp_path / "mark", engine.ray.get_runtime_context().get_node_id()
     sharded = ShardedPolicies(functions(mark=str(mark), head=head), engine=engine)
     with when_there(mark, nodes.remove):

@@ -1,5 +1,6 @@
 """A log in parts: workers of a cluster read them, and do what can be done with each alone."""
 
+import os
 from collections.abc import Callable, Iterator
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -122,7 +123,17 @@ def opened(
         if not all(isinstance(path, str) for path in every):
             raise InvalidArgumentError("paths must be texts where a filesystem is given")
         paths = [StoredFile(str(path), filesystem, str(path)) for path in every]
+    else:
+        one = isinstance(paths, str | os.PathLike | StoredFile)
+        paths = [_absolute(path) for path in ([paths] if one else paths)]  # type: ignore[union-attr]
     return PartedLog(engine, paths, **rules)
+
+
+def _absolute(path: Any) -> Any:
+    """A path that is the same for workers, whose folder is another one."""
+    if not isinstance(path, str | os.PathLike) or "://" in str(path):
+        return path
+    return os.path.abspath(path)
 
 
 _Item = tuple[Part, tuple[Any, ...]]

@@ -1,6 +1,7 @@
 """What was known now and then, for those who watch: no proof needs any of it."""
 
 import json
+import time
 import zlib
 from base64 import b64decode, b64encode
 from dataclasses import asdict, dataclass, field
@@ -19,6 +20,7 @@ __all__ = ["History", "HistoryPoint", "HistoryWriter", "history_of", "settled_by
 
 _GROWTH, _SOONER = 0.05, 0.02  # of the rounds since the last point; less if there is news
 _FEWEST = 10  # rounds between two points
+_TIME = 0.02  # at most, as a share: what is known takes a while to work out
 _LISTED = 1000  # eliminated policies that JSON names
 
 Bits = npt.NDArray[np.bool_]
@@ -128,6 +130,7 @@ class HistoryWriter:
         self._ledger, self._study = ledger, ledger.record.study
         self._learnt: int | None = None  # at the last point that is known here
         self._version, self._finished = 0, False
+        self._rest = 0.0  # until then, by this process's own clock
 
     def due(self, learning: Learning) -> bool:
         """Whether enough was learnt since the last point, or less and there is news."""
@@ -135,14 +138,11 @@ class HistoryWriter:
             return learning.learnt >= _FEWEST
         if learning.learnt < self._learnt + _FEWEST:
             return False
-        if learning.learnt >= self._learnt * (1 + _GROWTH):
+        news = learning.version != self._version
+        if news and learning.learner.finished != self._finished:
             return True
-        if learning.version == self._version:
-            return False
-        return (
-            learning.learnt >= self._learnt * (1 + _SOONER)
-            or learning.learner.finished != self._finished
-        )
+        enough = self._learnt * (1 + (_SOONER if news else _GROWTH))
+        return learning.learnt >= enough and time.monotonic() >= self._rest
 
     def write(self, connection: Connection, learning: Learning, now: float) -> None:
         """Write down what is known; who calls holds the lease.
@@ -155,12 +155,14 @@ class HistoryWriter:
             self._learnt = there
             if not self.due(learning):
                 return
-        learner = learning.learner
+        learner, start = learning.learner, time.monotonic()
         self._learnt, self._version = learning.learnt, learning.version
         self._finished = learner.finished
         row = {"study": self._study, "learnt": learning.learnt, "time": now}
         content = json.dumps(_known(learner), allow_nan=False)
         connection.execute(insert(history), {**row, "content": content})
+        end = time.monotonic()
+        self._rest = end + (end - start) / _TIME
 
 
 def _known(learner: Any) -> dict[str, Any]:
