@@ -13,6 +13,12 @@ from tests.study.cases import PROBLEM, K, N, contexts, linear, play, rewards_of
 HOUR = 3600
 
 
+@pytest.fixture(autouse=True)
+def all_the_time(monkeypatch):
+    """Let points take all the time that they need, so that tests know when there is one."""
+    monkeypatch.setattr("policysieve.study.history._TIME", np.inf)
+
+
 class HistoryContract:
     @pytest.fixture
     def url(self):
@@ -48,6 +54,16 @@ class HistoryContract:
             assert (point.earned, point.lost) == (then.cost.earned, then.cost.best.estimate)
         assert history.points[-1].certified
         assert [p.time for p in history.points] == sorted(p.time for p in history.points)
+
+    def test_points_take_little_of_the_time_but_none_is_missed_when_it_is_proved(
+        self, study, monkeypatch
+    ):
+        monkeypatch.setattr("policysieve.study.history._TIME", 1e-9)
+        play(study, 40, 25)
+        assert study.finished
+        first, last = study.history().points
+        assert first.learnt == 25
+        assert last.certified
 
     def test_it_says_who_went_out_and_when(self, study):
         play(study, 60, 10)
