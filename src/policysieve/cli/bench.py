@@ -296,7 +296,7 @@ def study(quick: bool, folder: Path | None, output: _Output) -> None:
 def scale(quick: bool, rounds: int | None, folder: Path | None, output: _Output) -> None:
     """Logs in parts and candidates in shards, on Ray clusters of this machine.
 
-    Takes about half an hour on two cores; with --quick, three minutes. Needs the extra ray.
+    Takes long on two cores; with --quick, minutes. Needs the extra ray.
     """
     from policysieve.bench.scale.measuring import ScaleSettings, measure_scale
 
