@@ -16,7 +16,7 @@ def out(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def result(out):
-    return invoke("run", EXAMPLE, "--out", out)
+    return invoke("run", EXAMPLE, "--folder", out)
 
 
 @pytest.fixture
@@ -39,16 +39,16 @@ def test_the_example_proves_its_point(result, out):
 
 
 def test_figures_and_what_was_typed(config, tmp_path):
-    invoke("run", config, "--out", tmp_path / "a", "--figures", tmp_path / "figures")
+    invoke("run", config, "--folder", tmp_path / "a", "--figures", tmp_path / "figures")
     names = {path.name for path in (tmp_path / "figures").iterdir()}
     assert {"bounds.png", "bounds.svg", "leaders.png", "suboptimality.svg"} <= names
     page = (tmp_path / "a" / "report.html").read_text(encoding="utf-8")
-    typed = shlex.join(["policysieve", "run", str(config), "--out", str(tmp_path / "a")])
+    typed = shlex.join(["policysieve", "run", str(config), "--folder", str(tmp_path / "a")])
     assert f"<code>{typed} --figures" in page
 
 
 def test_json_is_what_is_saved(config, tmp_path):
-    printed = invoke("run", config, "--out", tmp_path / "a", "--json")
+    printed = invoke("run", config, "--folder", tmp_path / "a", "--json")
     assert printed.exit_code == 0
     saved = json.loads((tmp_path / "a" / "result.json").read_text())
     assert json.loads(printed.stdout) == saved
@@ -56,7 +56,7 @@ def test_json_is_what_is_saved(config, tmp_path):
 
 
 def test_what_was_not_proved_is_a_dash(config, tmp_path):
-    result = invoke("run", config, "--out", tmp_path / "a")
+    result = invoke("run", config, "--folder", tmp_path / "a")
     assert "0 of 3" in result.output
 
 
@@ -74,7 +74,7 @@ def test_what_was_not_proved_is_a_dash(config, tmp_path):
 )
 def test_complaints_are_one_line_and_nothing_is_written(config, tmp_path, old, new, message):
     config.write_text(config.read_text().replace(old, new))
-    result = invoke("run", config, "--out", tmp_path / "a")
+    result = invoke("run", config, "--folder", tmp_path / "a")
     assert result.exit_code == 1
     assert message in result.output
     assert "Traceback" not in result.output
