@@ -5,11 +5,12 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from sqlalchemy import make_url
+from sqlalchemy import make_url, text
 
 import policysieve as ps
 from policysieve.bench.faults.apart import apart
@@ -187,6 +188,26 @@ def test_a_fork_goes_on_by_itself(tmp_path):
             play(study, 3, 5, start=3)
         finally:
             os._exit(0)
+    os.waitpid(child, 0)
+    play(study, 2, 5, start=6)
+    assert study.status().told == 40
+    assert study.verify().holds
+
+
+def test_a_fork_in_the_middle_of_a_transaction_waits_for_its_end(tmp_path):
+    url = f"sqlite:///{tmp_path / 'fork.db'}"
+    study = ps.Study.create(url, "fork", linear(), PROBLEM, seed=0)
+    play(study, 3, 5)
+    with study._storage.writing() as connection:
+        connection.execute(text("UPDATE ps_counters SET rounds = rounds"))
+        child = os.fork()
+        if not child:
+            try:
+                play(study, 3, 5, start=3)
+            finally:
+                os._exit(0)
+        time.sleep(0.1)
+        connection.execute(text("UPDATE ps_counters SET rounds = rounds"))
     os.waitpid(child, 0)
     play(study, 2, 5, start=6)
     assert study.status().told == 40
