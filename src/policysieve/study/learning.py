@@ -180,8 +180,12 @@ class Learning:
         """How things stand with the learner."""
         return status_of(Look(self.learner, pending=0))
 
-    def publish(self, connection: Connection, fence: int, now: float) -> None:
-        """Publish the exploration; who calls holds the lease of this fence."""
+    def content(self) -> bytes:
+        """The file of the exploration, which takes a while to make."""
+        return ExplorationFile.of(self.learner.exploration).to_bytes()
+
+    def publish(self, connection: Connection, content: bytes, fence: int, now: float) -> None:
+        """Publish the exploration, whose file this is; who calls holds the lease of this fence."""
         study = self._ledger.record.study
         self.version, self._published = self.version + 1, self.learner.exploration
         row = {
@@ -189,7 +193,7 @@ class Learning:
             "version": self.version,
             "learnt": self.learnt,
             "fence": fence,
-            "content": ExplorationFile.of(self.learner.exploration).to_bytes(),
+            "content": content,
             "published": now,
         }
         connection.execute(insert(explorations), row)
