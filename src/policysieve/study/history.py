@@ -155,7 +155,7 @@ class HistoryWriter:
             if not self.due(learning):
                 return None
         start = time.monotonic()
-        content = json.dumps(_known(learning.learner), allow_nan=False)
+        content = json.dumps(_known(learning), allow_nan=False)
         end = time.monotonic()
         self._rest = end + (end - start) / _TIME
         return content
@@ -168,9 +168,10 @@ class HistoryWriter:
         connection.execute(insert(history), row)
 
 
-def _known(learner: Any) -> dict[str, Any]:
-    """What a learner knows, as plain values."""
-    best, cost = learner.recommend(), learner.cost()
+def _known(learning: Learning) -> dict[str, Any]:
+    """What is known, as plain values."""
+    learner, stands = learning.learner, learning.status()
+    best, cost = stands.recommendation, stands.cost
     lost = cost.best if cost.today is None else cost.today
     evidence, n = getattr(learner, "evidence", None), learner.policies.n_policies
     survivors = None if evidence is None else evidence.survivors
