@@ -68,8 +68,9 @@ def test_every_page_is_in_the_navigation():
     assert sorted(listed) == sorted(pages)
 
 
-# Those of the dashboard need a browser; its tests take them.
-SCRIPTS = sorted(set(DOCS.glob("figures/make_*.py")) - {DOCS / "figures/make_dashboard.py"})
+# These need a browser: tests of the dashboard and of the site take them.
+BY_BROWSER = {DOCS / "figures/make_dashboard.py", DOCS / "figures/make_report.py"}
+SCRIPTS = sorted(set(DOCS.glob("figures/make_*.py")) - BY_BROWSER)
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda p: p.name)
@@ -124,6 +125,10 @@ def test_parameters_in_a_list_have_their_own_types():
     text = "Parameters\n----------\na, b\n    As ever.\n    Two lines.\nc, d : int\n    Counts.\n"
     said = "    As ever.\n    Two lines.\n"
     assert separated(text) == text.replace(f"a, b\n{said}", f"a\n{said}b\n{said}")
+    errors = "Raises\n------\nOSError, KeyError\n    Now and then."  # ends as a docstring does
+    assert separated(errors) == (
+        "Raises\n------\nOSError\n    Now and then.\nKeyError\n    Now and then.\n"
+    )
 
 
 @pytest.mark.parametrize("name", formats.FORMATS)
