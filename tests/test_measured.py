@@ -66,6 +66,21 @@ def test_the_first_sentence(page):
     assert f"race.md) has all {len(tasks)} tasks" in said
 
 
+def test_arms_in_the_comparison():
+    median = {(row["task"], row["learner"]): row["median"] for row in SAMPLES["proving"]}
+    cells = {
+        f"{sieve:,.0f} | {arms:,.0f} | {arms / sieve:.1f} |"
+        for sieve, arms in (
+            (median[task, "Sieve"], median[task, "PoliciesAsArms"])
+            for task in SAMPLES["summary"]["proved"]
+        )
+    }
+    rows = re.findall(r"^\| [\w, ]+ \| (\d[\d,]* \| .*)$", COMPARE, flags=re.MULTILINE)
+    table = [row for row in rows if row.count("|") == 3]
+    assert len(table) == 8
+    assert set(table) <= cells
+
+
 def test_vowpal_wabbit_in_the_comparison():
     rows = [line for line in COMPARE.splitlines() if line.count("|") == 4][2:]
     assert len(rows) == 7
