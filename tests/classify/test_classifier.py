@@ -294,9 +294,7 @@ def test_labels_of_one_that_changes():
     changing = np.where(np.arange(300) < 150, 2, 3)
     assert clf.accuracy(changing) == accuracy_from(clf.log, changing[:, None], 0.05)
     found = clf.compare(changing.tolist(), since=100)
-    assert numbers_of(found) == accuracy_gain(
-        clf.log[100:], said[100:], changing[100:, None], 0.05
-    )
+    assert numbers_of(found) == accuracy_gain(clf.log[100:], said[100:], changing[100:, None], 0.05)
     assert (found.first, found.second) == ("BanditClassifier", "the incumbent")
     back = clf.compare(Always(1), changing, since=100)
     assert back.first == "the model"
