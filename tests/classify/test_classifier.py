@@ -312,7 +312,9 @@ class Memory:
         return np.array([self.right.get(row[0], self.rng.integers(3)) for row in np.asarray(X)])
 
     def learn(self, X, labels, right):
-        self.right.update((row[0], label) for row, label, r in zip(X, labels, right) if r)
+        self.right.update(
+            (row[0], label) for row, label, r in zip(X, labels, right, strict=True) if r
+        )
 
 
 def test_no_false_claims_about_learners_where_there_is_nothing_to_learn():
