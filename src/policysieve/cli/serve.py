@@ -222,7 +222,7 @@ class _Sources:
         if source is None:
             raise NotFoundError(
                 f"this service has no policies for study {record.name!r}; start it with "
-                f"--policies {record.name}=module:attribute"
+                f"--policies {record.name}=pol.py:policies"
             )
         if source in self._modules:
             return self._modules[source]
