@@ -24,7 +24,7 @@ _TRAINING_ROWS = 600
 )
 @count_option("--seed", 0, "Random seed of the classifiers and of the first run.", least=0)
 @count_option("--seeds", 5, "Runs, each with a seed of its own.")
-@count_option("--rounds", 6_000, "Rounds of a run at most.")
+@count_option("--rounds", 5_000, "Rounds of a run at most.")
 @count_option("--classifiers", 300, "How many there are to choose from.", least=2)
 @experiment_output("demo-output")
 def demo(seed: int, seeds: int, rounds: int, classifiers: int, output: ExperimentOutput) -> None:
