@@ -167,6 +167,20 @@ class HistoryContract:
             assert point.learnt == 60
             assert (point.survivors, point.eliminated) == (None, 0)
 
+    @pytest.mark.parametrize("learns", [True, False])
+    def test_the_proof_is_a_point_as_soon_as_it_is_found(self, url, study, learns, monkeypatch):
+        """Even if nothing is told any more, and no matter how long a look takes."""
+        monkeypatch.setattr("policysieve.study.history._TIME", 1e-9)
+        with ps.Study.open(url, study.name, study.policies, learn=learns) as other:
+            for number in range(60):
+                play(other, 1, 25, start=number)
+                if not learns:
+                    other.learn()
+                if other.finished:
+                    break
+            last = other.history().points[-1]
+            assert (last.certified, last.learnt) == (True, other.status().learnt)
+
     def test_rounds_and_rewards_are_counted_by_the_hour(self, url, study):
         """Against rounds and rewards one by one."""
         asked, told = [], []
