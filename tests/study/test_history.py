@@ -3,12 +3,14 @@
 import json
 import multiprocessing
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from sqlalchemy import create_engine, text
 
 import policysieve as ps
+from policysieve.study.history import HistoryWriter
 from tests.study.cases import PROBLEM, K, N, contexts, linear, play, rewards_of
 
 HOUR = 3600
@@ -230,6 +232,15 @@ class HistoryContract:
     def test_odd_stretches_are_refused(self, study, options):
         with pytest.raises(ps.InvalidArgumentError, match=next(iter(options))):
             study.traffic(**options)
+
+
+def test_a_point_is_due_with_the_exploration_that_ends_it():
+    """The newest that is published is still the one of the last point then."""
+    writer = HistoryWriter(SimpleNamespace(record=SimpleNamespace(study=1)))
+    writer._learnt, writer._version, writer._rest = 1000, 7, float("inf")
+    ended = SimpleNamespace(learnt=1010, version=7, learner=SimpleNamespace(finished=True))
+    assert writer.due(ended, changes=True)
+    assert not writer.due(ended, changes=False)
 
 
 class TestSqlite(HistoryContract):
