@@ -294,9 +294,7 @@ def test_labels_of_one_that_changes():
     changing = np.where(np.arange(300) < 150, 2, 3)
     assert clf.accuracy(changing) == accuracy_from(clf.log, changing[:, None], 0.05)
     found = clf.compare(changing.tolist(), since=100)
-    assert numbers_of(found) == accuracy_gain(
-        clf.log[100:], said[100:], changing[100:, None], 0.05
-    )
+    assert numbers_of(found) == accuracy_gain(clf.log[100:], said[100:], changing[100:, None], 0.05)
     assert (found.first, found.second) == ("BanditClassifier", "the incumbent")
     back = clf.compare(Always(1), changing, since=100)
     assert back.first == "the model"
@@ -314,7 +312,9 @@ class Memory:
         return np.array([self.right.get(row[0], self.rng.integers(3)) for row in np.asarray(X)])
 
     def learn(self, X, labels, right):
-        self.right.update((row[0], label) for row, label, r in zip(X, labels, right) if r)
+        self.right.update(
+            (row[0], label) for row, label, r in zip(X, labels, right, strict=True) if r
+        )
 
 
 def test_no_false_claims_about_learners_where_there_is_nothing_to_learn():

@@ -142,6 +142,8 @@ def certificates(runs: int, seeds: int, cluster: ClusterOptions, output: _Output
     "VowpalWabbit needs the extra peers.",
 )
 @count_option("--seeds", 40, "Runs of each cell.")
+@count_option("--proof-seeds", 5, "Runs of each cell that ends with a certificate.")
+@count_option("--most", 10_000, "Rounds after which a learner is given up that is not right.")
 @click.option("--proofs-only", is_flag=True, help="Leave out the rounds until they are right.")
 @cluster_options
 @_output_options("samples.json and the plots; cells that it holds are not run again")
@@ -149,6 +151,8 @@ def samples(
     tasks: str | None,
     learners: str | None,
     seeds: int,
+    proof_seeds: int,
+    most: int,
     proofs_only: bool,
     cluster: ClusterOptions,
     output: _Output,
@@ -162,7 +166,7 @@ def samples(
             _names(tasks) or tuple(TASKS),
             _names(learners) or LEARNERS,
             proofs_only=proofs_only,
-            settings=RaceSettings(seeds=seeds),
+            settings=RaceSettings(seeds=seeds, proof_seeds=proof_seeds, most=most),
             **running,
         )
     output.give("samples", result)
