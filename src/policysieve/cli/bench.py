@@ -252,6 +252,46 @@ def classify(
 
 
 @bench.command()
+@_names_option("--tasks", "policysieve.bench.lists.tasks", "LIST_TASKS")
+@_names_option(
+    "--contestants",
+    "policysieve.bench.lists.contestants",
+    "LIST_CONTESTANTS",
+    "All but the first two and the last need the extra peers.",
+)
+@count_option("--seeds", 3, "Runs of each cell.")
+@count_option("--rounds", 5_000, "Of each run.")
+@count_option("--batch", 100, "Rounds at once.")
+@_output_options("lists.json and the plot; cells that it holds are not run again")
+def lists(
+    tasks: str | None,
+    contestants: str | None,
+    seeds: int,
+    rounds: int,
+    batch: int,
+    output: _Output,
+) -> None:
+    """Compare classifiers that show lists of labels: how many are right on held-out rows.
+
+    Takes about ten minutes on one core.
+    """
+    from policysieve.bench.classify.measuring import ClassifySettings
+    from policysieve.bench.lists.contestants import LIST_CONTESTANTS
+    from policysieve.bench.lists.measuring import measure_lists
+    from policysieve.bench.lists.tasks import LIST_TASKS
+
+    with output.cells_bar() as progress:
+        result = measure_lists(
+            _names(tasks) or tuple(LIST_TASKS),
+            _names(contestants) or tuple(LIST_CONTESTANTS),
+            settings=ClassifySettings(seeds=seeds, rounds=rounds, batch=batch),
+            folder=output.out,
+            progress=progress,
+        )
+    output.give("lists", result)
+
+
+@bench.command()
 @click.option("--quick", is_flag=True, help="Try everything a few times only.")
 @_output_options("faults.json and the plot")
 def faults(quick: bool, output: _Output) -> None:

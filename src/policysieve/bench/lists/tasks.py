@@ -54,12 +54,13 @@ class ListTask:
 
 
 def made_up_tags(
-    seed: int, *, n_labels: int, tags_per_row: float, skew: float, list_size: int
+    seed: int, *, n_labels: int, tags_drawn: float, skew: float, list_size: int
 ) -> TaggedRows:
     """Made-up texts as of articles with tags, in 50 dimensions.
 
-    A row has one tag and a Poisson number of others. Tags are drawn in proportion to rank**-skew,
-    and half of the others from the four of their group, so that they go together. Three quarters of
+    A row has one tag and a Poisson number of others; if one is drawn again, it has fewer. Tags are
+    drawn in proportion to rank**-skew, and half of the others from the four of the group of the
+    first one, so that they go together. Three quarters of
     the words are of the row's tags, each with its own words, the others of any text. Rows say which
     words there are, weighted by how rare they are.
     """
@@ -73,12 +74,15 @@ def made_up_tags(
     right = np.zeros((n_rows, n_labels))
     first = rng.choice(n_labels, size=n_rows, p=shares)
     right[np.arange(n_rows), first] = 1
-    for more in range(1, int(4 * tags_per_row)):
-        has = np.flatnonzero(rng.poisson(tags_per_row - 1, size=n_rows) >= more)
-        for row in has.tolist():
-            among = shares * (groups == groups[first[row]])
-            chances = among / among.sum() if rng.random() < _TOGETHER else shares
-            right[row, rng.choice(n_labels, p=chances)] = 1
+    others = rng.poisson(tags_drawn - 1, size=n_rows)
+    for row in range(n_rows):
+        friends = shares * (groups == groups[first[row]])
+        together = rng.binomial(others[row], _TOGETHER)
+        for chances, count in (
+            (friends / friends.sum(), together),
+            (shares, others[row] - together),
+        ):
+            right[row, rng.choice(n_labels, size=count, p=chances)] = 1
     mixtures = (1 - _NOISE) * (right @ words_of) / right.sum(axis=1, keepdims=True)
     ends = np.cumsum(mixtures + _NOISE * background, axis=1)
     lengths = _LEAST_WORDS + rng.poisson(_WORDS - _LEAST_WORDS, size=n_rows)
@@ -104,7 +108,7 @@ LIST_TASKS = {
         "tags40",
         "40 tags, all equally common, 3 per text, lists of 5",
         n_labels=40,
-        tags_per_row=3.0,
+        tags_drawn=3.5,
         skew=0.0,
         list_size=5,
     ),
@@ -112,7 +116,7 @@ LIST_TASKS = {
         "tags100",
         "100 tags, a few of them common, 2.4 per text, lists of 3",
         n_labels=100,
-        tags_per_row=2.4,
+        tags_drawn=3.2,
         skew=1.0,
         list_size=3,
     ),
@@ -120,7 +124,7 @@ LIST_TASKS = {
         "tags160",
         "160 tags, some of them common, 2.4 per text, lists of 5",
         n_labels=160,
-        tags_per_row=2.4,
+        tags_drawn=3.0,
         skew=0.6,
         list_size=5,
     ),
