@@ -4,9 +4,9 @@ from typing import Any, Protocol
 
 from policysieve.bench.certificates import page as certificates
 from policysieve.bench.classify import page as classify
+from policysieve.bench.classify.lists import page as lists
 from policysieve.bench.faults import page as faults
 from policysieve.bench.forecast import page as forecast
-from policysieve.bench.lists import page as lists
 from policysieve.bench.race import page as race
 from policysieve.bench.scale import page as scale
 from policysieve.bench.scaling import page as scaling

@@ -252,10 +252,10 @@ def classify(
 
 
 @bench.command()
-@_names_option("--tasks", "policysieve.bench.lists.tasks", "LIST_TASKS")
+@_names_option("--tasks", "policysieve.bench.classify.lists.tasks", "LIST_TASKS")
 @_names_option(
     "--contestants",
-    "policysieve.bench.lists.contestants",
+    "policysieve.bench.classify.lists.contestants",
     "LIST_CONTESTANTS",
     "All but the first two and the last need the extra peers.",
 )
@@ -275,10 +275,10 @@ def lists(
 
     Takes about ten minutes on one core.
     """
+    from policysieve.bench.classify.lists.contestants import LIST_CONTESTANTS
+    from policysieve.bench.classify.lists.measuring import measure_lists
+    from policysieve.bench.classify.lists.tasks import LIST_TASKS
     from policysieve.bench.classify.measuring import ClassifySettings
-    from policysieve.bench.lists.contestants import LIST_CONTESTANTS
-    from policysieve.bench.lists.measuring import measure_lists
-    from policysieve.bench.lists.tasks import LIST_TASKS
 
     with output.cells_bar() as progress:
         result = measure_lists(

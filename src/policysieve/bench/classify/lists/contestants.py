@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 import policysieve
-from policysieve.bench.lists.peers import ContextualBanditsLists, VowpalLists
+from policysieve.bench.classify.lists.peers import ContextualBanditsLists, VowpalLists
 from policysieve.errors import MissingExtraError
 
 __all__ = ["CEILING", "LIST_CONTESTANTS", "OURS", "ListContestant", "ListEntry"]

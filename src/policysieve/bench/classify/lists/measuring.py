@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from policysieve.bench.cells import Progress, check_names, code_version, keep_cell, kept_cell
+from policysieve.bench.classify.lists.contestants import LIST_CONTESTANTS, ListEntry
+from policysieve.bench.classify.lists.tasks import LIST_TASKS, TaggedRows
 from policysieve.bench.classify.measuring import ClassifySettings, checkpoints, summaries
-from policysieve.bench.lists.contestants import LIST_CONTESTANTS, ListEntry
-from policysieve.bench.lists.tasks import LIST_TASKS, TaggedRows
 from policysieve.errors import MissingExtraError
 
 __all__ = ["LIST_SETTINGS", "measure_lists", "play_lists"]
