@@ -2,6 +2,7 @@
 
 import math
 
+
 def least_average(scores, delta, most):
     """The largest v at which the mean of 14 products of (1 + lam s)/(1 + lam v) reaches 1/delta."""
     multiples = [1e-4 * (20 / 1e-4) ** (g / 13) for g in range(14)]
