@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from policysieve.bench.classify.contestants import CONTESTANTS
-from policysieve.bench.classify.measuring import ClassifySettings
-from policysieve.bench.classify.tasks import CLASSIFY_TASKS
 from policysieve.bench.classify.lists.contestants import LIST_CONTESTANTS
 from policysieve.bench.classify.lists.tasks import LIST_TASKS
+from policysieve.bench.classify.measuring import ClassifySettings
+from policysieve.bench.classify.tasks import CLASSIFY_TASKS
 from policysieve.bench.race.measuring import LEARNERS
 from policysieve.bench.race.tasks import TASKS
 from policysieve.bench.scaling.sweeps import SWEEPS
