@@ -142,6 +142,8 @@ def certificates(runs: int, seeds: int, cluster: ClusterOptions, output: _Output
     "VowpalWabbit needs the extra peers.",
 )
 @count_option("--seeds", 40, "Runs of each cell.")
+@count_option("--proof-seeds", 5, "Runs of each cell that ends with a certificate.")
+@count_option("--most", 10_000, "Rounds after which a learner is given up that is not right.")
 @click.option("--proofs-only", is_flag=True, help="Leave out the rounds until they are right.")
 @cluster_options
 @_output_options("samples.json and the plots; cells that it holds are not run again")
@@ -149,6 +151,8 @@ def samples(
     tasks: str | None,
     learners: str | None,
     seeds: int,
+    proof_seeds: int,
+    most: int,
     proofs_only: bool,
     cluster: ClusterOptions,
     output: _Output,
@@ -162,7 +166,7 @@ def samples(
             _names(tasks) or tuple(TASKS),
             _names(learners) or LEARNERS,
             proofs_only=proofs_only,
-            settings=RaceSettings(seeds=seeds),
+            settings=RaceSettings(seeds=seeds, proof_seeds=proof_seeds, most=most),
             **running,
         )
     output.give("samples", result)
@@ -245,6 +249,46 @@ def classify(
             progress=progress,
         )
     output.give("classify", result)
+
+
+@bench.command()
+@_names_option("--tasks", "policysieve.bench.classify.lists.tasks", "LIST_TASKS")
+@_names_option(
+    "--contestants",
+    "policysieve.bench.classify.lists.contestants",
+    "LIST_CONTESTANTS",
+    "All but the first two and the last need the extra peers.",
+)
+@count_option("--seeds", 3, "Runs of each cell.")
+@count_option("--rounds", 5_000, "Of each run.")
+@count_option("--batch", 100, "Rounds at once.")
+@_output_options("lists.json and the plot; cells that it holds are not run again")
+def lists(
+    tasks: str | None,
+    contestants: str | None,
+    seeds: int,
+    rounds: int,
+    batch: int,
+    output: _Output,
+) -> None:
+    """Compare classifiers that show lists of labels: how many are right on held-out rows.
+
+    Takes about ten minutes on one core.
+    """
+    from policysieve.bench.classify.lists.contestants import LIST_CONTESTANTS
+    from policysieve.bench.classify.lists.measuring import measure_lists
+    from policysieve.bench.classify.lists.tasks import LIST_TASKS
+    from policysieve.bench.classify.measuring import ClassifySettings
+
+    with output.cells_bar() as progress:
+        result = measure_lists(
+            _names(tasks) or tuple(LIST_TASKS),
+            _names(contestants) or tuple(LIST_CONTESTANTS),
+            settings=ClassifySettings(seeds=seeds, rounds=rounds, batch=batch),
+            folder=output.out,
+            progress=progress,
+        )
+    output.give("lists", result)
 
 
 @bench.command()
