@@ -22,7 +22,7 @@ def test_a_healthy_log(folder):
     result = invoke("check", folder / "good.parquet")
     assert result.exit_code == 0, result.output
     assert "1,500 rounds, 6 actions (the largest one plus one)" in result.output
-    assert "Nothing speaks against this log." in result.output
+    assert "No problem was found in this log." in result.output
     assert "worst of 6: 1" in result.output
     assert "the worst is shown, the one that fits 1 the least" in result.output
     for finding in ps.check_log(ps.LogFile(folder / "good.parquet")).findings:

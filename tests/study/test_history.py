@@ -2,6 +2,7 @@
 
 import json
 import multiprocessing
+import time
 
 import numpy as np
 import pytest
@@ -174,7 +175,7 @@ class HistoryContract:
             study.tell(decisions.ids[:2], rewards_of(decisions)[:2])
             asked += [number // 4] * 3
             told += [number // 3] * 2
-        now = study.traffic().starts[-1]
+        now = time.time() // HOUR * HOUR
         earliest = now - 9 * HOUR  # as if every four batches had been asked for in an hour
         _execute(
             url,
@@ -190,6 +191,13 @@ class HistoryContract:
         assert study.traffic(count=4).rewards == found.rewards[-4:]
         whole = study.traffic(every="1w", count=2)
         assert (sum(whole.rounds), sum(whole.rewards)) == (90, 60)
+        decisions = study.ask(contexts(3, seed=30))
+        study.tell(decisions.ids, rewards_of(decisions))
+        anew = ps.Study.open(url, study.name, study.policies, learn=False).traffic(count=10)
+        again = study.traffic(count=10), study.traffic(count=10)  # of hours that are over: counted
+        assert {one.rounds for one in again} == {anew.rounds}
+        assert {one.rewards for one in again} == {anew.rewards}
+        assert sum(anew.rewards) == 63
         assert json.loads(json.dumps(found.to_dict()))["rounds"] == list(found.rounds)
 
     def test_rewards_before_the_window_are_not_read(self, study):

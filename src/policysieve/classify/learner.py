@@ -4,7 +4,6 @@ import os
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -14,7 +13,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import validate_data
 
 from policysieve.arrays import shown
-from policysieve.checks import as_rewards, as_rng, integer, number
+from policysieve.checks import as_rewards, as_rng, integer, number, refuse_rows
 from policysieve.classify.answers import AnsweredRounds, Rows, Say
 from policysieve.classify.exploring import LabelCounts, best_labels, draw_labels, inclusion
 from policysieve.classify.features import own_errors, refuse_odd, refuse_unknown_names
@@ -134,10 +133,11 @@ class LabelLearner(Asking, BaseEstimator):
 
         Parameters
         ----------
-        model : classifier with predict, optional
+        model : classifier with predict, or labels, optional
             Whose accuracy is asked for: that of any model that was not fitted to the rounds that
-            count. By default what this classifier would have said in each round when it was asked,
-            averaged over the rounds: it has learnt since.
+            count. For one that changes, the labels that it named in each round before the answer
+            was known, in the order of the rounds. By default what this classifier would have said
+            in each round when it was asked, averaged over the rounds: it has learnt since.
         since : int, optional
             First round that counts, fixed without looking at the answers. By default the first
             for a model; for this classifier the last power of two that leaves half of the rounds.
@@ -148,12 +148,9 @@ class LabelLearner(Asking, BaseEstimator):
         -----
         docs/maths.md, "Accuracy from the log".
         """
-        number("delta", delta, above=0, below=1)
-        self._check_started()
-        if since is not None:
-            integer("since", since, low=0, high=self.rounds)
-        say = None if model is None else self._sayer("model", model)
-        return self._answers.accuracy(say, since=since, delta=delta)
+        answers = self._judging(since, delta)
+        say = None if model is None else self._sayer("model", model, answers.rounds)
+        return answers.accuracy(say, since=since, delta=delta)
 
     def compare(
         self,
@@ -167,9 +164,10 @@ class LabelLearner(Asking, BaseEstimator):
 
         Parameters
         ----------
-        incumbent : classifier with predict
-            Any that was not fitted to the rounds that count, such as the one that runs today.
-        model : classifier with predict, optional
+        incumbent : classifier with predict, or labels
+            Any that was not fitted to the rounds that count, such as the one that runs today. For
+            one that changes, the labels that it named in each round before the answer was known.
+        model : classifier with predict, or labels, optional
             Which one is compared with it, by default this classifier as it was in each round.
         since, delta
             As for `accuracy`: the rounds that count, and the probability with which the limits
@@ -185,16 +183,12 @@ class LabelLearner(Asking, BaseEstimator):
         docs/maths.md, "Better than another classifier". The limits hold for one incumbent: of
         several that are named beforehand, each has its part of delta.
         """
-        number("delta", delta, above=0, below=1)
-        self._check_started()
-        if since is not None:
-            integer("since", since, low=0, high=self.rounds)
-        say = None if model is None else self._sayer("model", model)
-        other = self._sayer("incumbent", incumbent)
-        first, second = (
-            type(one).__name__ for one in (self if model is None else model, incumbent)
-        )
-        return self._answers.compare(first, say, second, other, since=since, delta=delta)
+        answers = self._judging(since, delta)
+        say = None if model is None else self._sayer("model", model, answers.rounds)
+        other = self._sayer("incumbent", incumbent, answers.rounds)
+        first = type(self).__name__ if model is None else _called("model", model)
+        second = _called("incumbent", incumbent)
+        return answers.compare(first, say, second, other, since=since, delta=delta)
 
     @property
     def log(self) -> Log:
@@ -352,22 +346,51 @@ class LabelLearner(Asking, BaseEstimator):
                 "anything; call ask or fit first"
             )
 
-    def _sayer(self, name: str, model: Any) -> Say:
-        if not hasattr(model, "predict"):
-            raise InvalidArgumentError(
-                f"{name} must be a fitted classifier, an object with predict, got {shown(model)}"
-            )
-        return partial(self._said_by, name, model)
+    def _judging(self, since: int | None, delta: float) -> AnsweredRounds:
+        """The rounds that judge, once the arguments were checked."""
+        number("delta", delta, above=0, below=1)
+        self._check_started()
+        answers = self._answers
+        if since is not None:
+            integer("since", since, low=0, high=answers.rounds)
+        return answers
 
-    def _said_by(self, name: str, model: Any, rows: Any) -> npt.NDArray[np.intp]:
-        """A model's labels as numbers, shape (n, m)."""
-        said = np.asarray(model.predict(rows))
-        shape = (rows.shape[0],) if self._single else (rows.shape[0], self._size)
+    def _sayer(self, name: str, model: Any, rounds: int) -> Say:
+        """What a model says at rows, or said in all rounds, of which the last ones count."""
+        if model is self:
+            raise InvalidArgumentError(
+                f"{name} must not be fitted to the rounds that count, and this classifier is; what "
+                "it said before each answer is judged where model is left out"
+            )
+        if hasattr(model, "predict"):
+            return lambda rows: self._places(
+                name, f"{name}.predict", model.predict(rows), rows.shape[0]
+            )
+        if model is None or isinstance(model, str):
+            raise InvalidArgumentError(
+                f"{name} must be a fitted classifier, an object with predict, or the labels that "
+                f"it named in each round, got {shown(model)}"
+            )
+        said = self._places(name, name, model, rounds)
+        return lambda rows: said[rounds - rows.shape[0] :]
+
+    def _places(self, name: str, what: str, labels: Any, rounds: int) -> npt.NDArray[np.intp]:
+        """Labels as numbers, shape (n, m), those of a round different."""
+        said = np.asarray(labels)
+        shape = (rounds,) if self._single else (rounds, self._size)
         if said.shape != shape:
             raise InvalidArgumentError(
                 f"{name} must predict labels of shape {shape}, got {said.shape}"
             )
-        return places_of(said, self.classes_, f"{name}.predict").reshape(len(said), -1)
+        found = places_of(said, self.classes_, what).reshape(len(said), -1)
+        if self._size > 1:
+            ordered = np.sort(found, axis=1)
+            refuse_rows(
+                (ordered[:, 1:] == ordered[:, :-1]).any(axis=1),
+                f"{what} must name different labels in a list",
+                lambda row: shown(said[row]),
+            )
+        return found
 
     def _given_classes(self) -> npt.NDArray[Any]:
         if self.classes is None:
@@ -376,3 +399,8 @@ class LabelLearner(Asking, BaseEstimator):
                 f"{type(self).__name__}(classes=['refund', 'delivery'])"
             )
         return as_labels(self.classes)
+
+
+def _called(name: str, model: Any) -> str:
+    """What a comparison calls a model, or labels that one named."""
+    return type(model).__name__ if hasattr(model, "predict") else f"the {name}"

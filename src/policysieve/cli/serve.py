@@ -2,7 +2,10 @@
 
 import json
 import logging
+import os
 import sys
+import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,6 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["serve"]
 
+_PATIENCE = 2.0  # seconds in which threads end by themselves
 _file = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
@@ -155,8 +159,27 @@ def serve(
             print_text(f"Serving at {address}, until Ctrl+C.")
         sys.stdout.flush()
 
+    before = set(threading.enumerate())
     with _log_to_stderr(quiet):
         start(hosted, settings, certificate=certificate, key=key, proxies=proxies, started=started)
+        _end_in_time(before)
+
+
+def _end_in_time(before: set[threading.Thread]) -> None:
+    """End the process if a thread does not, such as that of a candidate which hangs.
+
+    All is on disk that was acknowledged, and what was not is undone.
+    """
+    end = time.monotonic() + _PATIENCE
+    for thread in threading.enumerate():
+        if thread in before or thread.daemon:
+            continue
+        thread.join(max(0.0, end - time.monotonic()))
+        if thread.is_alive():
+            logging.getLogger("policysieve.service").error("%s hangs, and is ended", thread.name)
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(0)
 
 
 @contextmanager

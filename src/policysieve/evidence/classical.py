@@ -21,9 +21,9 @@ import numpy as np
 import numpy.typing as npt
 
 from policysieve.checks import integer, number
-from policysieve.evidence.estimates import ValueIntervals
+from policysieve.evidence.estimates import ValueIntervals, sum_gains
 from policysieve.evidence.record import Block, Record
-from policysieve.kernels.importance import add_differences, add_gains
+from policysieve.kernels.importance import add_differences
 
 __all__ = [
     "checkpoints",
@@ -227,7 +227,7 @@ class _Part:
     def gains(self) -> tuple[Array, Array]:
         """Sums of R and of its squares."""
         total, square = np.zeros((2, self.block.events.table.shape[1]))
-        add_gains(*self._arrays, total, square)
+        sum_gains(*self._arrays, total, square)
         return total, square
 
     @property

@@ -16,7 +16,9 @@ from policysieve.scaling import RewardScale
 if TYPE_CHECKING:
     from policysieve.policies import RandomizedPolicy
 
-__all__ = ["Estimates", "ValueIntervals"]
+__all__ = ["Estimates", "ValueIntervals", "sum_gains"]
+
+Array = npt.NDArray[np.float64]
 
 _POLICIES_PER_CELL = 32  # so many can be looked at in the time that one cell's sums take
 _MAX_CELLS = 1 << 24
@@ -189,27 +191,29 @@ class Estimates:
         return whole
 
     def _add(self, events: Events) -> None:
-        gains = events.gains
-        cells = len(events.table) * events.n_actions
-        per_event = len(self.totals) / _POLICIES_PER_CELL
-        if gains.shape[1] == 1 and cells <= min(len(gains) * per_event, _MAX_CELLS):
-            self._add_by_cell(events, gains[:, 0], cells)
-            return
-        add_gains(
-            events.table,
-            events.rows,
-            events.actions,
-            gains,
-            events.n_actions,
-            self.totals,
-            self.squares,
-        )
+        given = events.table, events.rows, events.actions, events.gains, events.n_actions
+        sum_gains(*given, self.totals, self.squares)
 
-    def _add_by_cell(self, events: Events, gains: npt.NDArray[np.float64], cells: int) -> None:
-        """Single actions at contexts that come again: first sum for each (context, action)."""
-        sums = np.zeros((cells, 2))
-        used = np.empty(min(cells, len(gains)), dtype=np.int64)
-        n = sum_by_cell(events.rows, events.actions[:, 0], gains, events.n_actions, sums, used)
-        used = used[:n]
-        rows, actions = np.divmod(used, events.n_actions)
-        add_cells(events.table, rows, actions, sums[used], self.totals, self.squares)
+
+def sum_gains(
+    table: npt.NDArray[Any],
+    rows: npt.NDArray[np.intp],
+    actions: npt.NDArray[np.int32],
+    gains: Array,
+    n_actions: int,
+    totals: Array,
+    squares: Array,
+) -> None:
+    """Add R_i(pi) and its square to the totals and squares of all policies, for each event.
+
+    Single actions at contexts that come again are first summed for each (context, action).
+    """
+    cells, per_event = len(table) * n_actions, len(totals) / _POLICIES_PER_CELL
+    if gains.shape[1] > 1 or cells > min(len(gains) * per_event, _MAX_CELLS):
+        add_gains(table, rows, actions, gains, n_actions, totals, squares)
+        return
+    sums = np.zeros((cells, 2))
+    used = np.empty(min(cells, len(gains)), dtype=np.int64)
+    used = used[: sum_by_cell(rows, actions[:, 0], gains[:, 0], n_actions, sums, used)]
+    where, shown = np.divmod(used, n_actions)
+    add_cells(table, where, shown, sums[used], totals, squares)

@@ -90,11 +90,11 @@ def bet_piece(table, rows, actions, gains, K, leader, lam, epsilons, common, wea
     missed, hit = np.empty((_RUN, E, G)), np.empty((_RUN, E, G))
     own, only = np.empty(_RUN), np.empty(_RUN, np.int64)
     gain = np.zeros(K)
-    hits = np.empty(_TILE, np.int32)
+    hits, before = np.empty(_TILE, np.int32), 0.0
     for begin in range(0, n, _RUN):
         end = min(begin + _RUN, n)
         for i in range(begin, end):
-            rewarded, last_rewarded, total = 0, 0, 0.0
+            rewarded, last_rewarded, total, c = 0, 0, 0.0, i - begin
             for k in range(actions.shape[1]):
                 if gains[i, k] > 0.0:
                     rewarded += 1
@@ -102,12 +102,16 @@ def bet_piece(table, rows, actions, gains, K, leader, lam, epsilons, common, wea
                     for j in range(m):
                         if table[rows[i], leader, j] == actions[i, k]:
                             total += gains[i, k]
-            own[i - begin] = total
-            only[i - begin] = last_rewarded if rewarded == 1 else -1
-            _log_factors(total, lam, epsilons, missed[i - begin])
-            common += missed[i - begin]
-            _log_factors(total - gains[i, last_rewarded], lam, epsilons, hit[i - begin])
-            hit[i - begin] -= missed[i - begin]
+            own[c], now = total, gains[i, last_rewarded]
+            only[c] = last_rewarded if rewarded == 1 else -1
+            if c > 0 and total == own[c - 1] and now == before:  # often: logarithms take the time
+                missed[c], hit[c] = missed[c - 1], hit[c - 1]
+            else:
+                _log_factors(total, lam, epsilons, missed[c])
+                _log_factors(total - now, lam, epsilons, hit[c])
+                hit[c] -= missed[c]
+            common += missed[c]
+            before = now
         for tile in range(first, last, _TILE):
             _bet_on_tile(
                 table,

@@ -255,7 +255,11 @@ class RayEngine:
 
 
 def _imported(address: str | None) -> Any:
-    """Ray, told before it is imported to report nothing and to leave loopback as it is."""
+    """Ray, told before it is imported to report nothing and to leave loopback as it is.
+
+    And to let workers run as other processes do: by default they wait for all that is busy here.
+    """
+    os.environ.setdefault("RAY_worker_niceness", "0")
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
     if address is None or _is_loopback(address):

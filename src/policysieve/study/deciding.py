@@ -86,7 +86,7 @@ class Decider:
     """
 
     def __init__(self, storage: Storage, ledger: SqlLedger, *, keeps: bool, probed: int) -> None:
-        self._storage, self._ledger, self._keeps = storage, ledger, keeps
+        self._storage, self._ledger, self.keeps = storage, ledger, keeps
         can_probe = ledger.policies.called and ledger.record.keep_contexts
         self._probed = probed if can_probe else PROBES  # none are kept any more
         self._draws = Draws(ledger.record.seed)
@@ -217,7 +217,7 @@ class Decider:
             ledger.issued = max(ledger.issued, start + n)
             for number, (_, batches) in made.items():
                 self._kind.seen(asked[number].x)
-                for batch in batches if self._keeps else ():
+                for batch in batches if self.keeps else ():
                     ledger.keep(batch)
         return {
             number: self._decisions(asked[number], batches, first, now)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from policysieve.bench.service.candidates import contexts
+from policysieve.bench.candidates import contexts
 
 __all__ = ["Load", "closed_loop", "open_loop"]
 
