@@ -31,18 +31,25 @@ def best(objective):
 
 def test_it_finds_the_minimum():
     objective, scales = logistic(300)
-    found, _ = descend(objective, np.zeros(12), scales, (), steps=100, rounding=EPS)
+    found, _ = descend(
+        objective, np.zeros(12), scales, (), steps=(100, 100), close=0.0, rounding=EPS
+    )
     np.testing.assert_allclose(found, best(objective)[0], atol=1e-4)
 
 
 def test_what_it_remembers_saves_steps():
     """From the minimum of 300 rows to that of 330, in four steps."""
     first, scales = logistic(300)
-    start, memory = descend(first, np.zeros(12), scales, (), steps=100, rounding=EPS)
+    start, memory = descend(
+        first, np.zeros(12), scales, (), steps=(100, 100), close=0.0, rounding=EPS
+    )
     objective, _ = logistic(330)
     lowest = best(objective)[1]
     above = [
-        objective(descend(objective, start, scales, kept, steps=4, rounding=EPS)[0])[0] - lowest
+        objective(
+            descend(objective, start, scales, kept, steps=(4, 4), close=0.0, rounding=EPS)[0]
+        )[0]
+        - lowest
         for kept in (memory, ())
     ]
     assert above[0] < 0.3 * above[1]
@@ -55,12 +62,15 @@ def test_a_memory_of_something_else_does_no_harm():
         np.ones(12),
         scales,
         (),
-        steps=3,
+        steps=(3, 3),
+        close=0.0,
         rounding=EPS,
     )
     twisted = tuple(one._replace(turned=-one.turned, inverse=-one.inverse) for one in memory)
     for kept in (memory, twisted):
-        found, _ = descend(objective, np.zeros(12), scales, kept, steps=100, rounding=EPS)
+        found, _ = descend(
+            objective, np.zeros(12), scales, kept, steps=(100, 100), close=0.0, rounding=EPS
+        )
         np.testing.assert_allclose(found, best(objective)[0], atol=1e-3)
 
 
@@ -70,10 +80,31 @@ def test_it_never_goes_up(scale):
     objective, scales = logistic(100)
     values = [objective(np.zeros(12))[0]]
     for steps in range(1, 12):
-        found, _ = descend(objective, np.zeros(12), scale * scales, (), steps=steps, rounding=EPS)
+        found, _ = descend(
+            objective,
+            np.zeros(12),
+            scale * scales,
+            (),
+            steps=(steps, steps),
+            close=0.0,
+            rounding=EPS,
+        )
         values.append(objective(found)[0])
     assert (np.diff(values) <= 2e-6 * np.abs(values[:-1])).all()
     assert values[-1] < values[0]
+
+
+def test_it_ends_where_little_is_left_to_gain():
+    objective, scales = logistic(300)
+    lowest, calls = best(objective)[1], []
+
+    def counted(w):
+        calls.append(w)
+        return objective(w)
+
+    found, _ = descend(counted, np.zeros(12), scales, (), steps=(2, 100), close=0.5, rounding=EPS)
+    assert 0 < objective(found)[0] - lowest < 1
+    assert 3 <= len(calls) < 20
 
 
 def test_where_nothing_falls_it_stays():
@@ -84,7 +115,8 @@ def test_where_nothing_falls_it_stays():
         lowest,
         scales,
         (),
-        steps=5,
+        steps=(5, 5),
+        close=0.0,
         rounding=EPS,
     )
     np.testing.assert_array_equal(found, lowest)

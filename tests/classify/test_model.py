@@ -88,7 +88,7 @@ def test_single_precision_is_enough(kind, monkeypatch):
     likelihood, _, size = kind
     X, shown, answers = rounds(size)
     double = start(likelihood, X).fitted([(X, shown, answers)])
-    monkeypatch.setattr(module, "_FEW", 0)
+    monkeypatch.setattr(module, "FEW_LOGITS", 0)
     single = start(likelihood, X).fitted([(X, shown, answers)])
     difference = np.abs(single.logits(X) - double.logits(X))
     assert 0 < difference.max() < 0.005

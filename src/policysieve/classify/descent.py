@@ -30,7 +30,8 @@ def descend(
     scales: Array,
     memory: tuple[Memory, ...],
     *,
-    steps: int,
+    steps: tuple[int, int],
+    close: float,
     rounding: float,
 ) -> tuple[Array, tuple[Memory, ...]]:
     """Few steps of L-BFGS that begin with what earlier searches knew of the curvature.
@@ -47,22 +48,25 @@ def descend(
         Arguments, and about one over the second derivative in each of them.
     memory : tuple of Memory
         What an earlier call returned, or nothing.
-    steps : int
-        At most so many.
+    steps : tuple of two int
+        At least and at most so many.
+    close : float
+        Slopes of steps below which the search ends, once it has made the least number of steps.
+        About half of it is left to gain.
     rounding : float
         Of the function, relative to it. Decreases that are no larger end the search: what would be
         remembered of them is noise.
     """
     at = start
     value, gradient = objective(at)
-    for _ in range(steps):
+    for step in range(steps[1]):
         direction = _direction(gradient, scales, memory)
         slope = float(np.vdot(gradient, direction))
         if slope >= 0 and memory:  # what is remembered misleads
             memory = ()
             direction = -scales * gradient
             slope = float(np.vdot(gradient, direction))
-        if -slope <= rounding * abs(value):
+        if -slope <= (rounding * abs(value) if step < steps[0] else close):
             break
         length = min(1.0, _LONGEST / float(np.abs(direction).max()))
         for _ in range(_HALVINGS):

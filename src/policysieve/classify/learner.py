@@ -19,7 +19,7 @@ from policysieve.classify.exploring import LabelCounts, best_labels, draw_labels
 from policysieve.classify.features import own_errors, refuse_odd, refuse_unknown_names
 from policysieve.classify.labels import LabelDecisions, as_labels, places_of
 from policysieve.classify.likelihoods import Likelihood
-from policysieve.classify.model import Array, Block, LabelModel, check_features
+from policysieve.classify.model import FEW_LOGITS, Array, Block, LabelModel, check_features
 from policysieve.classify.search import Search
 from policysieve.errors import DecisionsError, InvalidArgumentError
 from policysieve.evidence import Accuracy, Comparison
@@ -30,7 +30,7 @@ from policysieve.log import Log
 
 __all__ = ["LabelLearner"]
 
-_GROWTH = 1.1  # of the rounds between two fits
+_GROWTH = 1.05, 1.1  # of the rounds between two fits, cheap ones and others
 _STREAM = 4  # of random numbers
 _STARTING: Any = threading.RLock()  # no classifier has a lock of its own before its first rows
 if hasattr(os, "register_at_fork"):  # a child need not wait for a thread that only its parent has
@@ -310,9 +310,11 @@ class LabelLearner(Asking, BaseEstimator):
         return None
 
     def _next_fit(self, rounds: int) -> int:
-        """Rounds at which there are a twentieth more rows, labelled ones too."""
+        """Rounds at which there are a twentieth or a tenth more rows, labelled ones too."""
         labelled = sum(len(shown) for _, shown, _ in self._labelled)
-        return max(rounds + 1, int((rounds + labelled) * _GROWTH) - labelled)
+        rows = rounds + labelled
+        growth = _GROWTH[0] if rows * len(self.classes_) <= FEW_LOGITS else _GROWTH[1]
+        return max(rounds + 1, int(rows * growth) - labelled)
 
     @contextmanager
     def _anew(self) -> Iterator[Self]:

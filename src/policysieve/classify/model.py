@@ -15,17 +15,18 @@ from policysieve.classify.descent import Memory, descend
 from policysieve.classify.likelihoods import Likelihood
 from policysieve.errors import InvalidArgumentError
 
-__all__ = ["LabelModel", "check_features", "few_threads"]
+__all__ = ["FEW_LOGITS", "LabelModel", "check_features", "few_threads"]
 
 Array = npt.NDArray[np.float64]
 Block = tuple[Any, npt.NDArray[np.intp], Array]
 
 _STRETCH = 1 << 18  # logits computed at once: they stay in the processor's cache
 _LARGEST = 1e120  # feature, whose square still is a number
-_FEW = 1 << 18  # logits of all rounds, up to which fits are of double precision
+FEW_LOGITS = 1 << 18  # of all rounds: up to so many, fits are cheap and of double precision
 _ROUNDING = {np.float64: 1e-11, np.float32: 1e-6}  # of the loss, generously
-_FIRST_STEPS = 30  # of the first fit
-_STEPS = 4  # of the others, each of which starts where the last one stopped
+_MOST_STEPS = 30  # of a fit, which all may take that are not preceded by another
+_STEPS = 3  # which all others take, and more while they gain
+_CLOSE = 0.5  # twice the gain in log-likelihood that is not worth another step
 _LARGE = 1_000_000  # weights of a model, from which on several threads are faster than one
 _limiting = Lock()  # held by whoever has set the limit, which is one of the whole process
 
@@ -91,7 +92,7 @@ class LabelModel:
         # For features of mean square norm one, so that their unit does not matter and they fit
         # into numbers of single precision; intercepts from their last mean.
         # Single precision, where there is much to compute, takes less than half of the time.
-        precision = np.float64 if n_rows * n_labels <= _FEW else np.float32
+        precision = np.float64 if n_rows * n_labels <= FEW_LOGITS else np.float32
         unit = np.ones((len(self._weights), 1))
         unit[:-1] = 1 / model._scale
         precisions = model._precisions * unit**2
@@ -132,7 +133,8 @@ class LabelModel:
             start,
             known,
             self._memory,
-            steps=_STEPS if self._memory else _FIRST_STEPS,
+            steps=(_STEPS if self._memory else _MOST_STEPS, _MOST_STEPS),
+            close=_CLOSE,
             rounding=_ROUNDING[precision],
         )
         model._variances = variances(found) * unit**2
