@@ -19,7 +19,8 @@ from policysieve.classify.exploring import LabelCounts, best_labels, draw_labels
 from policysieve.classify.features import own_errors, refuse_odd, refuse_unknown_names
 from policysieve.classify.labels import LabelDecisions, as_labels, places_of
 from policysieve.classify.likelihoods import Likelihood
-from policysieve.classify.model import Array, Block, LabelModel, check_features
+from policysieve.classify.model import FEW_LOGITS, Array, Block, LabelModel, check_features
+from policysieve.classify.search import Search
 from policysieve.errors import DecisionsError, InvalidArgumentError
 from policysieve.evidence import Accuracy, Comparison
 from policysieve.exploration import Decisions
@@ -29,7 +30,7 @@ from policysieve.log import Log
 
 __all__ = ["LabelLearner"]
 
-_GROWTH = 1.05  # of the rounds between two fits
+_GROWTH = 1.05, 1.1  # of the rounds between two fits, cheap ones and others
 _STREAM = 4  # of random numbers
 _STARTING: Any = threading.RLock()  # no classifier has a lock of its own before its first rows
 if hasattr(os, "register_at_fork"):  # a child need not wait for a thread that only its parent has
@@ -245,6 +246,7 @@ class LabelLearner(Asking, BaseEstimator):
         for _, labels, answers in labelled:
             self._counts = self._counts.with_answers(labels, answers, np.ones(answers.shape))
         self._answers = AnsweredRounds()
+        self._search: Search | None = None
         self._fit_at = self._next_fit(0)
         self._open_ledger()
 
@@ -262,7 +264,15 @@ class LabelLearner(Asking, BaseEstimator):
         try:
             z, spread = self._model.logits(rows), self._model.spreads(rows)
             q = inclusion(
-                z, spread, self._counts, self._likelihood, size=size, smallest=smallest, rng=rng
+                z,
+                spread,
+                self._counts,
+                self._likelihood,
+                size=size,
+                smallest=smallest,
+                rng=rng,
+                search=self._search,
+                rows=rows,
             )
             actions = draw_labels(q, size, rng)
             first = self._ledger.issued
@@ -288,18 +298,23 @@ class LabelLearner(Asking, BaseEstimator):
         counts = self._counts.with_answers(log.actions, log.rewards, log.propensities)
         answers = self._answers.plus(rows, log)
         if answers.rounds >= self._fit_at:
-            blocks = [*self._labelled, (rows.features, log.actions.astype(np.intp), log.rewards)]
-            if self._answers.rounds:
-                old, told, _ = self._answers.together()
-                blocks.append((old, told.actions.astype(np.intp), told.rewards))
-            self._model = self._model.fitted(blocks)
-            self._fit_at = self._next_fit(answers.rounds)
+            features, told, _ = answers.together()
+            block = (features, told.actions.astype(np.intp), told.rewards)
+            model = self._model.fitted([*self._labelled, block])
+            self._search = self._searched(features, told, counts)
+            self._model, self._fit_at = model, self._next_fit(answers.rounds)
         self._answers, self._counts = answers, counts
 
+    def _searched(self, features: Any, told: Log, counts: LabelCounts) -> Search | None:
+        """Where labels that were never right are looked for, if one label is right."""
+        return None
+
     def _next_fit(self, rounds: int) -> int:
-        """Rounds at which there are a twentieth more rows, labelled ones too."""
+        """Rounds at which there are a twentieth or a tenth more rows, labelled ones too."""
         labelled = sum(len(shown) for _, shown, _ in self._labelled)
-        return max(rounds + 1, int((rounds + labelled) * _GROWTH) - labelled)
+        rows = rounds + labelled
+        growth = _GROWTH[0] if rows * len(self.classes_) <= FEW_LOGITS else _GROWTH[1]
+        return max(rounds + 1, int(rows * growth) - labelled)
 
     @contextmanager
     def _anew(self) -> Iterator[Self]:
