@@ -4,8 +4,10 @@ from math import log
 
 import numpy as np
 import pytest
+from numba import config
 
 import policysieve as ps
+from policysieve.evidence import values
 from policysieve.evidence.values import betting_limits, policy_interval, policy_intervals
 from tests.evidence.capped import World
 from tests.evidence.following import LEVEL, VALUES, assert_covers, looks
@@ -41,6 +43,19 @@ def test_betting_limits_agree_with_the_twin(arguments):
             alone = betting_limits(problem, evidence._past, which[k : k + 1], log_term)
             assert (alone[0][0], alone[1][0]) == (found[0][k], found[1][k])
     assert inside >= 3
+
+
+@pytest.mark.parametrize("m", [1, 2])
+def test_threads_change_no_bit(monkeypatch, m):
+    world = World(6, m=m, n=200, sparsity=None)
+    evidence = world.evidence()
+    world.feed(evidence, 0, 200)
+    given = world.problem, evidence._past, evidence.survivors, 2.0
+    alone = betting_limits(*given)
+    monkeypatch.setattr(config, "NUMBA_NUM_THREADS", 3)
+    monkeypatch.setattr(values, "_MANY", 1)
+    assert len(evidence.survivors) > 1
+    assert np.array_equal(betting_limits(*given), alone)
 
 
 @pytest.mark.parametrize("m", [1, 2])

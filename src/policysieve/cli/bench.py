@@ -378,21 +378,31 @@ def study(quick: bool, disk: Path | None, output: _Output) -> None:
 @click.option(
     "--rounds",
     type=click.IntRange(1),
-    help="Of the log that one worker and two select from: 1e8, or 1e6 with --quick.",
+    help="Of the log that one worker and two select from with a floor: 1e8, or 1e6 with --quick.",
 )
 @_disk_option
-@_output_options("scale.json")
-def scale(quick: bool, rounds: int | None, disk: Path | None, output: _Output) -> None:
+@_names_option("--steps", "policysieve.bench.scale.measuring", "STEPS")
+@_output_options("scale.json; what it holds of other --steps is kept, if the settings are the same")
+def scale(
+    quick: bool, rounds: int | None, disk: Path | None, steps: str | None, output: _Output
+) -> None:
     """Logs in parts and candidates in shards, on Ray clusters of this machine.
 
-    Takes long on two cores; with --quick, minutes. Needs the extra ray.
+    Takes about twenty minutes on two cores; with --quick, a few. Needs the extra ray.
     """
-    from policysieve.bench.scale.measuring import ScaleSettings, measure_scale
+    from policysieve.bench.scale.measuring import STEPS, ScaleSettings, measure_scale
 
     settings = ScaleSettings.quick() if quick else ScaleSettings()
     if rounds is not None:
         settings = replace(settings, rounds=rounds)
-    output.give("scale", measure_scale(settings, output.say_step, disk))
+    result = measure_scale(
+        settings,
+        output.say_step,
+        disk,
+        steps=_names(steps) or tuple(STEPS),
+        kept=None if output.folder is None else output.folder / "scale.json",
+    )
+    output.give("scale", result)
 
 
 @bench.command(
