@@ -1,4 +1,4 @@
-"""Let each parameter of a list, "policies, problem, rng", have its own type on the site."""
+"""Let each name of a list, "policies, problem, rng", have its own line and type on the site."""
 
 import re
 from typing import Any
@@ -10,10 +10,12 @@ _LIST = re.compile(r"^( *)(\w+(?:, \w+)+)\n((?:\1 {4}.*\n?|\n(?=\1 {4}))+)", re.
 
 def separated(text: str) -> str:
     """Repeat the description of a list of names without a type for each of them."""
-    return _LIST.sub(
-        lambda found: "".join(f"{found[1]}{name}\n{found[3]}" for name in found[2].split(", ")),
-        text,
-    )
+
+    def each(found: re.Match[str]) -> str:
+        said = found[3].removesuffix("\n")  # the last line of a docstring has no end
+        return "".join(f"{found[1]}{name}\n{said}\n" for name in found[2].split(", "))
+
+    return _LIST.sub(each, text)
 
 
 class SeparateParameters(griffe.Extension):

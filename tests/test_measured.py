@@ -13,6 +13,7 @@ from policysieve.measured import MEASURED, measured_tasks
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+FRONT = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
 COMPARE = (ROOT / "docs" / "compare.md").read_text(encoding="utf-8")
 BENCHMARKS = (ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8")
 
@@ -41,6 +42,43 @@ def test_certified_in_the_readme(task):
     cells = [rounds(found[name], most) for name in ("Sieve", "PolicyElimination", "Uniform")]
     assert f"| {TASKS[task]} | {' | '.join(cells)} |\n" in README
     assert f"medians of {SAMPLES['settings']['proof_seeds']} seeds" in README
+
+
+REAL = ("digits", "pendigits", "letter", "r52", "20newsgroups", "yeast")
+
+
+@pytest.mark.parametrize("page", [README, FRONT], ids=["README", "front page"])
+def test_the_first_sentence(page):
+    said = " ".join(page.split())
+    median = {(row["task"], row["learner"]): row["median"] for row in SAMPLES["proving"]}
+    sieve, uniform, arms = (median["letter", who] for who in ("Sieve", "Uniform", "PoliciesAsArms"))
+    assert f"within 0.05 of the best after {sieve:,.0f} answers" in said
+    assert f"Uniform exploration needs {uniform:,.0f} answers" in said
+    assert f"an A/B/n test needs {arms:,.0f}." in said
+
+    def times(other):
+        found = [median[task, other] / median[task, "Sieve"] for task in REAL]
+        return f"{min(found):.1f} to {max(found):.1f} times"
+
+    assert f"takes {times('Uniform')} the Sieve's rounds" in said
+    assert f"an A/B/n test {times('PoliciesAsArms')}" in said
+    tasks = {task for task, _ in median}
+    assert f"race.md) has all {len(tasks)} tasks" in said
+
+
+def test_arms_in_the_comparison():
+    median = {(row["task"], row["learner"]): row["median"] for row in SAMPLES["proving"]}
+    cells = {
+        f"{sieve:,.0f} | {arms:,.0f} | {arms / sieve:.1f} |"
+        for sieve, arms in (
+            (median[task, "Sieve"], median[task, "PoliciesAsArms"])
+            for task in SAMPLES["summary"]["proved"]
+        )
+    }
+    rows = re.findall(r"^\| [\w, ]+ \| (\d[\d,]* \| .*)$", COMPARE, flags=re.MULTILINE)
+    table = [row for row in rows if row.count("|") == 3]
+    assert len(table) == 8
+    assert set(table) <= cells
 
 
 def test_vowpal_wabbit_in_the_comparison():

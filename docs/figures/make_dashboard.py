@@ -68,7 +68,8 @@ def played(url: str) -> Policies:
     }
     found = {}
     clock = [time.time()]
-    with patch.object(Storage, "now", lambda *_: clock[0]):
+    hurry = patch("policysieve.study.history._TIME", float("inf"))  # two days pass in seconds
+    with patch.object(Storage, "now", lambda *_: clock[0]), hurry:
         for number, (name, case) in enumerate(cases.items()):
             count, n_actions, spread, epsilon, rounds, traffic = case
             weights = rivals(count, n_actions, spread, seed=number + 1)

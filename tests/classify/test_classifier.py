@@ -15,6 +15,7 @@ import policysieve as ps
 from policysieve.classify import classifier
 from policysieve.evidence.accuracy import accuracy_from, accuracy_gain
 from tests.classify.tasks import answers_to, clusters, play
+from tests.statistics import assert_at_most
 
 
 @parametrize_with_checks([ps.BanditClassifier(random_state=0)])
@@ -181,7 +182,7 @@ def test_accuracy_of_what_it_would_have_said():
     assert clf.accuracy(since=0) == accuracy_from(clf.log, said, 0.05)
     assert clf.accuracy(since=100, delta=0.2) == accuracy_from(clf.log[100:], said[100:], 0.2)
     late = clf.accuracy()  # from 128 = 2^7, the last power of two that leaves half of the rounds
-    expected = accuracy_from(clf.log[128:], said[128:], 0.05 / (8 * 9))
+    expected = accuracy_from(clf.log[128:], said[128:], 0.05 / (9 * 10))
     assert (late.value, late.lower, late.upper) == (expected.value, expected.lower, expected.upper)
     assert (late.rounds, late.delta) == (172, 0.05)
     assert 0 < late.lower < late.value < late.upper <= 1
@@ -198,6 +199,27 @@ def test_windows_begin_at_powers_of_two_and_never_move_back():
     assert firsts == sorted(firsts)
     assert set(firsts) == {0, 1, 2, 4, 8, 16, 32, 64}
     assert all(2 * first <= n for n, first in enumerate(firsts, start=1))
+
+
+def test_levels_of_all_windows_add_up_to_delta(monkeypatch):
+    """Each start has a level of its own, the first round too."""
+    levels = {}
+
+    def note(log, labels, level):
+        levels.setdefault(int(log.contexts[0]), set()).add(level)
+        return accuracy_from(log, labels, level)
+
+    monkeypatch.setattr("policysieve.classify.answers.accuracy_from", note)
+    X, y = clusters(np.random.default_rng(3), 64)
+    clf = ps.BanditClassifier(classes=range(4), random_state=0)
+    for n in range(64):
+        decisions = clf.ask(X[n : n + 1])
+        clf.tell(decisions, answers_to(decisions, y[n : n + 1]))
+        clf.accuracy(delta=0.2)
+    assert sorted(levels) == [0, 1, 2, 4, 8, 16, 32]
+    assert all(len(found) == 1 for found in levels.values())
+    total = sum(level for found in levels.values() for level in found)
+    assert total == pytest.approx(0.2 * (1 - 1 / 8))  # 1/((k+1)(k+2)) for k = 0 to 6
 
 
 def test_accuracy_of_another_model():
@@ -255,7 +277,7 @@ def test_it_is_compared_with_what_runs_today():
     assert found.lower > 0
     assert "BanditClassifier is right more often than Always, by 0." in found.guarantee
     late = clf.compare(bad)  # from 256 = 2^8, as its accuracy
-    expected = accuracy_gain(log[256:], said[256:], np.full((344, 1), 2), 0.05 / (9 * 10))
+    expected = accuracy_gain(log[256:], said[256:], np.full((344, 1), 2), 0.05 / (10 * 11))
     assert (numbers_of(late), late.rounds) == (expected, 344)
     worse = clf.compare(good, bad)
     assert (worse.first, worse.second) == ("Always", "LogisticRegression")
@@ -264,6 +286,78 @@ def test_it_is_compared_with_what_runs_today():
     )
     assert worse.upper < 0
     assert "Always is right less often than LogisticRegression, by 0." in worse.guarantee
+
+
+def test_labels_of_one_that_changes():
+    """What it named in each round counts, not what it would say today."""
+    clf, said = played(300)
+    changing = np.where(np.arange(300) < 150, 2, 3)
+    assert clf.accuracy(changing) == accuracy_from(clf.log, changing[:, None], 0.05)
+    found = clf.compare(changing.tolist(), since=100)
+    assert numbers_of(found) == accuracy_gain(clf.log[100:], said[100:], changing[100:, None], 0.05)
+    assert (found.first, found.second) == ("BanditClassifier", "the incumbent")
+    back = clf.compare(Always(1), changing, since=100)
+    assert back.first == "the model"
+    with pytest.raises(ps.InvalidArgumentError, match=r"labels of shape \(300,\), got \(299,\)"):
+        clf.compare(changing[1:])
+
+
+class Memory:
+    """A bandit's rival that remembers which label was right at each row, and guesses elsewhere."""
+
+    def __init__(self, seed):
+        self.rng, self.right = np.random.default_rng(seed), {}
+
+    def predict(self, X):
+        return np.array([self.right.get(row[0], self.rng.integers(3)) for row in np.asarray(X)])
+
+    def learn(self, X, labels, right):
+        self.right.update(
+            (row[0], label) for row, label, r in zip(X, labels, right, strict=True) if r
+        )
+
+
+def test_no_false_claims_about_learners_where_there_is_nothing_to_learn():
+    """Right labels are random, so that everyone is right in a third of the rounds at any time.
+
+    Looks are many. The incumbent learns from the same answers: judged by what it named before them
+    it is no better; judged as it is today it is, because it was fitted to them.
+    """
+    paths, n, delta = 60, 160, 0.4
+    claims = claims_of_today = outside = 0
+    for path in range(paths):
+        rng = np.random.default_rng(path)
+        clf, rival = ps.BanditClassifier(classes=range(3), random_state=path), Memory(path)
+        named, wrong, wrong_today, misses = [], False, False, False
+        for _ in range(n // 16):
+            X = rng.normal(size=(16, 2))
+            decisions = clf.ask(X)
+            named += rival.predict(X).tolist()
+            right = decisions.labels == rng.integers(3, size=16)
+            clf.tell(decisions, right)
+            rival.learn(X, decisions.labels, right)
+            for since in (0, None):
+                found = clf.compare(named, since=since, delta=delta)
+                wrong |= found.lower > 0 or found.upper < 0
+                found = clf.accuracy(since=since, delta=delta)
+                misses |= not found.lower <= 1 / 3 <= found.upper
+            found = clf.compare(rival, since=0, delta=delta)
+            wrong_today |= found.lower > 0 or found.upper < 0
+        claims += wrong
+        claims_of_today += wrong_today
+        outside += misses
+    # Of both ways to count rounds each may fail with probability delta.
+    assert_at_most(claims, paths, 2 * delta)
+    assert_at_most(outside, paths, 2 * delta)
+    assert claims < 10
+    assert claims_of_today > 30
+
+
+def test_it_cannot_judge_itself_by_rounds_it_was_fitted_to():
+    clf, _ = played(50)
+    for judge in (clf.accuracy, clf.compare):
+        with pytest.raises(ps.InvalidArgumentError, match="must not be fitted to the rounds"):
+            judge(clf)
 
 
 def test_compared_before_any_answer():

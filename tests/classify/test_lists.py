@@ -171,3 +171,16 @@ def test_accuracy_of_lists():
     single = ps.BanditClassifier(classes=range(6)).fit(X, np.arange(400) % 6)
     with pytest.raises(ps.InvalidArgumentError, match=r"labels of shape \(400, 2\), got \(400,\)"):
         clf.accuracy(single)
+
+
+def test_lists_that_name_a_label_twice_are_refused():
+    """A list of one label twice would count as two labels that both say, and look better."""
+    clf = fresh()
+    X, Y = tags(np.random.default_rng(0), 40)
+    decisions = clf.ask(X)
+    clf.tell(decisions, answers_to(decisions, Y))
+    said = clf.predict(X)
+    said[7, 1] = said[7, 0]
+    for judge in (clf.accuracy, clf.compare):
+        with pytest.raises(ps.InvalidArgumentError, match=r"different labels .* in row 7"):
+            judge(said)

@@ -84,6 +84,17 @@ def test_spreads_are_those_of_independent_weights(kind):
     np.testing.assert_allclose(model.spreads(new), expected, rtol=1e-10)
 
 
+def test_single_precision_is_enough(kind, monkeypatch):
+    likelihood, _, size = kind
+    X, shown, answers = rounds(size)
+    double = start(likelihood, X).fitted([(X, shown, answers)])
+    monkeypatch.setattr(module, "FEW_LOGITS", 0)
+    single = start(likelihood, X).fitted([(X, shown, answers)])
+    difference = np.abs(single.logits(X) - double.logits(X))
+    assert 0 < difference.max() < 0.005
+    np.testing.assert_allclose(single.spreads(X), double.spreads(X), rtol=0.005)
+
+
 def test_the_form_of_rounds_does_not_matter(kind, monkeypatch):
     """Dense, sparse, in blocks, in stretches: the same model up to rounding."""
     likelihood, _, size = kind

@@ -2,15 +2,14 @@
 
 import math
 
-STAKES = [1e-4 * (0.95 / 1e-4) ** (g / 11) for g in range(12)]
 
-
-def least_mean(scores, delta):
-    """The largest v, by bisection, at which the mean wealth of 12 stakes reaches 1/delta."""
-    low, high = 0.0, 1.0
+def least_average(scores, delta, most):
+    """The largest v at which the mean of 14 products of (1 + lam s)/(1 + lam v) reaches 1/delta."""
+    multiples = [1e-4 * (20 / 1e-4) ** (g / 13) for g in range(14)]
+    low, high = 0.0, most
     while high - low > 1e-4:
         v = (low + high) / 2
-        logs = [sum(math.log(1 + stake * (h - v)) for h in scores) for stake in STAKES]
+        logs = [sum(math.log((1 + lam * s) / (1 + lam * v)) for s in scores) for lam in multiples]
         top = max(logs)
         wealth = top + math.log(sum(math.exp(one - top) for one in logs) / len(logs))
         if wealth >= math.log(1 / delta):
@@ -28,25 +27,9 @@ def accuracy(shown, propensities, answers, said, delta):
         hits.append(sum(r[place] / w[place] for place in both) / len(own))
         misses.append(sum((1 - r[place]) / w[place] for place in both) / len(own))
     h, e = sum(hits), sum(misses)
-    lower = least_mean(hits, delta / 2)
-    upper = max(lower, 1 - least_mean(misses, delta / 2))
+    lower = least_average(hits, delta / 2, 1.0)
+    upper = max(lower, 1 - least_average(misses, delta / 2, 1.0))
     return min(max(h / (h + e), lower), upper), lower, upper
-
-
-def least_average(scores, delta):
-    """The largest v at which the mean of 12 products of (1 + lam s)/(1 + lam v) reaches 1/delta."""
-    multiples = [1e-4 * (10 / 1e-4) ** (g / 11) for g in range(12)]
-    low, high = 0.0, 2.0
-    while high - low > 1e-4:
-        v = (low + high) / 2
-        logs = [sum(math.log((1 + lam * s) / (1 + lam * v)) for s in scores) for lam in multiples]
-        top = max(logs)
-        wealth = top + math.log(sum(math.exp(one - top) for one in logs) / len(logs))
-        if wealth >= math.log(1 / delta):
-            low = v
-        else:
-            high = v
-    return low
 
 
 def gain(shown, propensities, answers, said, others, delta):
@@ -77,8 +60,8 @@ def gain(shown, propensities, answers, said, others, delta):
         ]
         return sum(hit for hit, _ in pairs) / sum(weight for _, weight in pairs)
 
-    lower = least_average(scores_of(said, others), delta / 2) - 1
-    upper = max(lower, 1 - least_average(scores_of(others, said), delta / 2))
+    lower = least_average(scores_of(said, others), delta / 2, 2.0) - 1
+    upper = max(lower, 1 - least_average(scores_of(others, said), delta / 2, 2.0))
     apart = [
         1 - len(set(own) & set(rival)) / len(own) for own, rival in zip(said, others, strict=True)
     ]

@@ -38,7 +38,7 @@ def test_the_report_says_what_came_out(tmp_path):
     facts = document.text_of("dd")
     assert facts[0] == f"policy {best.policy}"
     assert f"{best.value:.4g}" in facts
-    assert "the bound proves epsilon" in facts
+    assert "the bound is at most epsilon" in facts
     assert len(document.tags("svg")) == 2 * 3
     assert len(document.tags("tr")) == 1 + 15 + 1 + len(result.history)
     assert "true value" in document.text_of("th")

@@ -31,10 +31,10 @@ pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="signals are tho
 
 
 @contextlib.contextmanager
-def process(url, *options):
+def process(url, *options, policies="tests.study.cases:linear"):
     """A service as a process, and a client of it."""
     command = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", START, "serve", "--json"]
-    command += ["--storage", url, "--policies", "tests.study.cases:linear", "--port", "0"]
+    command += ["--storage", url, "--policies", policies, "--port", "0"]
     with subprocess.Popen(
         [*command, *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT
     ) as running:
@@ -96,6 +96,7 @@ def test_a_service_that_ends_under_load_loses_nothing_that_it_acknowledged(tmp_p
             assert code == (0 if how == signal.SIGTERM else -how)
             if how == signal.SIGTERM:
                 assert running.stderr.read() == ""
+                assert running.stdout.read() == "", "all that it says is on the first line"
                 assert ps.Study.open(url, "shop", linear()).status().holder is None
         for load in loads:
             decided |= load.decided
@@ -226,3 +227,17 @@ def test_a_port_that_is_taken_is_said_so(url):
         taken = Settings(port=client.base_url.port)
         with pytest.raises(OSError, match="cannot listen"):
             Server(Hosted(url, linear()), taken)
+
+
+def test_a_candidate_that_hangs_does_not_hold_up_the_end(tmp_path):
+    from tests.service.hanging import policies
+
+    url = create(tmp_path, policies=policies())
+    options = ("--quiet", "--max-seconds", "1")
+    with process(url, *options, policies="tests.service.hanging:policies") as (running, client):
+        assert ask(client, 1).status_code == 504
+        running.send_signal(signal.SIGTERM)
+        start = time.monotonic()
+        assert running.wait(60) == 0
+        assert time.monotonic() - start < 20  # it was asked to wait for an hour
+        assert "hangs" in running.stderr.read()

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from sqlalchemy import make_url
+from sqlalchemy import make_url, text
 
 import policysieve as ps
 from policysieve.bench.faults.apart import apart
@@ -190,6 +190,28 @@ def test_a_fork_goes_on_by_itself(tmp_path):
     os.waitpid(child, 0)
     play(study, 2, 5, start=6)
     assert study.status().told == 40
+    assert study.verify().holds
+
+
+def test_a_fork_in_the_middle_of_a_transaction_harms_nothing(tmp_path, monkeypatch):
+    monkeypatch.setattr("policysieve.study.storage._PATIENCE", 0.2)
+    url = f"sqlite:///{tmp_path / 'fork.db'}"
+    study = ps.Study.create(url, "fork", linear(), PROBLEM, seed=0)
+    play(study, 3, 5)
+    with study._storage.writing() as connection:
+        connection.execute(text("UPDATE ps_counters SET rounds = rounds + 1"))
+        child = os.fork()
+        if not child:  # SQLite takes it for the one that writes, and lets it wait
+            try:
+                play(study, 3, 5, start=3)
+            except ps.StorageError:
+                os._exit(3)
+            os._exit(0)
+        _, code = os.waitpid(child, 0)
+        connection.execute(text("UPDATE ps_counters SET rounds = rounds - 1"))
+    assert os.waitstatus_to_exitcode(code) == 3
+    play(study, 2, 5, start=3)
+    assert study.status().told == 25
     assert study.verify().holds
 
 

@@ -2,12 +2,15 @@
 
 import json
 import multiprocessing
+import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from sqlalchemy import create_engine, text
 
 import policysieve as ps
+from policysieve.study.history import HistoryWriter
 from tests.study.cases import PROBLEM, K, N, contexts, linear, play, rewards_of
 
 HOUR = 3600
@@ -166,6 +169,20 @@ class HistoryContract:
             assert point.learnt == 60
             assert (point.survivors, point.eliminated) == (None, 0)
 
+    @pytest.mark.parametrize("learns", [True, False])
+    def test_the_proof_is_a_point_as_soon_as_it_is_found(self, url, study, learns, monkeypatch):
+        """Even if nothing is told any more, and no matter how long a look takes."""
+        monkeypatch.setattr("policysieve.study.history._TIME", 1e-9)
+        with ps.Study.open(url, study.name, study.policies, learn=learns) as other:
+            for number in range(60):
+                play(other, 1, 25, start=number)
+                if not learns:
+                    other.learn()
+                if other.finished:
+                    break
+            last = other.history().points[-1]
+            assert (last.certified, last.learnt) == (True, other.status().learnt)
+
     def test_rounds_and_rewards_are_counted_by_the_hour(self, url, study):
         """Against rounds and rewards one by one."""
         asked, told = [], []
@@ -174,7 +191,7 @@ class HistoryContract:
             study.tell(decisions.ids[:2], rewards_of(decisions)[:2])
             asked += [number // 4] * 3
             told += [number // 3] * 2
-        now = study.traffic().starts[-1]
+        now = time.time() // HOUR * HOUR
         earliest = now - 9 * HOUR  # as if every four batches had been asked for in an hour
         _execute(
             url,
@@ -190,6 +207,13 @@ class HistoryContract:
         assert study.traffic(count=4).rewards == found.rewards[-4:]
         whole = study.traffic(every="1w", count=2)
         assert (sum(whole.rounds), sum(whole.rewards)) == (90, 60)
+        decisions = study.ask(contexts(3, seed=30))
+        study.tell(decisions.ids, rewards_of(decisions))
+        anew = ps.Study.open(url, study.name, study.policies, learn=False).traffic(count=10)
+        again = study.traffic(count=10), study.traffic(count=10)  # of hours that are over: counted
+        assert {one.rounds for one in again} == {anew.rounds}
+        assert {one.rewards for one in again} == {anew.rewards}
+        assert sum(anew.rewards) == 63
         assert json.loads(json.dumps(found.to_dict()))["rounds"] == list(found.rounds)
 
     def test_rewards_before_the_window_are_not_read(self, study):
@@ -208,6 +232,15 @@ class HistoryContract:
     def test_odd_stretches_are_refused(self, study, options):
         with pytest.raises(ps.InvalidArgumentError, match=next(iter(options))):
             study.traffic(**options)
+
+
+def test_a_point_is_due_with_the_exploration_that_ends_it():
+    """The newest that is published is still the one of the last point then."""
+    writer = HistoryWriter(SimpleNamespace(record=SimpleNamespace(study=1)))
+    writer._learnt, writer._version, writer._rest = 1000, 7, float("inf")
+    ended = SimpleNamespace(learnt=1010, version=7, learner=SimpleNamespace(finished=True))
+    assert writer.due(ended, changes=True)
+    assert not writer.due(ended, changes=False)
 
 
 class TestSqlite(HistoryContract):

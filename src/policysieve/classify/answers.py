@@ -77,8 +77,8 @@ class AnsweredRounds:
 
         The labels are those that `say` names for feature rows, by default in all rounds; or without
         it what `predict` would have said at the time, by default from the last power of two on that
-        leaves half of the rounds. The k-th has delta/((k+1)(k+2)), so that all of them hold
-        together (docs/maths.md, "Accuracy from the log").
+        leaves half of the rounds. The start 2^(k-1) has delta/((k+1)(k+2)), and 0 is that of k = 0,
+        so that all of them hold together (docs/maths.md, "Accuracy from the log").
         """
         if not self.rounds:
             return Accuracy(value=np.nan, lower=0.0, upper=1.0, rounds=0, delta=delta)
@@ -125,9 +125,9 @@ class AnsweredRounds:
         """The rounds that count: features, log, what was best, and the level of their limits."""
         rows, log, best = self.together()
         first, level = since or 0, delta
-        if since is None and learning:
-            k = max(len(log) // 2, 1).bit_length() - 1
-            first, level = (1 << k if len(log) > 1 else 0), delta / ((k + 1) * (k + 2))
+        if since is None and learning:  # the starts are 0, 1, 2, 4, 8, ...
+            k = (len(log) // 2).bit_length()
+            first, level = (1 << k) >> 1, delta / ((k + 1) * (k + 2))
         return rows[first:], log[first:], best[first:], level
 
     def together(self) -> tuple[Any, Log, npt.NDArray[np.intp]]:

@@ -1,13 +1,14 @@
 """What to show while learning: labels by the chance that they are best, and by what is unknown."""
 
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from policysieve.classify.likelihoods import Likelihood
+from policysieve.classify.search import Search
 
-__all__ = ["LabelCounts", "best_labels", "draw_labels", "inclusion", "shares"]
+__all__ = ["LabelCounts", "best_labels", "draw_labels", "inclusion", "missing_share", "shares"]
 
 Array = npt.NDArray[np.float64]
 
@@ -16,6 +17,8 @@ Array = npt.NDArray[np.float64]
 # where all are small, and many features make the whole posterior wander.
 _STRENGTHS = (0.0, *np.linspace(0.3, 1.2, 7))
 _EVEN = 0.2  # share of exploration that is the same for all labels
+_UNKNOWN = 4  # power of what is unknown of labels in exploration
+_NEVER = 1e-200  # weight of labels that are ruled out
 _FLOOR = 1e-9  # probabilities are at least this before exploration weighs them
 
 _IN_VAIN = 8.0  # times K: showings of a label that tell as much about it as a right answer does
@@ -130,6 +133,12 @@ def best_labels(z: Array, size: int) -> npt.NDArray[np.intp]:
     return np.take_along_axis(found, order, axis=1)
 
 
+def missing_share(probable: Array, counts: LabelCounts) -> Array:
+    """Share of labels that are unknown in what is probable at rows, shape (n, 1)."""
+    unknown = (probable * counts.unknown**_UNKNOWN).sum(axis=1, keepdims=True)
+    return np.asarray(unknown / probable.sum(axis=1, keepdims=True))
+
+
 def inclusion(
     z: Array,
     spread: Array,
@@ -139,26 +148,33 @@ def inclusion(
     size: int,
     smallest: float,
     rng: np.random.Generator,
+    search: Search | None = None,
+    rows: Any = None,
 ) -> Array:
     """Probability with which each label is shown, shape (n, K), rows summing to `size`.
 
     Probability matching (Thompson sampling): how often a label is among the best in draws from the
     posterior of several strengths. A share of exploration, at least `smallest` and more where
-    unknown labels may be right, shows those, and a fifth of it all labels alike. The draws are made
-    before the labels, so these are the propensities whatever the draws were
-    (docs/maths.md, "Showing labels").
+    unknown labels may be right, shows those, and a fifth of it all labels alike. With a `search`,
+    labels are not shown where they were tried in vain at similar `rows`, and half of the share of
+    exploration is the chance that a row's label is unknown. The draws are made before the labels,
+    so these are the propensities whatever the draws were
+    (docs/maths.md, "Showing labels" and "Looking for labels").
     """
-    rows = np.arange(len(z))[:, None]
+    places = np.arange(len(z))[:, None]
     matching, probable = np.zeros(z.shape), np.full(z.shape, _FLOOR)
     for strength in _STRENGTHS:
         drawn = z + strength * spread * rng.standard_normal(z.shape) if strength else z.copy()
-        matching[rows, best_labels(drawn, size)] += 1 / len(_STRENGTHS)
+        matching[places, best_labels(drawn, size)] += 1 / len(_STRENGTHS)
         probable += likelihood.probabilities(drawn) / len(_STRENGTHS)
-    unknown = counts.unknown**4
-    missing = (probable * unknown).sum(axis=1, keepdims=True) / probable.sum(axis=1, keepdims=True)
+    unknown, missing = counts.unknown**_UNKNOWN, missing_share(probable, counts)
     everywhere = max(smallest, counts.mixing)
     mixing = everywhere + (1 - everywhere) * counts.search * np.sqrt(missing)
-    explore = _EVEN * size / z.shape[1] + (1 - _EVEN) * shares(unknown * np.sqrt(probable), size)
+    weights = unknown * np.sqrt(probable)
+    if search is not None:
+        weights = np.maximum(weights * search.open_to(rows, z.shape[1]), _NEVER)
+        mixing = (mixing + np.maximum(search.missing(missing), smallest)) / 2
+    explore = _EVEN * size / z.shape[1] + (1 - _EVEN) * shares(weights, size)
     return np.asarray((1 - mixing) * matching + mixing * explore)
 
 

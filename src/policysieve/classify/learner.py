@@ -4,7 +4,6 @@ import os
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -13,14 +12,15 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import validate_data
 
-from policysieve.arrays import shown
-from policysieve.checks import as_rewards, as_rng, integer, number
+from policysieve.arrays import plain_array, shown
+from policysieve.checks import as_rewards, as_rng, integer, number, refuse_rows
 from policysieve.classify.answers import AnsweredRounds, Rows, Say
 from policysieve.classify.exploring import LabelCounts, best_labels, draw_labels, inclusion
 from policysieve.classify.features import own_errors, refuse_odd, refuse_unknown_names
 from policysieve.classify.labels import LabelDecisions, as_labels, places_of
 from policysieve.classify.likelihoods import Likelihood
-from policysieve.classify.model import Array, Block, LabelModel, check_features
+from policysieve.classify.model import FEW_LOGITS, Array, Block, LabelModel, check_features
+from policysieve.classify.search import Search
 from policysieve.errors import DecisionsError, InvalidArgumentError
 from policysieve.evidence import Accuracy, Comparison
 from policysieve.exploration import Decisions
@@ -30,7 +30,7 @@ from policysieve.log import Log
 
 __all__ = ["LabelLearner"]
 
-_GROWTH = 1.05  # of the rounds between two fits
+_GROWTH = 1.05, 1.1  # of the rounds between two fits, cheap ones and others
 _STREAM = 4  # of random numbers
 _STARTING: Any = threading.RLock()  # no classifier has a lock of its own before its first rows
 if hasattr(os, "register_at_fork"):  # a child need not wait for a thread that only its parent has
@@ -133,10 +133,11 @@ class LabelLearner(Asking, BaseEstimator):
 
         Parameters
         ----------
-        model : classifier with predict, optional
+        model : classifier with predict, or labels, optional
             Whose accuracy is asked for: that of any model that was not fitted to the rounds that
-            count. By default what this classifier would have said in each round when it was asked,
-            averaged over the rounds: it has learnt since.
+            count. For one that changes, the labels that it named in each round before the answer
+            was known, in the order of the rounds. By default what this classifier would have said
+            in each round when it was asked, averaged over the rounds: it has learnt since.
         since : int, optional
             First round that counts, fixed without looking at the answers. By default the first
             for a model; for this classifier the last power of two that leaves half of the rounds.
@@ -147,12 +148,9 @@ class LabelLearner(Asking, BaseEstimator):
         -----
         docs/maths.md, "Accuracy from the log".
         """
-        number("delta", delta, above=0, below=1)
-        self._check_started()
-        if since is not None:
-            integer("since", since, low=0, high=self.rounds)
-        say = None if model is None else self._sayer("model", model)
-        return self._answers.accuracy(say, since=since, delta=delta)
+        answers, level = self._judging(since, delta)
+        say = None if model is None else self._sayer("model", model, answers.rounds)
+        return answers.accuracy(say, since=since, delta=level)
 
     def compare(
         self,
@@ -166,9 +164,10 @@ class LabelLearner(Asking, BaseEstimator):
 
         Parameters
         ----------
-        incumbent : classifier with predict
-            Any that was not fitted to the rounds that count, such as the one that runs today.
-        model : classifier with predict, optional
+        incumbent : classifier with predict, or labels
+            Any that was not fitted to the rounds that count, such as the one that runs today. For
+            one that changes, the labels that it named in each round before the answer was known.
+        model : classifier with predict, or labels, optional
             Which one is compared with it, by default this classifier as it was in each round.
         since, delta
             As for `accuracy`: the rounds that count, and the probability with which the limits
@@ -184,16 +183,12 @@ class LabelLearner(Asking, BaseEstimator):
         docs/maths.md, "Better than another classifier". The limits hold for one incumbent: of
         several that are named beforehand, each has its part of delta.
         """
-        number("delta", delta, above=0, below=1)
-        self._check_started()
-        if since is not None:
-            integer("since", since, low=0, high=self.rounds)
-        say = None if model is None else self._sayer("model", model)
-        other = self._sayer("incumbent", incumbent)
-        first, second = (
-            type(one).__name__ for one in (self if model is None else model, incumbent)
-        )
-        return self._answers.compare(first, say, second, other, since=since, delta=delta)
+        answers, level = self._judging(since, delta)
+        say = None if model is None else self._sayer("model", model, answers.rounds)
+        other = self._sayer("incumbent", incumbent, answers.rounds)
+        first = type(self).__name__ if model is None else _called("model", model)
+        second = _called("incumbent", incumbent)
+        return answers.compare(first, say, second, other, since=since, delta=level)
 
     @property
     def log(self) -> Log:
@@ -251,6 +246,7 @@ class LabelLearner(Asking, BaseEstimator):
         for _, labels, answers in labelled:
             self._counts = self._counts.with_answers(labels, answers, np.ones(answers.shape))
         self._answers = AnsweredRounds()
+        self._search: Search | None = None
         self._fit_at = self._next_fit(0)
         self._open_ledger()
 
@@ -268,7 +264,15 @@ class LabelLearner(Asking, BaseEstimator):
         try:
             z, spread = self._model.logits(rows), self._model.spreads(rows)
             q = inclusion(
-                z, spread, self._counts, self._likelihood, size=size, smallest=smallest, rng=rng
+                z,
+                spread,
+                self._counts,
+                self._likelihood,
+                size=size,
+                smallest=smallest,
+                rng=rng,
+                search=self._search,
+                rows=rows,
             )
             actions = draw_labels(q, size, rng)
             first = self._ledger.issued
@@ -294,18 +298,23 @@ class LabelLearner(Asking, BaseEstimator):
         counts = self._counts.with_answers(log.actions, log.rewards, log.propensities)
         answers = self._answers.plus(rows, log)
         if answers.rounds >= self._fit_at:
-            blocks = [*self._labelled, (rows.features, log.actions.astype(np.intp), log.rewards)]
-            if self._answers.rounds:
-                old, told, _ = self._answers.together()
-                blocks.append((old, told.actions.astype(np.intp), told.rewards))
-            self._model = self._model.fitted(blocks)
-            self._fit_at = self._next_fit(answers.rounds)
+            features, told, _ = answers.together()
+            block = (features, told.actions.astype(np.intp), told.rewards)
+            model = self._model.fitted([*self._labelled, block])
+            self._search = self._searched(features, told, counts)
+            self._model, self._fit_at = model, self._next_fit(answers.rounds)
         self._answers, self._counts = answers, counts
 
+    def _searched(self, features: Any, told: Log, counts: LabelCounts) -> Search | None:
+        """Where labels that were never right are looked for, if one label is right."""
+        return None
+
     def _next_fit(self, rounds: int) -> int:
-        """Rounds at which there are a twentieth more rows, labelled ones too."""
+        """Rounds at which there are a twentieth or a tenth more rows, labelled ones too."""
         labelled = sum(len(shown) for _, shown, _ in self._labelled)
-        return max(rounds + 1, int((rounds + labelled) * _GROWTH) - labelled)
+        rows = rounds + labelled
+        growth = _GROWTH[0] if rows * len(self.classes_) <= FEW_LOGITS else _GROWTH[1]
+        return max(rounds + 1, int(rows * growth) - labelled)
 
     @contextmanager
     def _anew(self) -> Iterator[Self]:
@@ -339,22 +348,51 @@ class LabelLearner(Asking, BaseEstimator):
                 "anything; call ask or fit first"
             )
 
-    def _sayer(self, name: str, model: Any) -> Say:
-        if not hasattr(model, "predict"):
-            raise InvalidArgumentError(
-                f"{name} must be a fitted classifier, an object with predict, got {shown(model)}"
-            )
-        return partial(self._said_by, name, model)
+    def _judging(self, since: int | None, delta: float) -> tuple[AnsweredRounds, float]:
+        """The rounds that judge, and delta as a float, once the arguments were checked."""
+        level = number("delta", delta, above=0, below=1)
+        self._check_started()
+        answers = self._answers
+        if since is not None:
+            integer("since", since, low=0, high=answers.rounds)
+        return answers, level
 
-    def _said_by(self, name: str, model: Any, rows: Any) -> npt.NDArray[np.intp]:
-        """A model's labels as numbers, shape (n, m)."""
-        said = np.asarray(model.predict(rows))
-        shape = (rows.shape[0],) if self._single else (rows.shape[0], self._size)
+    def _sayer(self, name: str, model: Any, rounds: int) -> Say:
+        """What a model says at rows, or said in all rounds, of which the last ones count."""
+        if model is self:
+            raise InvalidArgumentError(
+                f"{name} must not be fitted to the rounds that count, and this classifier is; what "
+                "it said before each answer is judged where model is left out"
+            )
+        if hasattr(model, "predict"):
+            return lambda rows: self._places(
+                name, f"{name}.predict", model.predict(rows), rows.shape[0]
+            )
+        if model is None or isinstance(model, str):
+            raise InvalidArgumentError(
+                f"{name} must be a fitted classifier, an object with predict, or the labels that "
+                f"it named in each round, got {shown(model)}"
+            )
+        said = self._places(name, name, model, rounds)
+        return lambda rows: said[rounds - rows.shape[0] :]
+
+    def _places(self, name: str, what: str, labels: Any, rounds: int) -> npt.NDArray[np.intp]:
+        """Labels as numbers, shape (n, m), those of a round different."""
+        said = plain_array(what, labels, "labels")
+        shape = (rounds,) if self._single else (rounds, self._size)
         if said.shape != shape:
             raise InvalidArgumentError(
                 f"{name} must predict labels of shape {shape}, got {said.shape}"
             )
-        return places_of(said, self.classes_, f"{name}.predict").reshape(len(said), -1)
+        found = places_of(said, self.classes_, what).reshape(len(said), -1)
+        if self._size > 1:
+            ordered = np.sort(found, axis=1)
+            refuse_rows(
+                (ordered[:, 1:] == ordered[:, :-1]).any(axis=1),
+                f"{what} must name different labels in a list",
+                lambda row: shown(said[row]),
+            )
+        return found
 
     def _given_classes(self) -> npt.NDArray[Any]:
         if self.classes is None:
@@ -363,3 +401,8 @@ class LabelLearner(Asking, BaseEstimator):
                 f"{type(self).__name__}(classes=['refund', 'delivery'])"
             )
         return as_labels(self.classes)
+
+
+def _called(name: str, model: Any) -> str:
+    """What a comparison calls a model, or labels that one named."""
+    return type(model).__name__ if hasattr(model, "predict") else f"the {name}"

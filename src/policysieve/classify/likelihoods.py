@@ -50,7 +50,8 @@ class _Exclusive(Likelihood):
     def loss(self, z: Array, shown: Labels, answers: Array) -> float:
         p, rows, labels, r = self.probabilities(z), np.arange(len(z)), shown[:, 0], answers[:, 0]
         hit = p[rows, labels]
-        miss = np.maximum(1 - hit, _TINY)
+        # Of single precision, what is left of a probability near one is rounding.
+        miss = np.maximum(1 - hit, max(_TINY, np.finfo(z.dtype).eps))
         loss = -(r * np.log(np.maximum(hit, _TINY)) + (1 - r) * np.log(miss)).sum()
         # d/dz of -ln p_a is p - e_a, and that of -ln(1 - p_a) is -(p - e_a) p_a/(1 - p_a).
         pull = r - (1 - r) * hit / miss

@@ -11,17 +11,22 @@ import numpy as np
 import numpy.typing as npt
 from threadpoolctl import ThreadpoolController
 
+from policysieve.classify.descent import Memory, descend
 from policysieve.classify.likelihoods import Likelihood
 from policysieve.errors import InvalidArgumentError
 
-__all__ = ["LabelModel", "check_features", "few_threads"]
+__all__ = ["FEW_LOGITS", "LabelModel", "check_features", "few_threads"]
 
 Array = npt.NDArray[np.float64]
 Block = tuple[Any, npt.NDArray[np.intp], Array]
 
 _STRETCH = 1 << 18  # logits computed at once: they stay in the processor's cache
 _LARGEST = 1e120  # feature, whose square still is a number
-_ITERATIONS = 30  # per fit; the next one starts where this one stopped
+FEW_LOGITS = 1 << 18  # of all rounds: up to so many, fits are cheap and of double precision
+_ROUNDING = {np.float64: 1e-11, np.float32: 1e-6}  # of the loss, generously
+_MOST_STEPS = 30  # of a fit, which all may take that are not preceded by another
+_STEPS = 3  # which all others take, and more while they gain
+_CLOSE = 0.5  # twice the gain in log-likelihood that is not worth another step
 _LARGE = 1_000_000  # weights of a model, from which on several threads are faster than one
 _limiting = Lock()  # held by whoever has set the limit, which is one of the whole process
 
@@ -49,6 +54,8 @@ class LabelModel:
         self._intercept = 0.0
         self._precisions = np.ones((n_features + 1, 1))
         self._variances = np.zeros((n_features + 1, n_labels))
+        self._scale = 1.0
+        self._memory: tuple[Memory, ...] = ()  # of the last fits, in units of the scale
 
     def before(self, rows: Any) -> "LabelModel":
         """The same model with a prior for feature rows like these, before any answer."""
@@ -77,58 +84,99 @@ class LabelModel:
             return self._fitted(blocks)
 
     def _fitted(self, blocks: Sequence[Block]) -> "LabelModel":
-        from scipy.optimize import minimize
-
         n_labels = self._weights.shape[1]
-        stretches = [part for block in blocks for part in _stretches(block, n_labels)]
-        model = copy(self)
         n_rows = sum(len(shown) for _, shown, _ in blocks)
+        model = copy(self)
         model._set_scale(sum(_square_norms(rows) for rows, _, _ in blocks) / n_rows)
 
-        # In units of the prior's standard deviation, so that the unit of features does not matter.
-        unit = 1 / np.sqrt(model._precisions)
-        start = self._weights.copy()
+        # For features of mean square norm one, so that their unit does not matter and they fit
+        # into numbers of single precision; intercepts from their last mean.
+        # Single precision, where there is much to compute, takes less than half of the time.
+        precision = np.float64 if n_rows * n_labels <= FEW_LOGITS else np.float32
+        unit = np.ones((len(self._weights), 1))
+        unit[:-1] = 1 / model._scale
+        precisions = model._precisions * unit**2
+        stretches = [
+            (
+                (rows * unit[0, 0]).astype(precision),
+                shown,
+                answers.astype(precision),
+            )
+            for block in blocks
+            for rows, shown, answers in _stretches(block, n_labels)
+        ]
+        start = self._weights / unit
         start[-1] -= self._intercept
+        logits = _Logits(stretches, self._intercept)
 
-        def objective(flat: Array) -> tuple[float, Array]:
-            away = flat.reshape(self._weights.shape)
-            weights = away * unit
-            weights[-1] += self._intercept
-            gradient = np.zeros_like(weights)
-            loss = 0.5 * float((away**2).sum())
-            for x, labels, right in stretches:
-                z = np.asarray(x @ weights[:-1])
-                z += weights[-1]
+        def objective(away: Array) -> tuple[float, Array]:
+            loss = 0.5 * float((precisions * away**2).sum())
+            gradient = precisions * away
+            for x, z, labels, right in logits(away):
                 loss += self.likelihood.loss(z, labels, right)
                 gradient[:-1] += x.T @ z
                 gradient[-1] += z.sum(axis=0)
-            gradient *= unit
-            gradient += away
-            return loss, gradient.ravel()
+            return loss, gradient
 
-        found = minimize(
+        def variances(away: Array) -> Array:
+            information = np.zeros_like(away)
+            for x, z, labels, right in logits(away):
+                curvature = self.likelihood.curvatures(z, labels, right)
+                squares = x.multiply(x) if hasattr(x, "multiply") else x**2
+                information[:-1] += squares.T @ curvature
+                information[-1] += curvature.sum(axis=0)
+            return np.asarray(1 / (information + precisions))
+
+        known = self._variances / unit**2 if self._memory else variances(start)
+        found, model._memory = descend(
             objective,
-            (start / unit).ravel(),
-            jac=True,
-            method="L-BFGS-B",
-            options={"maxiter": _ITERATIONS},
+            start,
+            known,
+            self._memory,
+            steps=(_STEPS if self._memory else _MOST_STEPS, _MOST_STEPS),
+            close=_CLOSE,
+            rounding=_ROUNDING[precision],
         )
-        model._weights = found.x.reshape(self._weights.shape) * unit
+        model._variances = variances(found) * unit**2
+        model._weights = found * unit
         model._weights[-1] += self._intercept
-        information = np.zeros_like(self._weights)
-        for x, labels, right in stretches:
-            curvature = self.likelihood.curvatures(model.logits(x), labels, right)
-            squares = x.multiply(x) if hasattr(x, "multiply") else x**2
-            information[:-1] += squares.T @ curvature
-            information[-1] += curvature.sum(axis=0)
         model._intercept = float(model._weights[-1].mean())
-        model._variances = 1 / (information + model._precisions)
         return model
 
     def _set_scale(self, mean_square_norm: float) -> None:
         """Weights' prior precisions, so that a typical logit has the prior variance."""
+        self._scale = float(np.sqrt(mean_square_norm)) or 1.0
         self._precisions = self._precisions.copy()
-        self._precisions[:-1] = (mean_square_norm or 1.0) / self._prior_variance
+        self._precisions[:-1] = self._scale**2 / self._prior_variance
+
+
+class _Logits:
+    """Logits of rounds, a stretch at a time, in memory that is used again.
+
+    New memory for every stretch takes longer to get than logits take to compute.
+    """
+
+    def __init__(self, stretches: Sequence[Any], intercept: float) -> None:
+        self._stretches = stretches
+        self._intercept = intercept
+        self._memory: Any = None
+
+    def __call__(self, away: Array) -> Iterator[tuple[Any, Any, npt.NDArray[np.intp], Any]]:
+        """Rows, logits (which may be overwritten), labels shown and answers of each stretch."""
+        precision = self._stretches[0][0].dtype
+        weights = away[:-1].astype(precision)
+        intercepts = (away[-1] + self._intercept).astype(precision)
+        if self._memory is None:
+            longest = max(len(shown) for _, shown, _ in self._stretches)
+            self._memory = np.empty((longest, len(intercepts)), dtype=precision)
+        for x, shown, answers in self._stretches:
+            z = self._memory[: len(shown)]
+            if hasattr(x, "multiply"):
+                z[:] = x @ weights
+            else:
+                np.matmul(x, weights, out=z)
+            z += intercepts
+            yield x, z, shown, answers
 
 
 @contextmanager

@@ -2,7 +2,10 @@
 
 import json
 import logging
+import os
 import sys
+import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,7 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from policysieve.cli.options import count_option, json_option, storage_option
+from policysieve.cli.commands import command
+from policysieve.cli.options import (
+    count_option,
+    json_option,
+    no_learn_option,
+    storage_option,
+    version_option,
+)
 from policysieve.cli.output import print_text
 
 if TYPE_CHECKING:
@@ -19,6 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["serve"]
 
+_PATIENCE = 2.0  # seconds in which threads end by themselves
 _file = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
@@ -34,7 +45,14 @@ def _by_study(option: str, values: tuple[str, ...]) -> dict[str | None, str]:
     return found
 
 
-@click.command(short_help="Studies over HTTP, with a dashboard.")
+@command(
+    short_help="Studies over HTTP for programs, with a dashboard for people.",
+    examples=(
+        "policysieve serve --storage sqlite:///shop.db --policies pol.py:policies",
+        "policysieve serve --storage sqlite:///shop.db --policies homepage=table.npy "
+        "--policies cart=pol.py:policies --port 8080 --require-tokens",
+    ),
+)
 @storage_option
 @click.option(
     "--policies",
@@ -44,13 +62,7 @@ def _by_study(option: str, values: tuple[str, ...]) -> dict[str | None, str]:
     help="The policies of all studies, or of the study NAME, as study create took them; several "
     "times for several.",
 )
-@click.option(
-    "--class-version",
-    "versions",
-    multiple=True,
-    metavar="[NAME=]VERSION",
-    help="What you call the policies, if they have a version.",
-)
+@version_option("versions", "[NAME=]VERSION", multiple=True)
 @click.option(
     "--host",
     default="127.0.0.1",
@@ -98,7 +110,7 @@ def _by_study(option: str, values: tuple[str, ...]) -> dict[str | None, str]:
     type=click.FloatRange(0, min_open=True),
     help="How long a request may take.",
 )
-@click.option("--no-learn", is_flag=True, help="Leave learning to another process.")
+@no_learn_option
 @click.option("--quiet", is_flag=True, help="Write no line for each request.")
 @json_option("the address, and what is wrong with each study, on one line,")
 def serve(
@@ -120,10 +132,7 @@ def serve(
     quiet: bool,
     as_json: bool,
 ) -> None:
-    """Serve the studies of a database over HTTP, until it is stopped.
-
-    For example: policysieve serve --storage sqlite:///shop.db --policies mypolicies:policies
-    """
+    """Serve the studies of a database over HTTP, until it is stopped."""
     from policysieve.service import Hosted, Settings
     from policysieve.service.serving import serve as start
 
@@ -155,8 +164,27 @@ def serve(
             print_text(f"Serving at {address}, until Ctrl+C.")
         sys.stdout.flush()
 
+    before = set(threading.enumerate())
     with _log_to_stderr(quiet):
         start(hosted, settings, certificate=certificate, key=key, proxies=proxies, started=started)
+        _end_in_time(before)
+
+
+def _end_in_time(before: set[threading.Thread]) -> None:
+    """End the process if a thread does not, such as that of a candidate which hangs.
+
+    All is on disk that was acknowledged, and what was not is undone.
+    """
+    end = time.monotonic() + _PATIENCE
+    for thread in threading.enumerate():
+        if thread in before or thread.daemon:
+            continue
+        thread.join(max(0.0, end - time.monotonic()))
+        if thread.is_alive():
+            logging.getLogger("policysieve.service").error("%s hangs, and is ended", thread.name)
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(0)
 
 
 @contextmanager
@@ -194,7 +222,7 @@ class _Sources:
         if source is None:
             raise NotFoundError(
                 f"this service has no policies for study {record.name!r}; start it with "
-                f"--policies {record.name}=module:attribute"
+                f"--policies {record.name}=pol.py:policies"
             )
         if source in self._modules:
             return self._modules[source]

@@ -12,13 +12,12 @@ import numpy.typing as npt
 from policysieve.evidence.betting import log_mean_exp
 from policysieve.log import Log
 
-__all__ = ["Accuracy", "accuracy_from", "accuracy_gain", "least_average", "least_mean"]
+__all__ = ["Accuracy", "accuracy_from", "accuracy_gain", "least_average"]
 
 Array = npt.NDArray[np.float64]
 Labels = npt.NDArray[np.integer]
 
-_STAKES = np.geomspace(1e-4, 0.95, 12)
-_MULTIPLES = np.geomspace(1e-4, 10.0, 12)  # of scores, in bets on their average
+_MULTIPLES = np.geomspace(1e-4, 20.0, 14)  # of scores, in bets on their average
 _TOLERANCE = 1e-4  # of a limit
 
 
@@ -59,8 +58,8 @@ def accuracy_from(rounds: Log, labels: Labels, delta: float) -> Accuracy:
     With h and e the sums over labels both said and shown of r/(m W) and of (1-r)/(m W), E h is the
     accuracy and E e its complement. Neither is negative, so each is bounded from below by betting,
     whatever its range; the lower limit of one is the upper limit of the other (docs/maths.md,
-    "Accuracy from the log"). The labels must not depend on the answers of these rounds, but may on
-    earlier ones.
+    "Accuracy from the log"). The labels of a round must not depend on its answer or on later ones,
+    but may on earlier ones: the limits are for the average over the rounds.
     """
     n, m = rounds.actions.shape
     weights = _says(rounds, labels) / (rounds.propensities * m)
@@ -69,32 +68,10 @@ def accuracy_from(rounds: Log, labels: Labels, delta: float) -> Accuracy:
     totals = [float(score.sum()) for score in scores]
     if not any(totals):
         return Accuracy(value=np.nan, lower=0.0, upper=1.0, rounds=n, delta=delta)
-    lower, wrong = (least_mean(score, log(2 / delta)) for score in scores)
+    lower, wrong = (least_average(score, log(2 / delta), most=1.0) for score in scores)
     upper = max(lower, 1.0 - wrong)
     value = float(np.clip(totals[0] / sum(totals), lower, upper))
     return Accuracy(value=value, lower=lower, upper=upper, rounds=n, delta=delta)
-
-
-def least_mean(scores: Array, log_term: float) -> float:
-    """Lower limit on a mean in [0, 1] of scores that are not negative, at level exp(-log_term).
-
-    For a v above the mean, the mean over stakes of prod (1 + lam (h_i - v)) is a supermartingale
-    from one, so v is a limit once that reaches exp(log_term): at any time, whatever the range. The
-    wealth falls with v, and the last v that passes is found by bisection.
-    """
-    seen = scores[scores > 0]
-    nothing = len(scores) - len(seen)
-
-    def passes(v: float) -> bool:
-        wealth = np.log1p(_STAKES * (seen[:, None] - v)).sum(axis=0)
-        wealth += nothing * np.log1p(-_STAKES * v)
-        return bool(log_mean_exp(wealth[None, :])[0] >= log_term)
-
-    low, high = 0.0, 1.0
-    while high - low > _TOLERANCE:
-        middle = (low + high) / 2
-        low, high = (middle, high) if passes(middle) else (low, middle)
-    return low
 
 
 def accuracy_gain(
@@ -116,7 +93,7 @@ def accuracy_gain(
 
     def least(first: npt.NDArray[np.bool_], second: npt.NDArray[np.bool_]) -> float:
         scores = (right * first + wrong * second).sum(axis=1) + 1 - apart
-        return least_average(scores, log(2 / delta)) - 1
+        return least_average(scores, log(2 / delta), most=2.0) - 1
 
     lower = least(mine, theirs)
     upper = max(lower, -least(theirs, mine))
@@ -131,13 +108,15 @@ def accuracy_gain(
     return value, lower, upper
 
 
-def least_average(scores: Array, log_term: float) -> float:
-    """Lower limit on the average mean, at most 2, of scores that are not negative.
+def least_average(scores: Array, log_term: float, *, most: float) -> float:
+    """Lower limit on the average mean, at most `most`, of scores that are not negative.
 
     With mu_i the mean of score i given all before it, the mean over multiples lam of
     prod (1 + lam s_i)/(1 + lam mu_i) is a martingale from one. The product of the denominators is
     at most (1 + lam mu)^n for their average mu, so with probability 1 - exp(-log_term) the wealth
     at v = mu never reaches exp(log_term), however the means change; limits are found by bisection.
+    Multiples must not depend on v: mu is only known at the end, and who learns can choose it by the
+    answers, so bets of v's own, prod (1 + lam (s_i - v)), would need a union over v.
     """
     seen, counts = np.unique(scores, return_counts=True)
     gained = counts @ np.log1p(_MULTIPLES * seen[:, None])
@@ -146,7 +125,7 @@ def least_average(scores: Array, log_term: float) -> float:
         wealth = gained - len(scores) * np.log1p(_MULTIPLES * v)
         return bool(log_mean_exp(wealth[None, :])[0] >= log_term)
 
-    low, high = 0.0, 2.0
+    low, high = 0.0, most
     while high - low > _TOLERANCE:
         middle = (low + high) / 2
         low, high = (middle, high) if passes(middle) else (low, middle)

@@ -150,7 +150,9 @@ class Selection(Reported):
                 f"{_rounds_prove(proof.rounds)} nothing yet: {self._leading}, but more rounds, or "
                 "larger propensities, are needed."
             )
+        bound = proof.suboptimality_bound
         verdict = "within" if proof.certified else "more than the asked-for"
+        amount = f" by more than {bound:.4g} ({verdict} epsilon {problem.epsilon:g})" * (bound > 0)
         eliminated = (
             f"; {int(proof.eliminated.sum()):,} of {len(self.values):,} policies are eliminated"
             if len(proof.eliminated)
@@ -159,9 +161,7 @@ class Selection(Reported):
         better = "costs less" if problem.scale.minimize else "is better"
         return (
             f"{sure}, no policy{AMONG if self.guardrails else ''} {better} than "
-            f"{self.policy_name} by more than "
-            f"{proof.suboptimality_bound:.4g} ({verdict} epsilon {problem.epsilon:g})"
-            f"{self._premise}{eliminated}."
+            f"{self.policy_name}{amount}{self._premise}{eliminated}."
         )
 
     @property

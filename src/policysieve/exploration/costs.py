@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from policysieve.evidence.estimates import ValueIntervals
 from policysieve.reported import Carded
 
 __all__ = ["ExploringCost", "Loss", "exploring_cost", "lost_to_today"]
@@ -103,9 +104,10 @@ class ExploringCost(Carded):
         }
 
 
-def exploring_cost(learner: Any) -> ExploringCost:
+def exploring_cost(learner: Any, limits: ValueIntervals | None = None) -> ExploringCost:
     """What exploring has cost a learner, which nobody changes meanwhile.
 
+    Its `limits` on values take a pass over all rounds, unless somebody has them.
     Compared with the policy that runs today by paired sums, whatever the learner. Compared with the
     best by the learner's own limits on values: delta for these, another one for an elimination of
     the best, for what chance has added to the rewards, and for the best being as good as the one
@@ -113,7 +115,7 @@ def exploring_cost(learner: Any) -> ExploringCost:
     """
     problem, policies, spending = learner.problem, learner.policies, learner._spending
     n, today, scale = spending.rounds, lost_to_today(learner), problem.scale
-    number, limits = policies.against(problem), learner._intervals()
+    number, limits = policies.against(problem), limits or learner._intervals()
     sign = -1.0 if scale.minimize else 1.0  # costs count as what they take away
     none_earned = n * sign * scale.value(0.0)
     earned, least_earned, most_earned = (

@@ -6,7 +6,8 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from policysieve.evidence.change import Change
-from policysieve.exploration.costs import ExploringCost
+from policysieve.evidence.estimates import ValueIntervals
+from policysieve.exploration.costs import ExploringCost, exploring_cost
 from policysieve.exploration.decisions import Recommendation
 from policysieve.exploration.forecast import Forecast
 from policysieve.reported import Carded
@@ -40,6 +41,8 @@ class Status(Carded):
     cost : ExploringCost
     forecast : Forecast
         How many rounds it will take.
+    intervals : ValueIntervals
+        Estimate and limits of every policy's value.
     open_outcomes : dict of int, or None
         In how many rounds each outcome is not known yet, if the problem declares any.
     """
@@ -57,6 +60,7 @@ class Status(Carded):
     recommendation: Recommendation
     cost: ExploringCost
     forecast: Forecast
+    intervals: ValueIntervals = field(repr=False)
     find_alarm: Callable[[], Change | None] = field(repr=False)
     open_outcomes: dict[str, int] | None = None
 
@@ -128,7 +132,7 @@ class Look(NamedTuple):
 def status_of(look: Look) -> Status:
     """How things stand with a learner that was looked at."""
     learner, problem = look.learner, look.learner.problem
-    evidence = getattr(learner, "evidence", None)
+    evidence, limits = getattr(learner, "evidence", None), learner.intervals()
     return Status(
         learner=type(learner).__name__,
         rounds=learner.rounds,
@@ -141,8 +145,9 @@ def status_of(look: Look) -> Status:
         left=learner._room_left,
         since=learner.since,
         recommendation=learner.recommend(),
-        cost=learner.cost(),
+        cost=exploring_cost(learner, limits),
         forecast=learner.forecast(),
+        intervals=limits,
         find_alarm=lambda: learner.alarm,
         open_outcomes=None if problem.outcomes is None else learner.open_outcomes,
     )

@@ -15,15 +15,15 @@ from policysieve.reported import Reported
 __all__ = ["LogHealth", "check_log"]
 
 _NOT_SEEN = (
-    "A check of propensities cannot see rewards that were joined to the wrong rounds, or rounds "
-    "that were left out because of what they earned, and hardly sees propensities that were mixed "
-    "up between rounds."
+    "Such a check cannot find every error. It does not see rewards that were joined to the wrong "
+    "rounds, or rounds that were left out because of their rewards. It hardly sees propensities "
+    "that were swapped between rounds."
 )
 _LEGEND = (
-    "Importance weights, 1/propensity where an action is shown and 0 where it is not, should be 1 "
-    "on average. A value is their mean in this log with limits in brackets, and ok if 1 is within "
-    "these. Of many such means the worst is shown, the one that fits 1 the least: it may be far "
-    "from 1 in a healthy log, and its limits allow for that."
+    "An importance weight is 1/propensity where an action is shown, and 0 where it is not; its "
+    "mean should be 1. A value is the mean in this log, with its confidence limits in brackets. It "
+    "is ok if 1 lies between them. Of many means the worst is shown, the one that fits 1 the "
+    "least. It may be far from 1 in a healthy log, and its limits allow for that."
 )
 
 
@@ -69,10 +69,10 @@ class LogHealth(Reported):
         """All findings in two sentences."""
         names = ", ".join(one.name for one in self.findings if one.verdict == self.worst)
         if self.worst == "broken":
-            return f"This log is broken ({names}): mend it before you conclude anything from it."
+            return f"This log is broken ({names}): correct it before you draw conclusions from it."
         if self.worst == "warning":
             return f"Nothing in this log is broken, but look at: {names}. {_NOT_SEEN}"
-        return f"Nothing speaks against this log. {_NOT_SEEN}"
+        return f"No problem was found in this log. {_NOT_SEEN}"
 
     @property
     def legend(self) -> str:

@@ -32,14 +32,14 @@ class ColumnMap:
         One column whose cells are the contexts, or the columns of a table of contexts.
     action, propensity, reward : tuple of str
         One column each, or one for each item of a slate.
-    id, time : str, optional
-    slate : str, optional
+    id, time : str or None
+    slate : str or None
         The column by which rows belong to one round, where each row is an item of a slate.
-    position : str, optional
+    position : str or None
         The column that has the place of an item in its slate; by default the order of the rows.
-    available : str, optional
+    available : str or None
         The column with lists of the actions that could be shown.
-    unit : str, optional
+    unit : str or None
         The column that names the user or session.
     outcome : dict of str to tuple of str
         For each other outcome one column, or one for each item of a slate.

@@ -26,9 +26,9 @@ def add_cost(page: Page, result: "RunResult") -> None:
     if result.cost.today is not None:
         page.figure(
             cost_over_rounds(result),
-            "What exploring has lost in all, compared with "
-            f"{result.cost.today.policy_name}, which runs today. Below zero it has "
-            f"{'cost less' if result.cost.minimize else 'earned more'}.",
+            "What exploring has cost in all, compared with "
+            f"{result.cost.today.policy_name}, which runs today. Below zero, exploring has "
+            f"{'cost less' if result.cost.minimize else 'earned more'} than that.",
             name="cost",
         )
     page.table(cost_table(result.cost))

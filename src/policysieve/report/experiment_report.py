@@ -31,9 +31,9 @@ __all__ = ["bound_by_learner", "experiment_page", "suboptimality_by_learner"]
 _LEADERS = 15
 _TITLE = 3  # names that go into a title
 _SIEVE = (
-    "A Sieve that certifies aims at epsilon, not at small bounds on the way: it seldom shows what "
-    "only policies that look poor would show, so it rules these out late, and keeps its rounds for "
-    "the close ones. Its bound may be the larger one until then."
+    "The Sieve aims at epsilon, not at small bounds on the way. It spends its rounds on policies "
+    "of close value, and seldom shows what only poor policies would show, so it eliminates these "
+    "late. Until then its bound may be larger than that of other learners."
 )
 _SHORT = 12  # letters of a name that goes into a narrow column
 _MARKS = 8  # on a line, where it has many points
@@ -85,11 +85,11 @@ def _add_proofs(page: Page, result: "ExperimentResult") -> None:
     page.section("What was proved")
     page.figure(
         bound_by_learner(result),
-        "How much better the best policy can be than the leading one, at most, by what the rounds "
-        f"of each learner prove with probability {1 - result.problem.delta:g}, whenever one looks. "
-        + ("Lines are medians over seeds, bands hold all of them. " if many else "")
+        "The best policy is better than the leading one by at most this much. The rounds of each "
+        f"learner prove it with probability {1 - result.problem.delta:g}, whenever one looks. "
+        + ("Lines are medians over seeds; bands reach from the best to the worst. " if many else "")
         + "A diamond marks the first checkpoint at which epsilon was proved. Bounds below a tenth "
-        "of epsilon are drawn there.",
+        "of epsilon are drawn at a tenth.",
         name="bounds",
     )
     if any(learner.seeds[0].result.learner == "Sieve" for learner in result.learners):
@@ -97,8 +97,8 @@ def _add_proofs(page: Page, result: "ExperimentResult") -> None:
     known = result.learners[0].median_suboptimality is not None
     page.table(
         Table(
-            "Side by side: the rounds after which epsilon was proved, what was proved at the end"
-            + (", and how far the recommended policy truly is from the best one" if known else ""),
+            "Rounds until epsilon was proved, and the bound at the end"
+            + (", with the true distance of the recommended policy to the best" if known else ""),
             ["learner", "proved after"]
             + ["by seeds"] * many
             + ["bound at end"]
@@ -127,9 +127,11 @@ def _add_truth(page: Page, result: "ExperimentResult") -> None:
     page.section("How good it was")
     page.figure(
         suboptimality_by_learner(result),
-        "How much better the best policy truly was than the one that the learner would have "
-        "recommended"
-        + (", the median over seeds in a band of all of them." if len(result.seeds) > 1 else "."),
+        "By how much the best policy is truly better than the one that the learner would have "
+        "recommended then."
+        + (
+            " Lines are medians over seeds, in bands of all seeds." if len(result.seeds) > 1 else ""
+        ),
         name="suboptimality",
     )
 
@@ -141,8 +143,8 @@ def _add_leaders(page: Page, result: "ExperimentResult") -> None:
     page.section(f"The leading policies of {learner.name}")
     page.figure(
         value_intervals(run, _LEADERS),
-        f"The best estimates, {best} first. Where intervals overlap, the evidence may still tell "
-        "policies apart, because the proof compares them directly.",
+        f"The policies with the best estimates, {best} first. A proof compares policies directly, "
+        "so it can tell two apart although their intervals overlap.",
         name="leaders",
     )
     columns = {"description": "what it is", "value": "estimate", "lower": "lower", "upper": "upper"}

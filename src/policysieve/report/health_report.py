@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["change_over_time", "health_page", "mean_weights"]
 
 _HEADLINES = {
-    "ok": "Nothing speaks against this log",
+    "ok": "No problem was found in this log",
     "warning": "A log to look at",
     "broken": "This log is broken",
 }
@@ -33,8 +33,8 @@ def health_page(health: "LogHealth", title: str | None, command: str | None) -> 
     tests, mass = health.tests, health.tests.sums.mass
     page = Page(
         title if title is not None else _HEADLINES[health.worst],
-        f"{health.rounds:,} logged rounds with {health.n_actions:,} actions, checked for what "
-        "propensities, ids, times and rewards must satisfy.",
+        f"{health.rounds:,} logged rounds with {health.n_actions:,} actions. Their propensities, "
+        "ids, times and rewards were checked.",
         configuration={
             "rounds": health.rounds,
             "n_actions": health.n_actions,
@@ -76,20 +76,21 @@ def health_page(health: "LogHealth", title: str | None, command: str | None) -> 
         page.figure(
             change_over_time(health.change),
             f"{_what(health)[0].upper()}{_what(health)[1:]}, in stretches of rounds, with its mean "
-            "before and after the most probable time of the change.",
+            "before and after the estimated time of the change.",
             name="change",
         )
     page.section("Importance weights")
     page.figure(
         mean_weights(health),
-        "Mean importance weights of the whole log, of its rounds in order, and of the actions that "
-        "are furthest off. Limits hold for all at once and should reach the line at 1.",
+        "Mean importance weights of the whole log, of stretches of its rounds, and of the actions "
+        "that are furthest from 1. Confidence limits hold for all at once, and should reach the "
+        "line at 1.",
         name="weights",
     )
     suspects = tests.by_action.suspects[:_ACTIONS]
     page.table(
         Table(
-            f"The {len(suspects)} actions that are furthest off",
+            f"The {len(suspects)} actions that are furthest from 1",
             ["action", "shown", "mean weight", "lower", "upper"],
             [
                 [

@@ -118,7 +118,7 @@ def add_segments(page: Page, segments: "Segments | None") -> None:
     page.figure(
         segment_differences(segments),
         f"By how much {segments.names[0]} differs from {segments.names[1]} in each segment, with "
-        "limits that hold for all segments at once and at any time.",
+        "confidence limits that hold for all segments at once and at any time.",
         name="segments",
     )
     page.table(segment_table(segments))

@@ -86,7 +86,9 @@ def _headlines(result: "RunResult") -> dict[str, CellValue | tuple[CellValue, st
         ),
         "Certified": (
             best.certified,
-            "the bound proves epsilon" if best.certified else "the bound does not prove epsilon",
+            "the bound is at most epsilon"
+            if best.certified
+            else "the bound is above epsilon, or no proof",
         ),
         **gain_fact(best.gain, best.against),
         **cost_facts(result.cost),
@@ -104,9 +106,10 @@ def _add_leaders(page: Page, result: "RunResult") -> None:
     known = result.true_values is not None
     page.figure(
         value_intervals(result, _LEADERS),
-        f"The best estimates, {best} first. Where intervals overlap, the evidence cannot yet tell "
-        "policies apart."
-        + (" A hollow diamond outside its line would be a miss." if known else ""),
+        f"The policies with the best estimates, {best} first, and their confidence intervals. A "
+        "proof compares policies directly, so it can tell two apart although their intervals "
+        "overlap. An eliminated policy keeps the interval that it had then."
+        + (" Hollow diamonds are true values; they should lie on their lines." if known else ""),
         name="leaders",
     )
     columns = ["policy", "estimate", "lower", "upper"] + ["true value"] * known
@@ -133,10 +136,10 @@ def _add_progress(page: Page, result: "RunResult") -> None:
     beyond = "below all that a round can cost" if costs else "above all that a round can earn"
     page.figure(
         estimate_over_rounds(result),
-        "The estimate of the policy that led at the time, and its interval, which narrows as "
-        "rounds come in."
+        "The estimate of the policy that led at the time, and its confidence interval, which "
+        "narrows as rounds come in."
         + (
-            f" An estimate from few rounds can lie {beyond}."
+            f" An importance-weighted estimate from few rounds can lie {beyond}."
             if any(seen.value < seen.lower if costs else seen.value > seen.upper for seen in looks)
             else ""
         )
@@ -149,10 +152,10 @@ def _add_progress(page: Page, result: "RunResult") -> None:
     )
     page.figure(
         suboptimality_over_rounds(result),
-        "How much better the best policy can be than the recommended one, at most (dashed)"
-        + (", and truly is (solid)" if known else "")
-        + ". The aim is a bound below the dotted line; it is a proof only where the guarantee "
-        "above says so.",
+        "The suboptimality bound (dashed): the best policy is better than the recommended one by "
+        "at most this much."
+        + (" The solid line is by how much it truly is better." if known else "")
+        + " The dotted line is epsilon. The bound is a proof only if the guarantee above says so.",
         name="suboptimality",
     )
     columns = ["rounds", "policy", "estimate", "lower", "upper", "bound", "certified"]
@@ -164,7 +167,7 @@ def _add_progress(page: Page, result: "RunResult") -> None:
         rows.append(row + [checkpoint.suboptimality] * known)
     page.table(
         Table(
-            "What the learner would have recommended on the way",
+            "What the learner would have recommended at each checkpoint",
             columns + ["true distance"] * known,
             rows,
             fold=f"All {len(rows)} checkpoints" if len(rows) != 1 else "The one checkpoint",

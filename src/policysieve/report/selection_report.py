@@ -47,7 +47,7 @@ def selection_page(selection: "Selection", title: str | None, command: str | Non
             ),
             "Certified": (
                 proof.certified,
-                "the bound proves epsilon" if proof.certified else "more rounds are needed",
+                "the bound is at most epsilon" if proof.certified else "more rounds are needed",
             ),
             **gain_fact(proof.gain, proof.against),
             "Eliminated": (len(eliminated), f"of {candidates}"),
@@ -60,8 +60,9 @@ def selection_page(selection: "Selection", title: str | None, command: str | Non
     page.section("The leading policies")
     page.figure(
         value_intervals(selection, _LEADERS),
-        f"The best estimates, {best} first, with limits that hold for all policies at once and at "
-        "any time. The certificate compares policies directly and is tighter than these.",
+        f"The policies with the best estimates, {best} first. Their confidence intervals hold for "
+        "all policies at once and at any time. The certificate compares policies directly, and is "
+        "tighter than these intervals.",
         name="leaders",
     )
     fields = ("value", "lower", "upper")

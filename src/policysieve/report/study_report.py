@@ -44,7 +44,7 @@ def study_page(status: "StudyStatus", title: str | None, command: str | None) ->
             "Suboptimality bound": best.suboptimality_bound,
             "Certified": (
                 best.certified,
-                "the bound proves epsilon" if best.certified else "more rounds are needed",
+                "the bound is at most epsilon" if best.certified else "more rounds are needed",
             ),
             **gain_fact(best.gain, best.against),
             **cost_facts(status.cost),
@@ -56,7 +56,8 @@ def study_page(status: "StudyStatus", title: str | None, command: str | None) ->
     if isinstance(best.policy, int) and status.learnt:
         page.figure(
             value_intervals(status, _LEADERS),
-            "The best estimates, the best first, with limits that hold for all policies at once.",
+            "The policies with the best estimates, the best first. Their confidence intervals hold "
+            "for all policies at once.",
             name="leaders",
         )
     page.table(

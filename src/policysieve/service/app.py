@@ -39,8 +39,8 @@ def make_app(hosted: Hosted, settings: Settings | None = None) -> FastAPI:
     settings : Settings, optional
     """
     settings = Settings() if settings is None else settings
-    doors, metrics, desks = Doors(hosted.storage, settings), Metrics(), Desks(settings)
-    threads = Threads(settings)
+    doors, metrics = Doors(hosted.storage, settings), Metrics()
+    desks, threads = Desks(settings, learns=hosted.learns), Threads(settings)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:

@@ -1,12 +1,15 @@
 """Where requests that change a study wait: those that wait at one time share a transaction."""
 
 import asyncio
+import threading
+import time
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Generic, TypeVar
 
 from policysieve.arrays import told
 from policysieve.exploration.decisions import Decisions
+from policysieve.service.learning import Learner
 from policysieve.service.problems import ProblemError
 from policysieve.service.settings import Settings
 from policysieve.study import Study, Told
@@ -16,6 +19,7 @@ __all__ = ["Desk", "Desks"]
 
 _THREADS, _CALLS = 8, 32  # that write, and that call candidates
 _MOST = 100  # requests in one transaction
+_PATIENCE = 5.0  # seconds to wait at the end for what was begun
 
 In = TypeVar("In")
 Out = TypeVar("Out")
@@ -92,7 +96,7 @@ class Desk:
     """Asks and tells of one study.
 
     Candidates that are called may take long, so they are called apart, each request in a thread of
-    its own, and only what they said waits with others.
+    its own, and only what they said waits with others. So does learning, if it is done here.
     """
 
     def __init__(
@@ -101,11 +105,14 @@ class Desk:
         threads: ThreadPoolExecutor,
         callers: ThreadPoolExecutor,
         settings: Settings,
+        *,
+        learns: bool,
     ) -> None:
         self.study, self._callers, self._settings = study, callers, settings
         self._calling = 0
         self._asks: _Lane[Ask | Asked, Decisions] = _Lane(study.ask_together, threads, settings)
         self._tells: _Lane[tuple[Any, Any], Told] = _Lane(study.tell_together, threads, settings)
+        self.learner = Learner(study) if learns else None
 
     async def ask(self, ask: Ask) -> Decisions:
         """Decide."""
@@ -113,7 +120,10 @@ class Desk:
 
     async def tell(self, ids: Any, rewards: Any) -> Told:
         """Take rewards."""
-        return await self._in_time(self._tells.served((ids, rewards)))
+        found = await self._in_time(self._tells.served((ids, rewards)))
+        if self.learner is not None:
+            self.learner.told()
+        return found
 
     async def _ask(self, ask: Ask) -> Decisions:
         if not self.study.policies.called:
@@ -146,10 +156,12 @@ class Desks:
     Parameters
     ----------
     settings : Settings
+    learns : bool
+        Whether this process learns from what is told.
     """
 
-    def __init__(self, settings: Settings) -> None:
-        self._settings = settings
+    def __init__(self, settings: Settings, *, learns: bool) -> None:
+        self._settings, self._learns = settings, learns
         self._threads = ThreadPoolExecutor(_THREADS, "policysieve-desk")
         self._callers = ThreadPoolExecutor(_CALLS, "policysieve-call")
         self._desks: dict[str, Desk] = {}
@@ -159,11 +171,19 @@ class Desks:
         desk = self._desks.get(study.name)
         if desk is None:
             desk = self._desks[study.name] = Desk(
-                study, self._threads, self._callers, self._settings
+                study, self._threads, self._callers, self._settings, learns=self._learns
             )
         return desk
 
     def close(self) -> None:
-        """End when what was begun is done."""
-        self._callers.shutdown()
-        self._threads.shutdown()
+        """End when what was begun is done, or soon: a candidate may hang, and is not waited for."""
+        self._callers.shutdown(wait=False, cancel_futures=True)
+        learners = [desk.learner for desk in self._desks.values() if desk.learner is not None]
+        for learner in learners:
+            learner.end()
+        writing = threading.Thread(target=self._threads.shutdown, daemon=True)
+        writing.start()
+        end = time.monotonic() + _PATIENCE
+        writing.join(_PATIENCE)
+        for learner in learners:
+            learner.join(max(0.0, end - time.monotonic()))

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 
 from sqlalchemy import literal, select
 
+from policysieve.checks import flag
 from policysieve.errors import InvalidArgumentError, NotFoundError, PolicySieveError
 from policysieve.policies import AnyPolicies
 from policysieve.study import Study, StudySummary
@@ -33,12 +34,14 @@ class Hosted:
     version : str or mapping of names to str, optional
         What the policies are called, if the studies were created with a version.
     learn : bool
-        Whether this process learns from rewards as they are told to it.
+        Whether this process learns from rewards that are told.
 
     Attributes
     ----------
     storage : Storage
         The database, which all studies share.
+    learns : bool
+        Whether somebody here learns; who tells does not.
     """
 
     def __init__(
@@ -51,7 +54,7 @@ class Hosted:
     ) -> None:
         self.storage = Storage(url)
         self._loader = _loader(policies)
-        self._version, self._learn = version, learn
+        self._version, self.learns = version, flag("learn", learn)
         self._lock = threading.Lock()
         self._studies: dict[str, Study] = {}
         self._refused: dict[str, PolicySieveError] = {}  # for good: their class is another
@@ -103,11 +106,10 @@ class Hosted:
 
     def close(self) -> None:
         """Let others learn at once, and close all connections."""
-        with self._lock:
-            for study in self._studies.values():
-                study.release()
-            self._studies = {}
-            self.storage.close()
+        studies, self._studies = self._studies, {}
+        for study in studies.values():
+            study.release()
+        self.storage.close()
 
     def _open(self, name: str) -> Study:
         if name in self._refused:
@@ -125,7 +127,7 @@ class Hosted:
             version = version.get(name)
         try:
             return Study.open_in(
-                self.storage, name, self._loader(record), version=version, learn=self._learn
+                self.storage, name, self._loader(record), version=version, learn=False
             )
         except (NotFoundError, InvalidArgumentError) as error:
             self._refused[name] = error
@@ -141,7 +143,7 @@ def _loader(policies: "AnyPolicies | Mapping[str, AnyPolicies] | Loader") -> Loa
             if record.name not in by_name:
                 raise NotFoundError(
                     f"this service has no policies for study {record.name!r}; start it with "
-                    f"--policies {record.name}=module:attribute"
+                    f"--policies {record.name}=pol.py:policies"
                 )
             return by_name[record.name]
 

@@ -37,7 +37,9 @@ class Ask:
 
     Attributes
     ----------
-    contexts, ids, available
+    contexts : array, data frame, list or sparse matrix
+    ids : sequence of str, or None
+    available : bool array, sequence of lists, or None
         As `Study.ask` takes them.
     again : bool
         Whether ids that were decided before, at the same contexts, get what was decided then.
@@ -86,7 +88,7 @@ class Decider:
     """
 
     def __init__(self, storage: Storage, ledger: SqlLedger, *, keeps: bool, probed: int) -> None:
-        self._storage, self._ledger, self._keeps = storage, ledger, keeps
+        self._storage, self._ledger, self.keeps = storage, ledger, keeps
         can_probe = ledger.policies.called and ledger.record.keep_contexts
         self._probed = probed if can_probe else PROBES  # none are kept any more
         self._draws = Draws(ledger.record.seed)
@@ -217,7 +219,7 @@ class Decider:
             ledger.issued = max(ledger.issued, start + n)
             for number, (_, batches) in made.items():
                 self._kind.seen(asked[number].x)
-                for batch in batches if self._keeps else ():
+                for batch in batches if self.keeps else ():
                     ledger.keep(batch)
         return {
             number: self._decisions(asked[number], batches, first, now)

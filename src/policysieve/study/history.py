@@ -132,42 +132,49 @@ class HistoryWriter:
         self._version, self._finished = 0, False
         self._rest = 0.0  # until then, by this process's own clock
 
-    def due(self, learning: Learning) -> bool:
-        """Whether enough was learnt since the last point, or less and there is news."""
+    def due(self, learning: Learning, *, changes: bool) -> bool:
+        """Whether enough was learnt since the last point, or less and there is news.
+
+        There is if what is played has changed since, or `changes` with this.
+        """
         if self._learnt is None:
             return learning.learnt >= _FEWEST
         if learning.learnt < self._learnt + _FEWEST:
             return False
-        news = learning.version != self._version
+        news = changes or learning.version != self._version
         if news and learning.learner.finished != self._finished:
             return True
         enough = self._learnt * (1 + (_SOONER if news else _GROWTH))
         return learning.learnt >= enough and time.monotonic() >= self._rest
 
-    def write(self, connection: Connection, learning: Learning, now: float) -> None:
-        """Write down what is known; who calls holds the lease.
-
-        Nothing is written where another process has just done it.
-        """
+    def point(self, connection: Connection, learning: Learning, *, changes: bool) -> str | None:
+        """What is known, if it is time to write that down; that takes a while to work out."""
+        if not self.due(learning, changes=changes):
+            return None
         newest = select(func.max(history.c.learnt)).where(history.c.study == self._study)
         there = connection.execute(newest).scalar() or 0
-        if self._learnt is None or there > self._learnt:
+        if self._learnt is None or there > self._learnt:  # another process has just done it
             self._learnt = there
-            if not self.due(learning):
-                return
-        learner, start = learning.learner, time.monotonic()
-        self._learnt, self._version = learning.learnt, learning.version
-        self._finished = learner.finished
-        row = {"study": self._study, "learnt": learning.learnt, "time": now}
-        content = json.dumps(_known(learner), allow_nan=False)
-        connection.execute(insert(history), {**row, "content": content})
+            if not self.due(learning, changes=changes):
+                return None
+        start = time.monotonic()
+        content = json.dumps(_known(learning), allow_nan=False)
         end = time.monotonic()
         self._rest = end + (end - start) / _TIME
+        return content
+
+    def write(self, connection: Connection, learning: Learning, point: str, now: float) -> None:
+        """Write down what is known; who calls holds the lease."""
+        self._learnt, self._version = learning.learnt, learning.version
+        self._finished = learning.learner.finished
+        row = {"study": self._study, "learnt": learning.learnt, "time": now, "content": point}
+        connection.execute(insert(history), row)
 
 
-def _known(learner: Any) -> dict[str, Any]:
-    """What a learner knows, as plain values."""
-    best, cost = learner.recommend(), learner.cost()
+def _known(learning: Learning) -> dict[str, Any]:
+    """What is known, as plain values."""
+    learner, stands = learning.learner, learning.status()
+    best, cost = stands.recommendation, stands.cost
     lost = cost.best if cost.today is None else cost.today
     evidence, n = getattr(learner, "evidence", None), learner.policies.n_policies
     survivors = None if evidence is None else evidence.survivors

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from sqlalchemy import Connection, bindparam, insert, select, update
 
+from policysieve.exploration.decisions import Recommendation
 from policysieve.exploration.designs.saving import ExplorationFile
 from policysieve.exploration.explorer import Explorer
 from policysieve.exploration.ledger import Part
@@ -54,6 +55,7 @@ class Learning:
         self._ledger = ledger
         self.learner, self.learnt, self.version = learner, learnt, version
         self._published = learner.exploration if version else None
+        self._status: Status | None = None  # as far as somebody has asked
 
     @classmethod
     def first(cls, ledger: SqlLedger) -> "Learning":
@@ -159,7 +161,7 @@ class Learning:
             rounds = Log.trusted(nowhere, actions, propensities, rewards)
             exploration = self._ledger.exploration(connection, batches[0].exploration)
             self.learner._fold(Part(rounds, exploration, answers))
-        self.learnt = batches[-1].end
+        self.learnt, self._status = batches[-1].end, None
 
     def _answers(self, batches: list[Batch]) -> Answers:
         policies = self._ledger.policies
@@ -177,11 +179,21 @@ class Learning:
         return whole
 
     def status(self) -> Status:
-        """How things stand with the learner."""
-        return status_of(Look(self.learner, pending=0))
+        """How things stand with the learner; worked out once, by a pass over all rounds."""
+        if self._status is None:
+            self._status = status_of(Look(self.learner, pending=0))
+        return self._status
 
-    def publish(self, connection: Connection, fence: int, now: float) -> None:
-        """Publish the exploration; who calls holds the lease of this fence."""
+    def recommendation(self) -> Recommendation:
+        """The policy to deploy now."""
+        return self.learner.recommend() if self._status is None else self._status.recommendation
+
+    def content(self) -> bytes:
+        """The file of the exploration, which takes a while to make."""
+        return ExplorationFile.of(self.learner.exploration).to_bytes()
+
+    def publish(self, connection: Connection, content: bytes, fence: int, now: float) -> None:
+        """Publish the exploration, whose file this is; who calls holds the lease of this fence."""
         study = self._ledger.record.study
         self.version, self._published = self.version + 1, self.learner.exploration
         row = {
@@ -189,7 +201,7 @@ class Learning:
             "version": self.version,
             "learnt": self.learnt,
             "fence": fence,
-            "content": ExplorationFile.of(self.learner.exploration).to_bytes(),
+            "content": content,
             "published": now,
         }
         connection.execute(insert(explorations), row)

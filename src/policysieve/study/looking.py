@@ -150,7 +150,7 @@ def status_of(
         recommendation=stands.recommendation,
         cost=stands.cost,
         forecast=stands.forecast,
-        intervals=learning.learner.intervals(),
+        intervals=stands.intervals,
     )
     if stands.recommendation.rounds or status.held_up is None:
         return status

@@ -45,6 +45,7 @@ class StudyLooks:
         self.name, self.policies, self.problem = record.name, policies, record.problem
         self._ledger = SqlLedger(record, policies)
         self._worker = Worker(storage, self._ledger)
+        self._traffic: Traffic | None = None  # that was counted last
 
     def decisions(self, ids: Any) -> Decisions:
         """What was decided for some ids, as `ask` returned it."""
@@ -76,7 +77,7 @@ class StudyLooks:
 
     def recommend(self) -> Recommendation:
         """The policy to deploy now, and what is known about it."""
-        found = self._worker.caught_up().learner.recommend()
+        found = self._worker.caught_up().recommendation()
         return found if found.rounds else self.status().recommendation  # which says what waits
 
     def intervals(self) -> ValueIntervals:
@@ -121,7 +122,9 @@ class StudyLooks:
         count = integer("count", count, low=1, high=MOST)
         with self._storage.reading() as connection:
             now = self._storage.now(connection)
-            return traffic_of(self._ledger, connection, now, length, count)
+            found = traffic_of(self._ledger, connection, now, length, count, self._traffic)
+        self._traffic = found
+        return found
 
     def report(
         self, path: str | os.PathLike[str], *, title: str | None = None, command: str | None = None

@@ -6,7 +6,7 @@ The past that evidence keeps only grows, so it lies in parts, and a snapshot add
 import json
 from importlib import metadata
 from io import BytesIO
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +28,17 @@ _RELEASE = metadata.version("policysieve")
 Arrays = dict[str, npt.NDArray[Any]]
 
 
+class Made(NamedTuple):
+    """A snapshot that is to be written: what has changed since the parts that are there."""
+
+    learnt: int
+    header: str
+    state: bytes
+    part: bytes | None
+    n_parts: int  # before it
+    whole: bool  # whether it replaces them
+
+
 class Snapshots:
     """The snapshots of one study.
 
@@ -45,37 +56,48 @@ class Snapshots:
         """Whether enough was learnt since the last one."""
         return learning.learnt - self._learnt >= self._every
 
-    def write(self, connection: Connection, learning: Learning, now: float) -> None:
-        """Keep what was learnt; who calls holds the lease."""
+    def made(self, connection: Connection, learning: Learning) -> "Made | None":
+        """What is to be written, which takes a while to make; None if there is nothing to write."""
         row = self._row(connection)
         header = json.loads(row.header) if row is not None else {"size": 0}
         if row is not None and header["release"] != _RELEASE:
             row, header = None, {"size": 0}
         if row is not None and row.learnt >= learning.learnt:
             self._learnt = int(row.learnt)  # another process was further
-            return
+            return None
         found = frozen(learning.learner, header["size"])
         self._learnt = learning.learnt
         if found is None:
-            return
-        n_parts = 0 if row is None else int(row.parts)
-        if found.whole:
-            n_parts = 0
+            return None
+        n_parts = 0 if row is None or found.whole else int(row.parts)
+        about = {"release": _RELEASE, "size": found.size, "version": learning.version}
+        return Made(
+            learnt=learning.learnt,
+            header=json.dumps(about),
+            state=_bytes(found.state),
+            part=None if found.past is None else _bytes(found.past),
+            n_parts=n_parts,
+            whole=found.whole,
+        )
+
+    def write(self, connection: Connection, made: "Made", now: float) -> None:
+        """Keep what was learnt; who calls has held the lease since it was made."""
+        n_parts = made.n_parts
+        if made.whole:
             connection.execute(delete(parts).where(parts.c.study == self._study))
-        if found.past is not None:
-            content = {"study": self._study, "part": n_parts, "content": _bytes(found.past)}
+        if made.part is not None:
+            content = {"study": self._study, "part": n_parts, "content": made.part}
             connection.execute(insert(parts), content)
             n_parts += 1
         connection.execute(delete(snapshots).where(snapshots.c.study == self._study))
-        about = {"release": _RELEASE, "size": found.size, "version": learning.version}
         connection.execute(
             insert(snapshots),
             {
                 "study": self._study,
-                "learnt": learning.learnt,
+                "learnt": made.learnt,
                 "parts": n_parts,
-                "header": json.dumps(about),
-                "content": _bytes(found.state),
+                "header": made.header,
+                "content": made.state,
                 "made": now,
             },
         )

@@ -6,7 +6,7 @@ import threading
 import time
 import weakref
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from typing import Any
 
 from sqlalchemy import Connection, Engine, create_engine, event, text
@@ -23,6 +23,7 @@ _WRITE_SOMETHING = text("SELECT pg_logical_emit_message(true, 'policysieve', '')
 _SYNCHRONOUS = "FULL"  # a commit is on disk when it returns
 _CONFLICTS = ("40001", "40P01")  # of PostgreSQL: two who wait for each other, one of them ends
 _PATIENCE = 60.0  # seconds to wait for others who write
+_INHERITED: list[Connection] = []  # of a parent process, who may be writing: never closed here
 
 
 class ConflictError(StorageError):
@@ -52,7 +53,8 @@ class Storage:
         self._process = os.getpid()
         self._turn = threading.RLock()  # threads that write one file wait here, not for the file
         self._engine = self._opened()
-        weakref.finalize(self, _dispose, self._engine, self._process)
+        self._writers: list[Connection] = []  # of a file the one that writes, once there was one
+        weakref.finalize(self, _dispose, self._engine, self._writers, self._process)
         with self.writing() as connection:
             if not self.is_sqlite:  # two that make the tables at once
                 connection.execute(text("SELECT pg_advisory_xact_lock(7250001)"))
@@ -73,9 +75,19 @@ class Storage:
     def writing(self) -> Iterator[Connection]:
         """A transaction: all of it is on disk when it ends, or nothing if it raises."""
         engine = self._own()
-        turn = self._turn if self.is_sqlite else nullcontext()
-        with turn, self._readable_errors(), engine.begin() as connection:
-            yield connection
+        if not self.is_sqlite:
+            with self._readable_errors(), engine.begin() as connection:
+                yield connection
+            return
+        with self._turn, self._readable_errors():
+            if not self._writers:  # making one takes longer than a small transaction
+                self._writers.append(engine.connect())
+            try:
+                with self._writers[0].begin():
+                    yield self._writers[0]
+            except BaseException:  # whatever state it is in, nobody uses it again
+                _close(self._writers)
+                raise
 
     @contextmanager
     def deciding(self) -> Iterator[Connection]:
@@ -126,12 +138,16 @@ class Storage:
 
     def close(self) -> None:
         """Close all connections; the next call opens new ones."""
-        self._engine.dispose()
+        with self._turn:
+            _close(self._writers)
+            self._engine.dispose()
 
     def _own(self) -> Engine:
         """The engine; in a forked process one without the parent's connections."""
         if self._process != os.getpid():
             self._engine.dispose(close=False)
+            _INHERITED.extend(self._writers)
+            self._writers.clear()
             self._turn = threading.RLock()  # another thread of the parent may have it
             self._process = os.getpid()
         return self._engine
@@ -211,9 +227,18 @@ def _on_begin(connection: Connection) -> None:
     raw.execute("BEGIN" if deferred else "BEGIN IMMEDIATE")
 
 
-def _dispose(engine: Engine, process: int) -> None:
+def _close(writers: list[Connection]) -> None:
+    """Close connections, and forget them."""
+    while writers:
+        writers.pop().close()
+
+
+def _dispose(engine: Engine, writers: list[Connection], process: int) -> None:
     """Close connections that nobody uses any more; those of a parent process are not ours."""
-    engine.dispose(close=process == os.getpid())
+    own = process == os.getpid()
+    if own:
+        _close(writers)
+    engine.dispose(close=own)
 
 
 def _first_line(error: Any) -> str:

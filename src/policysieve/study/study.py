@@ -141,7 +141,7 @@ class Study(StudyLooks):
             record.insert(connection, now)
             record = StudyRecord.read(connection, name, storage.where)
             first = Learning.first(SqlLedger(record, policies))
-            first.publish(connection, fence=0, now=now)
+            first.publish(connection, first.content(), fence=0, now=now)
         return cls(storage, record, policies, learns=learns)
 
     @classmethod
@@ -206,7 +206,7 @@ class Study(StudyLooks):
 
         Parameters
         ----------
-        contexts
+        contexts : array, data frame, list or sparse matrix
             Of the kind that the policies take.
         ids : sequence of str, optional
             Your names of the rounds, which no other round of the study has. By default they are
@@ -337,8 +337,9 @@ class Study(StudyLooks):
     def learn(self) -> int:
         """Learn from what is settled and publish what to play next, if no other process does.
 
-        That is what a worker does again and again. A process that has not given up learning does it
-        with every `tell`.
+        That is what a worker does again and again, or a thread of a process that tells with
+        ``learn=False``: who tells does not wait for it. A process that has not given up learning
+        does it with every `tell`.
 
         Returns
         -------
@@ -346,6 +347,7 @@ class Study(StudyLooks):
             Rounds that were learnt from.
         """
         self._check_active()
+        self._decider.keeps = True  # what is decided here will be learnt from here
         learnt = self._worker.learn()
         self._decider.version = self._worker.ready().version
         return learnt

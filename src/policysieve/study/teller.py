@@ -1,7 +1,7 @@
 """Telling: rounds are settled in one transaction, and learnt from if this process learns."""
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any, TypeVar
 
 import numpy as np
@@ -160,7 +160,7 @@ class Teller:
     def _settling(self) -> Iterator[tuple[Connection, float]]:
         """A transaction that settles rounds, and learns what is ready then."""
         storage, worker = self._storage, self._worker
-        with worker.lock:
+        with worker.lock if self._learns else nullcontext():
             if self._learns:
                 worker.warm()
             with storage.writing() as connection:
@@ -168,6 +168,6 @@ class Teller:
                 now = storage.now(connection)
                 yield connection, now
                 then = worker.advanced(connection, now) if self._learns else None
-            worker.take(then)
             if then is not None:
+                worker.take(then)
                 self._decider.version = then.version

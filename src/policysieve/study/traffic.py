@@ -13,6 +13,7 @@ from policysieve.study.schema import batches, rewards
 __all__ = ["MOST", "Traffic", "traffic_of"]
 
 MOST = 1000  # stretches of time that are counted at once
+_LATEST = 300.0  # seconds after which a transaction that wrote an earlier time has ended
 
 _HOLDING = (  # the batch that holds a place
     select(batches.c.first, batches.c.size, batches.c.asked)
@@ -36,12 +37,15 @@ class Traffic:
         Decisions that were made in each.
     rewards : tuple of int
         Rewards that were told in each, whenever their rounds were decided.
+    as_of : float
+        When they were counted.
     """
 
     every: float
     starts: tuple[float, ...]
     rounds: tuple[int, ...]
     rewards: tuple[int, ...]
+    as_of: float
 
     def to_dict(self) -> dict[str, Any]:
         """The fields, for JSON."""
@@ -50,27 +54,46 @@ class Traffic:
 
 
 def traffic_of(
-    ledger: SqlLedger, connection: Connection, now: float, every: float, count: int
+    ledger: SqlLedger,
+    connection: Connection,
+    now: float,
+    every: float,
+    count: int,
+    before: Traffic | None = None,
 ) -> Traffic:
     """Count the rounds and rewards of the last stretches of time.
 
     Rounds are numbered in the order of time, so they are counted by looking up where each stretch
-    begins. Of the rewards only those are read whose rounds can have been open then.
+    begins. Of the rewards only those are read whose rounds can have been open then. What was
+    counted `before` of stretches that were long over is not counted again.
     """
     last = floor(now / every)
     starts = [(last - count + 1 + number) * every for number in range(count)]
+    known = _over(before, every)
+    new = next((number for number, start in enumerate(starts) if start not in known), count)
     rounds, _ = ledger.counters(connection)
     places, low = [], 0
-    for start in starts:
+    for start in starts[new:]:
         low = _first_since(ledger, connection, start, low, rounds)
         places.append(low)
-    counts = zip(places, [*places[1:], rounds], strict=True)
+    decided = [end - start for start, end in zip(places, [*places[1:], rounds], strict=True)]
+    told = _told(ledger, connection, starts[new], every, count - new) if new < count else []
     return Traffic(
         every=every,
         starts=tuple(starts),
-        rounds=tuple(end - start for start, end in counts),
-        rewards=tuple(_told(ledger, connection, starts[0], every, count)),
+        rounds=(*(known[start][0] for start in starts[:new]), *decided),
+        rewards=(*(known[start][1] for start in starts[:new]), *told),
+        as_of=now,
     )
+
+
+def _over(before: Traffic | None, every: float) -> dict[float, tuple[int, int]]:
+    """Rounds and rewards of stretches that nothing can come to any more, by their starts."""
+    if before is None or before.every != every:
+        return {}
+    counts = zip(before.starts, before.rounds, before.rewards, strict=True)
+    end = before.as_of - _LATEST
+    return {start: (asked, told) for start, asked, told in counts if start + every <= end}
 
 
 def _first_since(

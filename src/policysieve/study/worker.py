@@ -1,6 +1,7 @@
 """Learning kept up: the lease, the fold, what is published, and snapshots."""
 
 import threading
+from typing import NamedTuple
 
 from sqlalchemy import Connection
 from sqlalchemy.exc import IntegrityError
@@ -16,6 +17,18 @@ from policysieve.study.storage import ConflictError, Storage
 __all__ = ["Worker"]
 
 _AT_ONCE = 50_000  # rounds that are learnt from before something is published
+_PATIENCE = 5.0  # seconds to wait for who learns, before the lease is left to run out
+
+
+class _News(NamedTuple):
+    """The file of an exploration that is not published, and a point of the history, if any."""
+
+    exploration: bytes | None
+    point: str | None
+
+    @property
+    def is_none(self) -> bool:
+        return self == (None, None)
 
 
 class Worker:
@@ -40,10 +53,14 @@ class Worker:
 
     def ready(self) -> Learning:
         """What was learnt here; the first time from the last snapshot, or the beginning."""
-        if self._learning is None:
-            with self._storage.reading() as connection:
-                self._learning = self._snapshots.latest(connection, self.start)
-        return self._learning
+        known = self._learning
+        if known is not None:
+            return known
+        with self.lock:
+            if self._learning is None:
+                with self._storage.reading() as connection:
+                    self._learning = self._snapshots.latest(connection, self.start)
+            return self._learning
 
     def warm(self) -> None:
         """Catch up the first time, so that no transaction has to."""
@@ -68,21 +85,21 @@ class Worker:
             return None
         self._expire(connection, before, now)
         then = before.advanced(connection, alone=alone)
-        if then.is_published(connection) or self._publish(connection, then, now):
-            self._note(connection, then, now)
-            return then
-        return None
+        news = self._news(connection, then)
+        return then if news.is_none or self._write(connection, then, news, now) else None
 
-    def take(self, then: Learning | None) -> None:
+    def take(self, then: Learning) -> None:
         """Take over what was learnt and committed, and make a snapshot if it is time."""
-        if then is None:
-            return
         self._learning = then
         self._ledger.remember(then.version, then.learner.exploration)
-        if self._snapshots.due(then):
+        if not self._snapshots.due(then):
+            return
+        with self._storage.reading() as connection:
+            made = self._snapshots.made(connection, then)
+        if made is not None:
             with self._storage.writing() as connection:
                 if self._lease.still_held(connection):
-                    self._snapshots.write(connection, then, self._storage.now(connection))
+                    self._snapshots.write(connection, made, self._storage.now(connection))
 
     def learn(self) -> int:
         """Learn from all that is settled, if nobody else does; how many rounds they were."""
@@ -93,52 +110,77 @@ class Worker:
             return self.ready().learnt - start
 
     def _learn_some(self) -> bool:
-        """Learn and publish; the database is locked only while that is written."""
+        """Learn and publish; the database is locked only to write what there is to write.
+
+        Everything that takes a while is worked out before. Nobody else has written between, if the
+        lease is still held then.
+        """
         before = self.ready()
-        try:
-            with self._storage.writing() as connection:
-                now = self._storage.now(connection)
-                if not self._lease.hold(connection, now):
-                    return False
-                self._expire(connection, before, now)
-        except (
-            IntegrityError,
-            ConflictError,
-        ):  # another process has settled some of them at this moment
-            return True
+        if not self._lease.seems_held or self._is_overdue(before):
+            try:
+                with self._storage.writing() as connection:
+                    now = self._storage.now(connection)
+                    if not self._lease.hold(connection, now):
+                        return False
+                    self._expire(connection, before, now)
+            except (
+                IntegrityError,
+                ConflictError,
+            ):  # another process has settled some of them at this moment
+                return True
         with self._storage.reading() as connection:
             then = before.advanced(connection, until=before.learnt + _AT_ONCE)
             if then.learnt == before.learnt and then.is_published(connection):
                 return False
-        with self._storage.writing() as connection:
-            now = self._storage.now(connection)
-            if not self._publish(connection, then, now):
-                return False
-            self._note(connection, then, now)
+            news = self._news(connection, then)
+        if not news.is_none:
+            with self._storage.writing() as connection:
+                if not self._write(connection, then, news, self._storage.now(connection)):
+                    return False
         self.take(then)
         return True
 
-    def release(self) -> None:
-        """Let others have the lease at once."""
-        with self.lock:
+    def release(self, patience: float = _PATIENCE) -> None:
+        """Let others have the lease at once; who still learns then keeps it until it ends."""
+        if not self.lock.acquire(timeout=patience):
+            return
+        try:
             if self._lease.fence is not None:
                 with self._storage.writing() as connection:
                     self._lease.release(connection)
+        finally:
+            self.lock.release()
 
-    def _publish(self, connection: Connection, then: Learning, now: float) -> bool:
-        """Publish what should be played, if it is new; False if the lease is another's."""
+    def _news(self, connection: Connection, then: Learning) -> "_News":
+        """What is to be written of what was learnt; that takes a while to work out."""
+        content = None if then.is_published(connection) else then.content()
+        changes = content is not None
+        return _News(content, self._history.point(connection, then, changes=changes))
+
+    def _write(self, connection: Connection, then: Learning, news: "_News", now: float) -> bool:
+        """Publish what should be played, and note what is known; False if the lease is another's.
+
+        Nobody else has written since the news were worked out, if the lease is held.
+        """
         fence = self._lease.fence
         if fence is None or not self._lease.still_held(connection):
             self._lease.fence = None
             return False
-        if not then.is_published(connection):
-            then.publish(connection, fence, now)
+        if news.exploration is not None:
+            then.publish(connection, news.exploration, fence, now)
+        if news.point is not None:
+            self._history.write(connection, then, news.point, now)
         return True
 
-    def _note(self, connection: Connection, then: Learning, now: float) -> None:
-        """Write down for those who watch what is known, if it is time."""
-        if self._history.due(then) and self._lease.still_held(connection):
-            self._history.write(connection, then, now)
+    def _is_overdue(self, before: Learning) -> bool:
+        """Whether the first round that waits has waited past its deadline, or is of the future."""
+        deadline = self._ledger.record.deadline
+        if deadline is None:
+            return False
+        with self._storage.reading() as connection:
+            front = self._ledger.front(connection, before.learnt)
+            now = self._storage.now(connection)
+        return front is not None and not now - deadline < front.asked <= now
 
     def _expire(self, connection: Connection, before: Learning, now: float) -> None:
         deadline = self._ledger.record.deadline

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from policysieve.bench.service.candidates import PROBLEM, policies
+from policysieve.bench.candidates import PROBLEM, policies
 from policysieve.study import Study
 
 __all__ = ["Server", "bare_server", "our_server"]
@@ -97,7 +97,7 @@ def our_server(folder: Path, name: str) -> Iterator[Server]:
     if not path.exists():
         Study.create(f"sqlite:///{path}", "study", policies(), PROBLEM, seed=0).close()
     arguments = ["policysieve", "serve", "--storage", f"sqlite:///{path}"]
-    arguments += ["--policies", f"{_HERE}.candidates:policies", "--quiet"]
+    arguments += ["--policies", "policysieve.bench.candidates:policies", "--quiet"]
     yield from _running(Server(arguments, folder / f"{name}.log"))
 
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from policysieve.bench.study.playing import PROBLEM, policies, single_seconds
+from policysieve.bench.candidates import PROBLEM, policies
+from policysieve.bench.study.playing import single_seconds
 from policysieve.study import Study
 
 __all__ = ["beside_optuna"]

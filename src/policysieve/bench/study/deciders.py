@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from policysieve.bench.study.playing import PROBLEM, contexts, policies
+from policysieve.bench.candidates import PROBLEM, contexts, policies
 from policysieve.study import Study
 
 __all__ = ["deciders"]

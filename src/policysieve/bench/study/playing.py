@@ -5,32 +5,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from sqlalchemy import func, select
 
-from policysieve.policies import LinearPolicies
-from policysieve.problem import Problem
+from policysieve.bench.candidates import PROBLEM, contexts, policies
 from policysieve.study import Study
 from policysieve.study.schema import batches
 
-__all__ = ["PROBLEM", "ask_latency", "batched", "contexts", "million", "policies", "single_seconds"]
-
-_K, _D = 10, 10  # actions, and numbers of a context
-PROBLEM = Problem(n_actions=_K, epsilon=0.01, delta=0.05)
-
-
-def policies(n: int) -> LinearPolicies:
-    """Linear policies, of which the first is the best; others are near it."""
-    rng = np.random.default_rng(0)
-    weights = rng.normal(size=(n, _K, _D))
-    near = max(2, n // 5)
-    weights[1:near] = weights[0] + 0.3 * rng.normal(size=(near - 1, _K, _D))
-    return LinearPolicies(weights)
-
-
-def contexts(n: int, rng: np.random.Generator) -> npt.NDArray[np.float64]:
-    """Contexts of ten numbers."""
-    return rng.normal(size=(n, _D))
+__all__ = ["ask_latency", "batched", "million", "single_seconds"]
 
 
 def _step(study: Study, n: int, rng: np.random.Generator) -> tuple[float, float]:

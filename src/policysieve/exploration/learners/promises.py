@@ -102,7 +102,8 @@ def certificate_recommendation(evidence: Evidence, *, rounds: int) -> Recommenda
     guardrails, best = None, "the best policy"
     if evidence.problem.guardrails is not None:
         guardrails, best = evidence.guardrails(), f"{best}{AMONG}"
-    said = [f"Within {bound:.3g} of {best} {sure}, whenever you look."]
+    close = f"Within {bound:.3g} of" if bound > 0 else "As good as"
+    said = [f"{close} {best} {sure}, whenever you look."]
     said += guardrails_in_words(guardrails, proof.barred)
     return Recommendation(
         policy=proof.leader,

@@ -1,4 +1,4 @@
-"""What the measured service decides with: a hundred linear policies."""
+"""What a measured study decides with: linear policies, some of which are alike."""
 
 import numpy as np
 import numpy.typing as npt
@@ -8,15 +8,15 @@ from policysieve.problem import Problem
 
 __all__ = ["PROBLEM", "contexts", "policies"]
 
-_N, _K, _D = 100, 10, 10  # policies, actions, and numbers of a context
+_K, _D = 10, 10  # actions, and numbers of a context
 PROBLEM = Problem(n_actions=_K, epsilon=0.01, delta=0.05)
 
 
-def policies() -> LinearPolicies:
+def policies(n: int = 100) -> LinearPolicies:
     """Linear policies, a fifth of which are near the first."""
     rng = np.random.default_rng(0)
-    weights = rng.normal(size=(_N, _K, _D))
-    near = _N // 5
+    weights = rng.normal(size=(n, _K, _D))
+    near = max(2, n // 5)
     weights[1:near] = weights[0] + 0.3 * rng.normal(size=(near - 1, _K, _D))
     return LinearPolicies(weights)
 
