@@ -13,7 +13,7 @@ RUN python -m venv /opt/policysieve && /opt/policysieve/bin/python -m pip instal
 # Kernels are compiled once, here. Where they run, the folder must be one that can be written to: a volume, which begins
 # as a copy of this one, or a tmpfs, where they are compiled when they are first called.
 ENV NUMBA_CACHE_DIR=/var/cache/policysieve PATH=/opt/policysieve/bin:$PATH
-RUN policysieve demo --rounds 2000 --classifiers 20 --out /tmp/demo
+RUN policysieve demo --rounds 2000 --classifiers 20 --folder /tmp/demo
 
 FROM python:3.11-slim-bookworm
 RUN groupadd --gid 10001 policysieve && useradd --uid 10001 --gid 10001 --no-create-home --shell /usr/sbin/nologin policysieve

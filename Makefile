@@ -7,7 +7,7 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check
 # versions of pip, the second with newer ones.
 INSTALL := PIP_CONSTRAINT=constraints.txt PIP_BUILD_CONSTRAINT=constraints.txt $(PIP) --quiet install --editable
 
-.PHONY: help demo serve-demo test lint check docs measured outdated constraints clean
+.PHONY: help demo serve-demo test lint check docs release measured outdated constraints clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -59,6 +59,9 @@ check: lint test ## what CI runs
 docs: $(VENV)/installed-docs ## build the documentation site into site/
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	@echo "Open site/index.html"
+
+release: ## build wheel and sdist into dist/, and check both in clean environments
+	@$(PYTHON) tools/release.py dist
 
 measured: $(VENV)/installed-dev ## take what `plan` compares with from benchmarks/samples
 	@$(BIN)/python -m policysieve.bench.race.shipping benchmarks/samples/samples.json

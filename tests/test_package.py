@@ -1,8 +1,11 @@
 """The package as a whole: names, import cost, version."""
 
 import json
+import re
 import subprocess
 import sys
+import tomllib
+from pathlib import Path
 
 import pytest
 
@@ -50,3 +53,14 @@ def test_no_public_name_is_hidden_by_a_module_of_that_name():
     )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert out.stdout.strip() == "['scale', 'theory', 'worlds']"
+
+
+def test_the_citation_and_the_changelog_are_of_this_version():
+    root = Path(__file__).parent.parent
+    version = tomllib.loads((root / "pyproject.toml").read_text())["project"]["version"]
+    assert f"\nversion: {version}\n" in (root / "CITATION.cff").read_text()
+    newest = re.search(
+        r"^## ([\d.]+)( \(unreleased\))?$", (root / "CHANGELOG.md").read_text(), re.M
+    )
+    assert newest[1] == version.partition(".dev")[0]
+    assert bool(newest[2]) == (".dev" in version)

@@ -292,6 +292,15 @@ BENCHES: dict[str, dict[str, Any]] = {
             classified("digits", "supervised", 0.8, 0.9, 0.95),
         ],
     },
+    "lists": {
+        "settings": {"seeds": 2, "rounds": 5000, "batch": 50, "most_seconds": 180.0},
+        "skipped": {"peer": "peer needs another package"},
+        "rows": [
+            classified("tags40", "policysieve", 0.25, 0.5, 0.55),
+            classified("tags40", "peer_fast", 0.2, 0.3, 0.4),
+            classified("tags40", "supervised", 0.5, 0.55, 0.56),
+        ],
+    },
     "forecast": {
         "settings": {"seeds": 2, "made_up": 1, "most": 9000},
         "skipped": {"letter": "could not be downloaded"},

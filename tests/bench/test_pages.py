@@ -15,6 +15,7 @@ FIGURES = {
     "samples": ["right", "curves", "certified"],
     "scaling": ["right", "certified", "slopes", "proofs", "variance"],
     "classify": ["accuracy"],
+    "lists": ["lists"],
     "faults": ["memory"],
     "forecast": ["forecast"],
 }
@@ -26,6 +27,7 @@ NOTHING = {
     },
     "scaling": {"sweeps": [], "growth": [], "variance": []},
     "classify": {"rows": []},
+    "lists": {"rows": []},
     "forecast": {"rows": [], "summary": []},
 }
 

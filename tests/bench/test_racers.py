@@ -38,3 +38,20 @@ def test_missing(monkeypatch):
     world, policies = tiny(0)
     with pytest.raises(ps.MissingExtraError, match=r"policysieve\[peers\]"):
         VowpalVotes(policies, world.problem(epsilon=0.2, delta=0.05))
+
+
+def test_what_it_recommends_is_what_it_finds_most_probable():
+    """The costs are read from its weights."""
+    pytest.importorskip("vowpalwabbit")
+    world, policies = tiny(0)
+    learner = VowpalVotes(policies, world.problem(epsilon=0.2, delta=0.05), rng=0)
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        draw = world.draw(10, rng)
+        shown = learner.ask(draw.contexts)
+        learner.tell(shown, draw.rewards(shown.actions))
+    best = learner.recommend().policy.actions(np.arange(20))[:, 0, 0]
+    for x in range(20):
+        offered, lines = learner._votes(x)
+        chances = np.asarray(learner._machine.predict(lines))
+        assert chances[offered.index(best[x])] == pytest.approx(chances.max(), rel=1e-4)

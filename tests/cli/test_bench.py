@@ -5,6 +5,8 @@ from pathlib import Path
 import pytest
 
 from policysieve.bench.classify.contestants import CONTESTANTS
+from policysieve.bench.classify.lists.contestants import LIST_CONTESTANTS
+from policysieve.bench.classify.lists.tasks import LIST_TASKS
 from policysieve.bench.classify.measuring import ClassifySettings
 from policysieve.bench.classify.tasks import CLASSIFY_TASKS
 from policysieve.bench.race.measuring import LEARNERS
@@ -23,6 +25,8 @@ COMMAND_LINE = Path(__file__).parents[2] / "docs" / "command-line.md"
         ("scaling", SWEEPS),
         ("classify", CLASSIFY_TASKS),
         ("classify", CONTESTANTS),
+        ("lists", LIST_TASKS),
+        ("lists", LIST_CONTESTANTS),
         ("forecast", TASKS),
     ],
 )
@@ -30,8 +34,9 @@ def test_help_lists_the_names_of_the_registry(command, registry):
     assert ", ".join(registry) in " ".join(invoke("bench", command, "--help").output.split())
 
 
-def test_the_contestants_that_need_no_extra():
-    first, second, *others, last = CONTESTANTS
+@pytest.mark.parametrize("contestants", [CONTESTANTS, LIST_CONTESTANTS])
+def test_the_contestants_that_need_no_extra(contestants):
+    first, second, *others, last = contestants
     peers = ("vowpal", "contextualbandits", "mabwiser", "river")
     assert all(name.startswith(peers) for name in others)
     assert not any(name.startswith(peers) for name in (first, second, last))

@@ -46,14 +46,13 @@ def test_a_plot_that_fails_leaves_the_old_one(folder, tmp_path, monkeypatch):
     assert_failed_plots_change_nothing(monkeypatch, path, "check", log)
 
 
-def test_figures_are_those_of_a_report(folder, tmp_path):
+def test_figures_with_and_without_a_report(folder, tmp_path):
     report, figures = tmp_path / "report.html", tmp_path / "figures"
-    refused = invoke("check", folder / "good.parquet", "--figures", figures)
-    assert refused.exit_code == 2
-    assert "--figures needs --report" in refused.output
-    assert not figures.exists()
-    invoke("check", folder / "good.parquet", "--report", report, "--figures", figures)
+    alone = invoke("check", folder / "good.parquet", "--figures", figures)
+    assert f"Figures: {figures}" in alone.output
     assert sorted(path.name for path in figures.iterdir()) == ["weights.png", "weights.svg"]
+    invoke("check", folder / "good.parquet", "--report", report, "--figures", tmp_path / "again")
+    assert len(list((tmp_path / "again").iterdir())) == 2
     assert "<code>policysieve check " in report.read_text(encoding="utf-8")
 
 

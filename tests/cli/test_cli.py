@@ -2,12 +2,14 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from click.testing import CliRunner
 
 import policysieve as ps
 from policysieve.cli import main
+from policysieve.cli.demo import _story
 
 
 def invoke(*arguments):
@@ -39,6 +41,9 @@ def test_runs_as_a_program():
     assert done.stdout == f"policysieve {ps.__version__}\n"
 
 
+SMALL = ("--rounds", 600, "--classifiers", 30, "--seeds", 2, "--seed", 3)
+
+
 @pytest.fixture(scope="module")
 def out(tmp_path_factory):
     return tmp_path_factory.mktemp("demo") / "made" / "on the way"
@@ -46,24 +51,51 @@ def out(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def result(out):
-    return invoke("demo", "--rounds", 600, "--classifiers", 30, "--out", out, "--seed", 3)
+    return invoke("demo", *SMALL, "--folder", out)
 
 
 class TestDemo:
     def test_tells_the_story(self, result, out):
         assert result.exit_code == 0, result.output
-        assert "Leaders of 30 classifiers after" in result.output
-        assert "(0.05 was asked for)" in result.output
-        gap = json.loads((out / "result.json").read_text())["learners"][0]["median_suboptimality"]
-        assert gap <= 0.05
-        truth = f"the best is {gap:.3f} better" if gap else "it is the best"
-        assert f"in truth {truth}" in result.output
-        assert "Uniformly random guesses prove" in result.output
+        for run in json.loads((out / "result.json").read_text())["learners"][0]["seeds"]:
+            assert run["suboptimality"] <= 0.05
+            best = run["recommendation"]["policy_name"]
+            row = next(line for line in result.output.splitlines() if f"\u2502 {best} " in line)
+            gap = run["suboptimality"]
+            assert (f"{gap:.3f} from the best" if gap else "\u2502 the best") in row
+        assert "over 600" in result.output
+        assert "policysieve select LOG --policies pol.py:policies" in result.output
         page = (out / "report.html").read_text(encoding="utf-8")
         assert "<code>policysieve demo --rounds 600 " in page
 
+    def test_says_what_was_proved_and_how_much_longer_random_guesses_take(self):
+        def learner(name, proved):
+            one = SimpleNamespace(policy_name="kNN 3")
+            return SimpleNamespace(
+                name=name, certified_rounds=proved, n_certified=2, recommendation=one
+            )
+
+        leader = {"description": "kNN, 9 rows, 4 features", "value": 0.9, "true_value": 0.91}
+        told = SimpleNamespace(
+            learners=(learner("Sieve", 1000.0), learner("Uniform", 2600.0)),
+            problem=ps.Problem(n_actions=10, epsilon=0.05, delta=0.05),
+            seeds=(0, 1),
+            rounds=5000,
+            leaders=lambda _learner, _count: [leader],
+        )
+        proved, took, leads, _ = _story(told)
+        assert "of a hundred digits, no other classifier gets more than 5 more right" in proved
+        assert "took 1,000 rounds, the median" in took
+        assert "took 2,600, which is 2.6 times as many" in took
+        assert "kNN 3, a kNN classifier (9 rows, 4 features)" in leads
+        told.learners = (learner("Sieve", 1000.0), learner("Uniform", None))
+        assert "took not enough" not in list(_story(told))[1]
+        assert "did not prove it in 5,000" in list(_story(told))[1]
+        told.learners[0].n_certified = 1
+        assert "in 1 of 2 runs" in next(iter(_story(told)))
+
     def test_figures(self, tmp_path):
-        where = ("--out", tmp_path, "--figures", tmp_path / "figures")
+        where = ("--folder", tmp_path, "--figures", tmp_path / "figures")
         assert invoke("demo", "--rounds", 1, "--classifiers", 2, *where).exit_code == 0
         assert (tmp_path / "figures" / "bounds.png").is_file()
 
@@ -77,7 +109,8 @@ class TestDemo:
     def test_saves_the_numbers(self, result, out):
         data = json.loads((out / "result.json").read_text())
         sieve, uniform = data["learners"]
-        (one,) = sieve["seeds"]
+        one, other = sieve["seeds"]
+        assert (one["seed"], other["seed"]) == (3, 4)
         assert 100 <= one["rounds"] <= 600
         assert len(sieve["leaders"]) == 10
         assert sieve["recommendation"]["policy"] in {row["policy"] for row in sieve["leaders"]}
@@ -88,20 +121,20 @@ class TestDemo:
         assert data["configuration"]["policies"]["n"] == 30
 
     def test_same_seed_same_numbers_as_json(self, result, out, tmp_path):
-        again = invoke(
-            "demo", "--rounds", 600, "--classifiers", 30, "--out", tmp_path, "--seed", 3, "--json"
-        )
+        again = invoke("demo", *SMALL, "--folder", tmp_path, "--json")
         assert json.loads(again.stdout) == json.loads((out / "result.json").read_text())
 
     def test_one_round(self, tmp_path):
-        result = invoke("demo", "--rounds", 1, "--classifiers", 2, "--out", tmp_path)
+        result = invoke("demo", "--rounds", 1, "--classifiers", 2, "--folder", tmp_path)
         assert result.exit_code == 0, result.output
 
     def test_out_must_be_a_folder(self, tmp_path):
         (tmp_path / "file").write_text("")
-        result = invoke("demo", "--rounds", 1, "--classifiers", 2, "--out", tmp_path / "file")
+        result = invoke("demo", "--rounds", 1, "--classifiers", 2, "--folder", tmp_path / "file")
         assert result.exit_code == 2
-        below = invoke("demo", "--rounds", 1, "--classifiers", 2, "--out", tmp_path / "file" / "x")
+        below = invoke(
+            "demo", "--rounds", 1, "--classifiers", 2, "--folder", tmp_path / "file" / "x"
+        )
         assert below.exit_code == 1
         assert "Traceback" not in below.output
 
@@ -113,7 +146,7 @@ class TestDemo:
 
     def test_without_scikit_learn(self, monkeypatch, tmp_path):
         monkeypatch.setitem(sys.modules, "sklearn.datasets", None)
-        result = invoke("demo", "--out", tmp_path)
+        result = invoke("demo", "--folder", tmp_path)
         assert result.exit_code == 1
         assert 'pip install "policysieve[sklearn]"' in result.output
 
@@ -134,7 +167,7 @@ def assert_failed_plots_change_nothing(monkeypatch, path, *command):
 
 
 class TestPlan:
-    GOOD = ("--actions", 100, "--policies", 1000, "--epsilon", 0.05, "--delta", 0.05)
+    GOOD = ("--actions", 100, "--n-policies", 1000, "--epsilon", 0.05)
 
     def test_table_and_sentences(self):
         result = invoke("plan", *self.GOOD)
@@ -160,10 +193,23 @@ class TestPlan:
         assert "exploration by optimization" not in result.output
         assert "not known" in invoke("plan", *self.GOOD, "--sparsity", "unknown").output
 
+    def test_figures(self, tmp_path):
+        result = invoke("plan", *self.GOOD, "--figures", tmp_path / "figures")
+        assert f"Figures: {tmp_path / 'figures'}" in result.output
+        made = sorted((tmp_path / "figures").iterdir())
+        assert [path.name for path in made] == ["rounds.png", "rounds.svg"]
+        assert all(path.stat().st_size > 1000 for path in made)
+
+    def test_names_of_actions_count(self):
+        named = invoke("plan", "--actions", "a,b,c", *self.GOOD[2:], "--json")
+        assert named.stdout == invoke("plan", "--actions", 3, *self.GOOD[2:], "--json").stdout
+
     @pytest.mark.parametrize("ending", ["png", "svg", "pdf"])
-    def test_plot(self, tmp_path, ending):
+    def test_the_plot_of_earlier_versions(self, tmp_path, ending):
         path = tmp_path / f"plan.{ending}"
-        assert invoke("plan", *self.GOOD, "--plot", path).exit_code == 0
+        result = invoke("plan", *self.GOOD, "--plot", path)
+        assert result.exit_code == 0
+        assert "Note: --plot FILE is called --figures FOLDER" in result.stderr
         assert path.stat().st_size > 1000
         assert list(tmp_path.iterdir()) == [path]
 

@@ -148,7 +148,7 @@ def test_run_shows_names_of_a_table(folder, tmp_path):
         "[run]\nrounds = 200\nseeds = 1\n",
         encoding="utf-8",
     )
-    result = invoke("run", tmp_path / "run.toml", "--out", tmp_path / "out")
+    result = invoke("run", tmp_path / "run.toml", "--folder", tmp_path / "out")
     assert result.exit_code == 0, result.output
     data = json.loads((tmp_path / "out" / "result.json").read_text(encoding="utf-8"))
     best = data["learners"][0]["recommendation"]["policy_name"]

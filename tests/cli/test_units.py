@@ -97,7 +97,7 @@ def test_convert_keeps_rewards_and_their_range(log):
 
 
 def test_plan_takes_the_range():
-    asked = ("plan", "--actions", 20, "--policies", 50, "--delta", 0.05, "--json")
+    asked = ("plan", "--actions", 20, "--n-policies", 50, "--delta", 0.05, "--json")
     mine = invoke(*asked, "--epsilon", 25, "--reward-range", -100, 400, "--minimize")
     twin = invoke(*asked, "--epsilon", 0.05, "--sparsity", "unknown")
     first, second = (json.loads(one.stdout) for one in (mine, twin))

@@ -100,18 +100,14 @@ def test_it_says_so_while_nothing_is_known():
     assert str(never_shown).startswith("unknown, between 0.000 and 1.000")
 
 
-@pytest.mark.parametrize("m", [1, 2])
-def test_limits_hold_at_all_looks_whatever_is_learnt(m):
-    """Exploration follows what was right so far; the true accuracy is outside seldom enough."""
-    paths, n, delta, mixing = 400, 1024, 0.2, 0.2
-    chances = np.array([0.7, 0.2, 0.5, 0.1])  # with which each label is right
-    rng = np.random.default_rng(m)
+def followed(seed, chances, shape, mixing):
+    """Paths of n rounds that show m labels each, and mostly those that were right so far."""
+    (paths, n, m), rng = shape, np.random.default_rng(seed)
     shown_so_far, right_so_far = np.ones((paths, K)), np.full((paths, K), 0.5)
-    actions = np.empty((paths, n, m), int)
-    propensities, rewards = np.empty((2, paths, n, m))
+    actions = np.empty(shape, int)
+    propensities, rewards = np.empty((2, *shape))
     for t in range(n):
-        rates = right_so_far / shown_so_far
-        best = np.argsort(-rates, axis=1)[:, :m]
+        best = np.argsort(-right_so_far / shown_so_far, axis=1)[:, :m]
         q = np.full((paths, K), mixing * m / K)
         np.put_along_axis(q, best, mixing * m / K + 1 - mixing, axis=1)
         labels = draw_labels(q, m, rng).astype(int)
@@ -121,6 +117,15 @@ def test_limits_hold_at_all_looks_whatever_is_learnt(m):
         rows = np.arange(paths)[:, None]
         shown_so_far[rows, labels] += 1
         right_so_far[rows, labels] += answers
+    return actions, propensities, rewards
+
+
+@pytest.mark.parametrize("m", [1, 2])
+def test_limits_hold_at_all_looks_whatever_is_learnt(m):
+    """Exploration follows what was right so far; the true accuracy is outside seldom enough."""
+    paths, n, delta, mixing = 400, 1024, 0.2, 0.2
+    chances = np.array([0.7, 0.2, 0.5, 0.1])  # with which each label is right
+    actions, propensities, rewards = followed(m, chances, (paths, n, m), mixing)
     said = np.tile([1, 2][:m], (n, 1))  # seldom shown, so that weights are large
     truth = chances[[1, 2][:m]].mean()
     failures, widths = 0, []
@@ -191,21 +196,7 @@ class TestGain:
         """
         paths, n, delta, mixing = 300, 512, 0.2, 0.2
         chances = np.array([0.5, 0.5, 0.2, 0.8]) if changing else np.array([0.5, 0.5, 0.2, 0.4])
-        rng = np.random.default_rng(10 * m + changing)
-        shown_so_far, right_so_far = np.ones((paths, K)), np.full((paths, K), 0.5)
-        actions = np.empty((paths, n, m), int)
-        propensities, rewards = np.empty((2, paths, n, m))
-        for t in range(n):
-            best = np.argsort(-right_so_far / shown_so_far, axis=1)[:, :m]
-            q = np.full((paths, K), mixing * m / K)
-            np.put_along_axis(q, best, mixing * m / K + 1 - mixing, axis=1)
-            labels = draw_labels(q, m, rng).astype(int)
-            answers = rng.random((paths, m)) < chances[labels]
-            actions[:, t], rewards[:, t] = labels, answers
-            propensities[:, t] = np.take_along_axis(q, labels, axis=1)
-            rows = np.arange(paths)[:, None]
-            shown_so_far[rows, labels] += 1
-            right_so_far[rows, labels] += answers
+        actions, propensities, rewards = followed(10 * m + changing, chances, (paths, n, m), mixing)
         first = np.where(np.arange(n) < n // 2, 2, 3) if changing else np.zeros(n, int)
         # Lists have a second label in common, which cancels.
         said, others = (

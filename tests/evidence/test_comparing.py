@@ -3,6 +3,7 @@
 import json
 import pickle
 from functools import partial
+from itertools import permutations
 from math import isnan, log
 
 import numpy as np
@@ -14,9 +15,9 @@ from policysieve.evidence.comparing import capped_difference, log_wealth_of_diff
 from policysieve.evidence.unproved import UnprovedEvidence
 from policysieve.evidence.values import policy_interval
 from tests.evidence.capped import World
+from tests.evidence.following import LEVEL, VALUES, assert_covers, looks
 from tests.evidence.test_betting import case, naive_rewards, stakes_of
 from tests.oracles import betting as oracle
-from tests.statistics import assert_at_most
 
 STEP = 2 / 40**3  # of a limit that is found by zooming in, of what a round can earn
 
@@ -338,54 +339,18 @@ class TestFloors:
 
 # --- cover, whatever is explored --------------------------------------------------------------
 
-MEANS = np.array([[0.9, 0.5, 0.3], [0.2, 0.5, 0.3]])
-TABLE = np.array([[0, 1, 2, 0], [1, 1, 2, 0]])  # of values .7, .5, .3 and .55
-VALUES = np.array([MEANS[[0, 1], column].mean() for column in TABLE.T])
-LEVEL = 0.2
-
 
 def ever_wrong(seed, *, honest):
-    """Whether the lower limit of a pair was ever too high; the leader of the moment is followed."""
-    rng = np.random.default_rng(seed)
-    policies = ps.PolicyTable(TABLE, n_actions=3)
-    problem = ps.Problem(n_actions=3, sparsity=None, epsilon=0.1, delta=1e-3)
-    evidence, wrong = ps.Evidence(policies, problem), np.zeros((4, 4), bool)
-    while evidence.rounds < 100:
-        n = evidence.next_look - evidence.rounds
-        contexts = rng.integers(0, 2, n)
-        W = np.full((n, 3), 0.12)
-        W[np.arange(n), TABLE[contexts, evidence.standing.leader]] += 1 - 3 * 0.12
-        actions = (rng.random((n, 1)) > W.cumsum(axis=1)[:, :2]).sum(axis=1)
-        rewards = rng.random(n) < MEANS[contexts, actions]
-        if not honest:
-            W = np.full((n, 3), 1 / 3)
-        rounds = ps.Log(
-            contexts=contexts,
-            actions=actions,
-            propensities=W[np.arange(n), actions],
-            rewards=rewards,
-        )
-        evidence.take(rounds, policies.answers(contexts), lambda rows, W=W: W[rows])
-        if n == 1 and rng.random() < 0.5:
-            continue  # half of these looks will do
-        which = evidence.survivors.tolist()
-        for a in which:
-            for b in which:
-                if a != b:
-                    truth = np.array([VALUES[a] - VALUES[b]])
-                    # Wrong if and only if the truth is ruled out, which is quicker to see.
-                    wealth = log_wealth_of_difference(problem, evidence._past, a, b, truth)[0]
-                    wrong[a, b] |= wealth >= log(1 / LEVEL)
+    """Whether the lower limit of a pair was ever too high."""
+    wrong = np.zeros((4, 4), bool)
+    for evidence in looks(seed, honest=honest, delta=1e-3, most=100):
+        for a, b in permutations(evidence.survivors.tolist(), 2):
+            truth = np.array([VALUES[a] - VALUES[b]])
+            # Wrong if and only if the truth is ruled out, which is quicker to see.
+            wealth = log_wealth_of_difference(evidence.problem, evidence._past, a, b, truth)[0]
+            wrong[a, b] |= wealth >= log(1 / LEVEL)
     return wrong
 
 
 def test_limits_of_differences_cover_at_any_time():
-    """Each is ever wrong in at most its share of the runs, and wrong propensities show."""
-    runs = 40
-    wrong = sum(ever_wrong(seed, honest=True).astype(int) for seed in range(runs))
-    assert wrong.max() > 0
-    for failures in wrong.ravel():
-        assert_at_most(failures, runs, LEVEL, alpha=1e-3)
-    fooled = sum(ever_wrong(seed, honest=False).astype(int) for seed in range(10))
-    with pytest.raises(AssertionError):
-        assert_at_most(fooled.max(), 10, LEVEL, alpha=1e-3)
+    assert_covers(ever_wrong)

@@ -478,7 +478,7 @@ class TestCommand:
     def test_missing_files(self, files):
         assert self.invoke(files, "--actions", 8, policies="none.npy").exit_code == 1
         assert "no weights at" in self.invoke(files, policies="none.npz").output
-        assert "module:attribute" in self.invoke(files, policies="table.txt").output
+        assert "file.py:name or module:name" in self.invoke(files, policies="table.txt").output
         (files / "log.parquet").write_bytes(b"")
         broken = self.invoke(files, "--actions", 8)
         assert broken.exit_code == 1

@@ -1,15 +1,17 @@
 """Limits on single policies' values: those of the slow twin, and they cover."""
 
-from math import inf, log
+from math import log
 
 import numpy as np
 import pytest
+from numba import config
 
 import policysieve as ps
+from policysieve.evidence import values
 from policysieve.evidence.values import betting_limits, policy_interval, policy_intervals
 from tests.evidence.capped import World
+from tests.evidence.following import LEVEL, VALUES, assert_covers, looks
 from tests.oracles.capped import least_mean
-from tests.statistics import assert_at_most
 
 STEP = 1 / 11**3  # of a limit that is found by zooming in, of what a round can earn
 
@@ -41,6 +43,19 @@ def test_betting_limits_agree_with_the_twin(arguments):
             alone = betting_limits(problem, evidence._past, which[k : k + 1], log_term)
             assert (alone[0][0], alone[1][0]) == (found[0][k], found[1][k])
     assert inside >= 3
+
+
+@pytest.mark.parametrize("m", [1, 2])
+def test_threads_change_no_bit(monkeypatch, m):
+    world = World(6, m=m, n=200, sparsity=None)
+    evidence = world.evidence()
+    world.feed(evidence, 0, 200)
+    given = world.problem, evidence._past, evidence.survivors, 2.0
+    alone = betting_limits(*given)
+    monkeypatch.setattr(config, "NUMBA_NUM_THREADS", 3)
+    monkeypatch.setattr(values, "_MANY", 1)
+    assert len(evidence.survivors) > 1
+    assert np.array_equal(betting_limits(*given), alone)
 
 
 @pytest.mark.parametrize("m", [1, 2])
@@ -122,53 +137,17 @@ def test_nothing_is_known_of_what_is_never_shown():
 
 # --- cover, whatever is explored --------------------------------------------------------------
 
-MEANS = np.array([[0.9, 0.5, 0.3], [0.2, 0.5, 0.3]])
-TABLE = np.array([[0, 1, 2, 0], [1, 1, 2, 0]])
-VALUES = np.array([MEANS[[0, 1], column].mean() for column in TABLE.T])
-LEVEL = 0.2
-
 
 def ever_wrong(seed, *, honest):
-    """Whether a lower or an upper limit was ever wrong, for each policy; exploration is greedy.
-
-    The leader of the moment is followed, the others hardly: the data choose what is seen.
-    """
-    rng = np.random.default_rng(seed)
-    policies = ps.PolicyTable(TABLE, n_actions=3)
-    problem = ps.Problem(n_actions=3, sparsity=None, epsilon=0.1, delta=0.1)
-    evidence, wrong = ps.Evidence(policies, problem), np.zeros((2, 4), bool)
-    while evidence.rounds < 120:
-        n = evidence.next_look - evidence.rounds
-        contexts = rng.integers(0, 2, n)
-        W = np.full((n, 3), 0.12)
-        W[np.arange(n), TABLE[contexts, evidence.standing.leader]] += 1 - 3 * 0.12
-        actions = (rng.random((n, 1)) > W.cumsum(axis=1)[:, :2]).sum(axis=1)
-        rewards = rng.random(n) < MEANS[contexts, actions]
-        if not honest:
-            W = np.full((n, 3), 1 / 3)
-        rounds = ps.Log(
-            contexts=contexts,
-            actions=actions,
-            propensities=W[np.arange(n), actions],
-            rewards=rewards,
-        )
-        evidence.take(rounds, policies.answers(contexts), lambda rows, W=W: W[rows])
-        if n == 1 and rng.random() < 0.5:
-            continue  # half of these looks will do
+    """Whether a lower or an upper limit was ever wrong, for each policy."""
+    wrong = np.zeros((2, 4), bool)
+    for evidence in looks(seed, honest=honest, delta=0.1, most=120):
         which = evidence.survivors
-        lower, upper = betting_limits(problem, evidence._past, which, log(1 / LEVEL))
-        wrong[0, which] |= lower > VALUES[which]
-        wrong[1, which] |= upper < VALUES[which]
+        limits = betting_limits(evidence.problem, evidence._past, which, log(1 / LEVEL))
+        wrong[0, which] |= limits[0] > VALUES[which]
+        wrong[1, which] |= limits[1] < VALUES[which]
     return wrong
 
 
 def test_betting_limits_cover_at_any_time():
-    """Each of them is ever wrong in at most its share of the runs, and wrong propensities show."""
-    runs = 40
-    wrong = sum(ever_wrong(seed, honest=True).astype(int) for seed in range(runs))
-    assert 0 < wrong.max() < inf
-    for failures in wrong.ravel():
-        assert_at_most(failures, runs, LEVEL, alpha=1e-3)
-    fooled = sum(ever_wrong(seed, honest=False).astype(int) for seed in range(10))
-    with pytest.raises(AssertionError):
-        assert_at_most(fooled.max(), 10, LEVEL, alpha=1e-3)
+    assert_covers(ever_wrong)

@@ -400,12 +400,14 @@ class TestSoleWriter:
 
     def test_two_benchmarks_do_not_share_a_folder(self, tmp_path):
         with sole_writer(tmp_path / "out"):
-            result = invoke("bench", "samples", "--tasks", "hidden_arm", "--out", tmp_path / "out")
+            result = invoke(
+                "bench", "samples", "--tasks", "hidden_arm", "--folder", tmp_path / "out"
+            )
         assert result.exit_code == 1
         assert "is being written to by another process" in result.output
 
     def test_a_refused_benchmark_leaves_no_folder(self, tmp_path):
-        result = invoke("bench", "samples", "--tasks", "nothing", "--out", tmp_path / "out")
+        result = invoke("bench", "samples", "--tasks", "nothing", "--folder", tmp_path / "out")
         assert result.exit_code == 1
         assert names(tmp_path) == []
 

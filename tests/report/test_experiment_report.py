@@ -129,7 +129,7 @@ class TestReport:
     def test_says_why_the_bound_of_a_sieve_falls_late(self, tmp_path):
         def says_so(*names):
             texts = report(made_up_experiment(*names), tmp_path / "r.html").text_of("p")
-            return any("rules these out late" in text for text in texts)
+            return any("eliminates these late" in text for text in texts)
 
         assert says_so("Uniform", "Sieve")
         assert not says_so("Uniform", "Exp4")

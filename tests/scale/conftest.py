@@ -1,4 +1,8 @@
-"""A Ray cluster of two nodes on this machine, started once and stopped when all is done."""
+"""A Ray cluster of two nodes on this machine, started once and stopped when all is done.
+
+Modules that use it are one group, `ray`, which one process of the tests runs. A mark that is added
+after modules were collected would come too late for that.
+"""
 
 import os
 import signal
@@ -20,15 +24,6 @@ os.environ["RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO"] = "0"
 from policysieve.scale import RayEngine
 
 _LONGEST = 150  # seconds for a test, or for a cluster to start: what hangs must not hang all tests
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items):
-    """One process runs all of them, so that one cluster is started."""
-    here = __package__.replace(".", "/")
-    for item in items:
-        if here in item.path.as_posix():
-            item.add_marker(pytest.mark.xdist_group("ray"))
 
 
 @contextmanager

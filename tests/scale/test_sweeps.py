@@ -14,6 +14,8 @@ from policysieve.cli import main
 from policysieve.experiment import load_experiment
 from tests.scale.helpers import when_there
 
+pytestmark = pytest.mark.xdist_group("ray")
+
 CONFIG = """
 [world]
 kind = "SparseSynthetic"
@@ -143,12 +145,12 @@ def run_command(*arguments):
 
 
 def test_the_command_runs_an_experiment_on_a_cluster(engine, nodes, config, tmp_path):
-    here = run_command("run", config, "--json", "--out", tmp_path / "here")
+    here = run_command("run", config, "--json", "--folder", tmp_path / "here")
     there = run_command(
         "run",
         config,
         "--json",
-        "--out",
+        "--folder",
         tmp_path / "there",
         "--engine",
         "ray",
@@ -172,5 +174,5 @@ def test_the_command_runs_cells_on_a_cluster(engine, tmp_path, monkeypatch):
         raise ps.InvalidArgumentError("that was all")
 
     monkeypatch.setattr("policysieve.bench.certificates.measuring.measure_certificates", measured)
-    run_command("bench", "certificates", "--engine", "ray", "--out", tmp_path)
+    run_command("bench", "certificates", "--engine", "ray", "--folder", tmp_path)
     assert ran == [{"cell": {"double": 6}}]

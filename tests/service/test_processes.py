@@ -96,6 +96,7 @@ def test_a_service_that_ends_under_load_loses_nothing_that_it_acknowledged(tmp_p
             assert code == (0 if how == signal.SIGTERM else -how)
             if how == signal.SIGTERM:
                 assert running.stderr.read() == ""
+                assert running.stdout.read() == "", "all that it says is on the first line"
                 assert ps.Study.open(url, "shop", linear()).status().holder is None
         for load in loads:
             decided |= load.decided

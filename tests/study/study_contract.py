@@ -64,6 +64,23 @@ class StudyContract:
         assert (found.policy, found.certified, found.rounds) == (3, True, 1000)
         assert study.finished
 
+    def test_what_is_known_of_the_same_rounds_is_worked_out_once(self, url, study):
+        play(study, 6, 20)
+        found = study.status()
+        study.ask(contexts(1))  # changes nothing that is known
+        assert study.status().intervals is found.intervals
+        assert study.recommend() is found.recommendation
+        play(study, 2, 20)
+        then = study.status()
+        assert then.recommendation.rounds == found.recommendation.rounds, "the open one holds it up"
+        study.tell(study.open_decisions().ids, [0.0])
+        then = study.status()
+        assert then.recommendation.rounds == found.recommendation.rounds + 41
+        fresh = ps.Study.open(url, study.name, study.policies, learn=False).status()
+        assert fresh.recommendation == then.recommendation
+        assert fresh.cost == then.cost
+        assert np.array_equal(fresh.intervals.lower, then.intervals.lower)
+
     def test_it_learns_as_a_learner_in_memory_that_is_told_the_same_rounds(self, study):
         play(study, 12, 20)
         learner = ps.Sieve(linear(), PROBLEM)

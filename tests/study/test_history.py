@@ -3,12 +3,14 @@
 import json
 import multiprocessing
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from sqlalchemy import create_engine, text
 
 import policysieve as ps
+from policysieve.study.history import HistoryWriter
 from tests.study.cases import PROBLEM, K, N, contexts, linear, play, rewards_of
 
 HOUR = 3600
@@ -167,6 +169,20 @@ class HistoryContract:
             assert point.learnt == 60
             assert (point.survivors, point.eliminated) == (None, 0)
 
+    @pytest.mark.parametrize("learns", [True, False])
+    def test_the_proof_is_a_point_as_soon_as_it_is_found(self, url, study, learns, monkeypatch):
+        """Even if nothing is told any more, and no matter how long a look takes."""
+        monkeypatch.setattr("policysieve.study.history._TIME", 1e-9)
+        with ps.Study.open(url, study.name, study.policies, learn=learns) as other:
+            for number in range(60):
+                play(other, 1, 25, start=number)
+                if not learns:
+                    other.learn()
+                if other.finished:
+                    break
+            last = other.history().points[-1]
+            assert (last.certified, last.learnt) == (True, other.status().learnt)
+
     def test_rounds_and_rewards_are_counted_by_the_hour(self, url, study):
         """Against rounds and rewards one by one."""
         asked, told = [], []
@@ -216,6 +232,15 @@ class HistoryContract:
     def test_odd_stretches_are_refused(self, study, options):
         with pytest.raises(ps.InvalidArgumentError, match=next(iter(options))):
             study.traffic(**options)
+
+
+def test_a_point_is_due_with_the_exploration_that_ends_it():
+    """The newest that is published is still the one of the last point then."""
+    writer = HistoryWriter(SimpleNamespace(record=SimpleNamespace(study=1)))
+    writer._learnt, writer._version, writer._rest = 1000, 7, float("inf")
+    ended = SimpleNamespace(learnt=1010, version=7, learner=SimpleNamespace(finished=True))
+    assert writer.due(ended, changes=True)
+    assert not writer.due(ended, changes=False)
 
 
 class TestSqlite(HistoryContract):

@@ -67,7 +67,7 @@ class TestPool:
             def predict(self, X):
                 return np.zeros(len(X))
 
-        model = ps.worlds.pools.SubsetModel(Constant(), np.array([0]), "constant")
+        model = ps.worlds.pools.SubsetModel(Constant(), np.array([0]), "constant", "constant 1")
         assert not hasattr(model, "predict_proba")
         assert not hasattr(model, "decision_function")
         assert not hasattr(model, "anything")

@@ -4,6 +4,7 @@ from typing import Any, Protocol
 
 from policysieve.bench.certificates import page as certificates
 from policysieve.bench.classify import page as classify
+from policysieve.bench.classify.lists import page as lists
 from policysieve.bench.faults import page as faults
 from policysieve.bench.forecast import page as forecast
 from policysieve.bench.race import page as race
@@ -36,6 +37,7 @@ _KINDS: dict[str, _Shows] = {
     "samples": race,
     "scaling": scaling,
     "classify": classify,
+    "lists": lists,
     "faults": faults,
     "study": study,
     "scale": scale,
@@ -62,8 +64,8 @@ def bench_page(kind: str, result: Result, *, command: str | None = None) -> Page
     Parameters
     ----------
     kind : str
-        Name of the benchmark: "speed", "certificates", "samples", "scaling", "classify", "faults",
-        "study", "scale", "service" or "forecast".
+        Name of the benchmark: "speed", "certificates", "samples", "scaling", "classify", "lists",
+        "faults", "study", "scale", "service" or "forecast".
     result : dict
         What it returned, or what was read from its JSON file.
     command : str, optional

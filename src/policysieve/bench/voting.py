@@ -10,7 +10,7 @@ from policysieve.exploration.learners import Sieve
 from policysieve.policies import PolicyTable, VotePolicies
 from policysieve.problem import Problem
 
-__all__ = ["Deployed", "VotingSieve"]
+__all__ = ["Deployed", "VoteOfSieve", "VotingSieve"]
 
 _FITTED_AFTER = 100  # rounds
 
@@ -81,6 +81,41 @@ class VotingSieve:
         leader, policies = self.sieve.recommend().policy, self.policies
         assert isinstance(leader, int)
         return Deployed(PolicyTable(policies.table[:, [leader]], n_actions=policies.n_actions))
+
+
+class VoteOfSieve:
+    """The Sieve, whose present vote of the candidates is deployed, played like a learner.
+
+    Parameters
+    ----------
+    policies, problem
+    settings
+        Of the Sieve.
+    """
+
+    finished = False
+    ask_limit = None
+
+    def __init__(self, policies: PolicyTable, problem: Problem, **settings: Any) -> None:
+        self._candidates = policies
+        self.sieve = Sieve(policies, problem, goal="best", **settings)
+
+    @property
+    def rounds(self) -> int:
+        """Rounds so far."""
+        return self.sieve.rounds
+
+    def ask(self, contexts: Any) -> Decisions:
+        """What the Sieve shows."""
+        return self.sieve.ask(contexts)
+
+    def tell(self, decisions: Decisions, rewards: Any) -> None:
+        """Learn."""
+        self.sieve.tell(decisions, rewards)
+
+    def recommend(self) -> Deployed:
+        """The vote of what is left, by how good each seems; nothing is proved about it."""
+        return Deployed(as_table(self.sieve.vote(), self._candidates))
 
 
 def as_table(votes: VotePolicies, policies: PolicyTable) -> PolicyTable:

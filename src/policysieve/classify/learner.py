@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import validate_data
 
-from policysieve.arrays import shown
+from policysieve.arrays import plain_array, shown
 from policysieve.checks import as_rewards, as_rng, integer, number, refuse_rows
 from policysieve.classify.answers import AnsweredRounds, Rows, Say
 from policysieve.classify.exploring import LabelCounts, best_labels, draw_labels, inclusion
@@ -148,9 +148,9 @@ class LabelLearner(Asking, BaseEstimator):
         -----
         docs/maths.md, "Accuracy from the log".
         """
-        answers = self._judging(since, delta)
+        answers, level = self._judging(since, delta)
         say = None if model is None else self._sayer("model", model, answers.rounds)
-        return answers.accuracy(say, since=since, delta=delta)
+        return answers.accuracy(say, since=since, delta=level)
 
     def compare(
         self,
@@ -183,12 +183,12 @@ class LabelLearner(Asking, BaseEstimator):
         docs/maths.md, "Better than another classifier". The limits hold for one incumbent: of
         several that are named beforehand, each has its part of delta.
         """
-        answers = self._judging(since, delta)
+        answers, level = self._judging(since, delta)
         say = None if model is None else self._sayer("model", model, answers.rounds)
         other = self._sayer("incumbent", incumbent, answers.rounds)
         first = type(self).__name__ if model is None else _called("model", model)
         second = _called("incumbent", incumbent)
-        return answers.compare(first, say, second, other, since=since, delta=delta)
+        return answers.compare(first, say, second, other, since=since, delta=level)
 
     @property
     def log(self) -> Log:
@@ -348,14 +348,14 @@ class LabelLearner(Asking, BaseEstimator):
                 "anything; call ask or fit first"
             )
 
-    def _judging(self, since: int | None, delta: float) -> AnsweredRounds:
-        """The rounds that judge, once the arguments were checked."""
-        number("delta", delta, above=0, below=1)
+    def _judging(self, since: int | None, delta: float) -> tuple[AnsweredRounds, float]:
+        """The rounds that judge, and delta as a float, once the arguments were checked."""
+        level = number("delta", delta, above=0, below=1)
         self._check_started()
         answers = self._answers
         if since is not None:
             integer("since", since, low=0, high=answers.rounds)
-        return answers
+        return answers, level
 
     def _sayer(self, name: str, model: Any, rounds: int) -> Say:
         """What a model says at rows, or said in all rounds, of which the last ones count."""
@@ -378,7 +378,7 @@ class LabelLearner(Asking, BaseEstimator):
 
     def _places(self, name: str, what: str, labels: Any, rounds: int) -> npt.NDArray[np.intp]:
         """Labels as numbers, shape (n, m), those of a round different."""
-        said = np.asarray(labels)
+        said = plain_array(what, labels, "labels")
         shape = (rounds,) if self._single else (rounds, self._size)
         if said.shape != shape:
             raise InvalidArgumentError(

@@ -6,6 +6,7 @@ import click
 
 from policysieve.cli.bench import bench
 from policysieve.cli.check import check
+from policysieve.cli.commands import Group
 from policysieve.cli.convert import convert
 from policysieve.cli.data import data
 from policysieve.cli.decide import decide
@@ -23,7 +24,7 @@ from policysieve.errors import PolicySieveError
 __all__ = ["main"]
 
 
-class _FriendlyGroup(click.Group):
+class _FriendlyGroup(Group):
     """Show our own errors and file errors as one line, with exit code 1, instead of a traceback.
 
     Remembers what was typed, too.
@@ -42,7 +43,15 @@ class _FriendlyGroup(click.Group):
             raise click.ClickException(str(error)) from error
 
 
-@click.group(cls=_FriendlyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=_FriendlyGroup,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    examples=(
+        "policysieve demo",
+        "policysieve select log.parquet --policies pol.py:policies --epsilon 0.05 --floor 0.01",
+        "policysieve select --help",
+    ),
+)
 @click.version_option(package_name="policysieve", message="policysieve %(version)s")
 def main() -> None:
     """Find the best policy among many from sparse bandit feedback, and prove it."""

@@ -1,7 +1,7 @@
 """``policysieve bench``: measure on this machine."""
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from importlib import import_module
@@ -10,8 +10,18 @@ from typing import Any
 
 import click
 
-from policysieve.cli.cluster import ClusterOptions, cluster_options
-from policysieve.cli.options import Command, count_option, grouped, json_option, report_option
+from policysieve.cli.commands import group
+from policysieve.cli.options import (
+    ClusterOptions,
+    Decorator,
+    cluster_options,
+    count_option,
+    folder_option,
+    grouped,
+    json_option,
+    report_option,
+)
+from policysieve.cli.options.values import SomeOf
 from policysieve.cli.output import command_line, print_json, print_result, write_json
 from policysieve.files import sole_writer
 from policysieve.progress import progress_bar
@@ -24,23 +34,23 @@ class _Output:
     """What becomes of a result, as it was typed."""
 
     as_json: bool
-    out: Path | None
+    folder: Path | None
     report: Path | None
 
     def __post_init__(self) -> None:
-        if self.out is not None:  # until the command has ended: it resumes what the folder holds
-            click.get_current_context().with_resource(sole_writer(self.out))
+        if self.folder is not None:  # until the command has ended: it resumes what the folder holds
+            click.get_current_context().with_resource(sole_writer(self.folder))
 
     def give(self, kind: str, result: dict[str, Any]) -> None:
         """Write what was asked for, and print the result as JSON or in tables."""
         from policysieve.bench.pages import bench_page, bench_tables
 
-        if self.out is not None:
-            write_json(result, self.out / f"{kind}.json")
-        if self.out is not None or self.report is not None:
+        if self.folder is not None:
+            write_json(result, self.folder / f"{kind}.json")
+        if self.folder is not None or self.report is not None:
             page = bench_page(kind, result, command=command_line())
-            if self.out is not None:
-                page.save_figures(self.out)
+            if self.folder is not None:
+                page.save_figures(self.folder)
             if self.report is not None:
                 page.save(self.report)
                 if not self.as_json:
@@ -63,7 +73,7 @@ class _Output:
 
         with cluster.connected() as engine, self.cells_bar() as progress:
             runner = None if engine is None else on_cluster(engine)
-            yield {"folder": self.out, "progress": progress, "runner": runner}
+            yield {"folder": self.folder, "progress": progress, "runner": runner}
 
     @contextmanager
     def cells_bar(self) -> Iterator[Callable[[int, int, str], None]]:
@@ -72,42 +82,55 @@ class _Output:
             yield lambda done, total, name: move(done, total=total, title=name)
 
 
-def _output_options(kept: str) -> Callable[[Command], Command]:
-    """The options ``--json``, ``--out`` and ``--report``; `kept` is what a folder holds."""
-    out = click.option(
-        "--out", type=click.Path(file_okay=False, path_type=Path), help=f"Folder for {kept}."
-    )
-    return grouped("output", _Output, json_option(), out, report_option)
+def _output_options(kept: str) -> Decorator:
+    """The options ``--json``, ``--folder`` and ``--report``; `kept` is what the folder holds."""
+    return grouped("output", _Output, json_option(), folder_option(kept), report_option)
 
 
-def _names_option(
-    option: str, module: str, registry: str, note: str = ""
-) -> Callable[[Command], Command]:
+_quick_option = click.option("--quick", is_flag=True, help="Measure everything briefly.")
+_disk_option = click.option(
+    "--disk",
+    metavar="FOLDER",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Folder on the disk to measure; by default that of temporary files.",
+)
+
+
+def _names_option(option: str, module: str, registry: str, note: str = "") -> Decorator:
     """An option whose help lists the names of a registry, and then a `note`.
 
     The module of the registry is imported only when the help is shown.
     """
 
+    def known() -> Iterable[str]:
+        names: Iterable[str] = getattr(import_module(module), registry)
+        return names
+
     class NamesOption(click.Option):
         def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
-            names = ", ".join(getattr(import_module(module), registry))
-            known = f"Any of these, with commas between them; all by default: {names}."
-            self.help = f"{known} {note}".strip()
+            said = f"Any of these, with commas between them; all by default: {', '.join(known())}."
+            self.help = f"{said} {note}".strip()
             return super().get_help_record(ctx)
 
-    return click.option(option, cls=NamesOption)
+    return click.option(option, cls=NamesOption, type=SomeOf(known))
 
 
-def _names(option: str | None) -> tuple[str, ...]:
-    return tuple(name.strip() for name in option.split(",")) if option else ()
+_FORMERLY = {"--out": "--folder"}
 
 
-@click.group(short_help="Measure speed, certificates, learners, forecasts and faults.")
+@group(
+    short_help="The numbers of the docs, measured on this machine.",
+    examples=("policysieve bench speed --folder speed --report speed/page.html",),
+)
 def bench() -> None:
     """Measure on this machine: speed as ratios within one run, the rest by counting."""
 
 
-@bench.command()
+@bench.command(
+    short_help="Rounds per second, next to naive code and the memory's speed.",
+    examples=("policysieve bench speed --folder speed",),
+    formerly=_FORMERLY,
+)
 @_output_options("speed.json and the plots")
 def speed(output: _Output) -> None:
     """Learners and certificates against naive twins, memory bandwidth and the class size.
@@ -119,7 +142,11 @@ def speed(output: _Output) -> None:
     output.give("speed", measure_speed(output.say_step))
 
 
-@bench.command()
+@bench.command(
+    short_help="False certificates on null worlds, and rounds to a true one.",
+    examples=("policysieve bench certificates --runs 100 --seeds 2 --folder certificates",),
+    formerly=_FORMERLY,
+)
 @count_option("--runs", 300, "Runs on null worlds.")
 @count_option("--seeds", 5, "Seeds of the race.")
 @cluster_options
@@ -133,7 +160,13 @@ def certificates(runs: int, seeds: int, cluster: ClusterOptions, output: _Output
     output.give("certificates", result)
 
 
-@bench.command()
+@bench.command(
+    short_help="All learners: rounds until they are right, and until they prove it.",
+    examples=(
+        "policysieve bench samples --tasks digits --learners Sieve,Uniform --seeds 5 --folder race",
+    ),
+    formerly=_FORMERLY,
+)
 @_names_option("--tasks", "policysieve.bench.race.tasks", "TASKS")
 @_names_option(
     "--learners",
@@ -142,13 +175,17 @@ def certificates(runs: int, seeds: int, cluster: ClusterOptions, output: _Output
     "VowpalWabbit needs the extra peers.",
 )
 @count_option("--seeds", 40, "Runs of each cell.")
+@count_option("--proof-seeds", 5, "Runs of each cell that ends with a certificate.")
+@count_option("--most", 10_000, "Rounds after which a learner is given up that is not right.")
 @click.option("--proofs-only", is_flag=True, help="Leave out the rounds until they are right.")
 @cluster_options
 @_output_options("samples.json and the plots; cells that it holds are not run again")
 def samples(
-    tasks: str | None,
-    learners: str | None,
+    tasks: tuple[str, ...] | None,
+    learners: tuple[str, ...] | None,
     seeds: int,
+    proof_seeds: int,
+    most: int,
     proofs_only: bool,
     cluster: ClusterOptions,
     output: _Output,
@@ -159,16 +196,20 @@ def samples(
 
     with output.cells(cluster) as running:
         result = measure_race(
-            _names(tasks) or tuple(TASKS),
-            _names(learners) or LEARNERS,
+            tasks or tuple(TASKS),
+            learners or LEARNERS,
             proofs_only=proofs_only,
-            settings=RaceSettings(seeds=seeds),
+            settings=RaceSettings(seeds=seeds, proof_seeds=proof_seeds, most=most),
             **running,
         )
     output.give("samples", result)
 
 
-@bench.command()
+@bench.command(
+    short_help="How rounds grow with epsilon, actions, sparsity and policies.",
+    examples=("policysieve bench scaling --sweeps epsilon_few --kinds certified --learners Sieve",),
+    formerly=_FORMERLY,
+)
 @_names_option("--sweeps", "policysieve.bench.scaling.sweeps", "SWEEPS")
 @_names_option("--kinds", "policysieve.bench.scaling.measuring", "KINDS")
 @_names_option("--learners", "policysieve.bench.scaling.sweeps", "LEARNERS")
@@ -184,9 +225,9 @@ def samples(
     "that are not measured again are kept"
 )
 def scaling(
-    sweeps: str | None,
-    kinds: str | None,
-    learners: str | None,
+    sweeps: tuple[str, ...] | None,
+    kinds: tuple[str, ...] | None,
+    learners: tuple[str, ...] | None,
     seeds: int | None,
     full: bool,
     cluster: ClusterOptions,
@@ -198,16 +239,20 @@ def scaling(
 
     with output.cells(cluster) as running:
         result = measure_scaling(
-            _names(sweeps) or tuple(SWEEPS),
-            kinds=_names(kinds) or KINDS,
-            learners=_names(learners) or LEARNERS,
+            sweeps or tuple(SWEEPS),
+            kinds=kinds or KINDS,
+            learners=learners or LEARNERS,
             settings=ScalingSettings(seeds=seeds or (20 if full else 10), full=full),
             **running,
         )
     output.give("scaling", result)
 
 
-@bench.command()
+@bench.command(
+    short_help="Bandit classifiers: accuracy on held-out rows, and speed.",
+    examples=("policysieve bench classify --tasks digits --contestants policysieve --seeds 1",),
+    formerly=_FORMERLY,
+)
 @_names_option("--tasks", "policysieve.bench.classify.tasks", "CLASSIFY_TASKS")
 @_names_option(
     "--contestants",
@@ -220,8 +265,8 @@ def scaling(
 @count_option("--batch", 100, "Rounds at once.")
 @_output_options("classify.json and the plot; cells that it holds are not run again")
 def classify(
-    tasks: str | None,
-    contestants: str | None,
+    tasks: tuple[str, ...] | None,
+    contestants: tuple[str, ...] | None,
     seeds: int,
     rounds: int,
     batch: int,
@@ -238,17 +283,63 @@ def classify(
 
     with output.cells_bar() as progress:
         result = measure_classifiers(
-            _names(tasks) or tuple(CLASSIFY_TASKS),
-            _names(contestants) or tuple(CONTESTANTS),
+            tasks or tuple(CLASSIFY_TASKS),
+            contestants or tuple(CONTESTANTS),
             settings=ClassifySettings(seeds=seeds, rounds=rounds, batch=batch),
-            folder=output.out,
+            folder=output.folder,
             progress=progress,
         )
     output.give("classify", result)
 
 
-@bench.command()
-@click.option("--quick", is_flag=True, help="Try everything a few times only.")
+@bench.command(
+    short_help="Classifiers that show lists: right labels on held-out rows.",
+    examples=("policysieve bench lists --contestants policysieve --seeds 1 --folder lists",),
+)
+@_names_option("--tasks", "policysieve.bench.classify.lists.tasks", "LIST_TASKS")
+@_names_option(
+    "--contestants",
+    "policysieve.bench.classify.lists.contestants",
+    "LIST_CONTESTANTS",
+    "All but the first two and the last need the extra peers.",
+)
+@count_option("--seeds", 3, "Runs of each cell.")
+@count_option("--rounds", 5_000, "Of each run.")
+@count_option("--batch", 100, "Rounds at once.")
+@_output_options("lists.json and the plot; cells that it holds are not run again")
+def lists(
+    tasks: tuple[str, ...] | None,
+    contestants: tuple[str, ...] | None,
+    seeds: int,
+    rounds: int,
+    batch: int,
+    output: _Output,
+) -> None:
+    """Compare classifiers that show lists of labels: how many are right on held-out rows.
+
+    Takes about ten minutes on one core.
+    """
+    from policysieve.bench.classify.lists.contestants import LIST_CONTESTANTS
+    from policysieve.bench.classify.lists.measuring import measure_lists
+    from policysieve.bench.classify.lists.tasks import LIST_TASKS
+    from policysieve.bench.classify.measuring import ClassifySettings
+
+    with output.cells_bar() as progress:
+        result = measure_lists(
+            tasks or tuple(LIST_TASKS),
+            contestants or tuple(LIST_CONTESTANTS),
+            settings=ClassifySettings(seeds=seeds, rounds=rounds, batch=batch),
+            folder=output.folder,
+            progress=progress,
+        )
+    output.give("lists", result)
+
+
+@bench.command(
+    short_help="What goes wrong when disks fill up and processes are killed.",
+    examples=("policysieve bench faults --quick",),
+)
+@_quick_option
 @_output_options("faults.json and the plot")
 def faults(quick: bool, output: _Output) -> None:
     """Bad input, killed writers, full disks, threads, interrupts, clocks and long runs.
@@ -261,15 +352,14 @@ def faults(quick: bool, output: _Output) -> None:
     output.give("faults", measure_faults(settings, output.say_step))
 
 
-@bench.command()
-@click.option("--quick", is_flag=True, help="Measure everything briefly.")
-@click.option(
-    "--folder",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="Folder on the disk to measure; by default that of temporary files.",
+@bench.command(
+    short_help="A durable study next to Optuna: speed, size, processes.",
+    examples=("policysieve bench study --quick",),
 )
+@_quick_option
+@_disk_option
 @_output_options("study.json")
-def study(quick: bool, folder: Path | None, output: _Output) -> None:
+def study(quick: bool, disk: Path | None, output: _Output) -> None:
     """A durable study next to Optuna on the same disk, its size, and many processes at once.
 
     Takes about a minute; with --quick, half of that.
@@ -277,68 +367,85 @@ def study(quick: bool, folder: Path | None, output: _Output) -> None:
     from policysieve.bench.study.measuring import StudySettings, measure_study
 
     settings = StudySettings.quick() if quick else StudySettings()
-    output.give("study", measure_study(settings, output.say_step, folder))
+    output.give("study", measure_study(settings, output.say_step, disk))
 
 
-@bench.command()
-@click.option("--quick", is_flag=True, help="Measure everything briefly.")
+@bench.command(
+    short_help="Logs in parts and candidates in shards, on Ray clusters.",
+    examples=("policysieve bench scale --quick",),
+)
+@_quick_option
 @click.option(
     "--rounds",
     type=click.IntRange(1),
-    help="Of the log that one worker and two select from: 1e8, or 1e6 with --quick.",
+    help="Of the log that one worker and two select from with a floor: 1e8, or 1e6 with --quick.",
 )
-@click.option(
-    "--folder",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="Folder for the simulated log, two bytes a round, which is removed in the end.",
-)
-@_output_options("scale.json")
-def scale(quick: bool, rounds: int | None, folder: Path | None, output: _Output) -> None:
+@_disk_option
+@_names_option("--steps", "policysieve.bench.scale.measuring", "STEPS")
+@_output_options("scale.json; what it holds of other --steps is kept, if the settings are the same")
+def scale(
+    quick: bool,
+    rounds: int | None,
+    disk: Path | None,
+    steps: tuple[str, ...] | None,
+    output: _Output,
+) -> None:
     """Logs in parts and candidates in shards, on Ray clusters of this machine.
 
-    Takes long on two cores; with --quick, minutes. Needs the extra ray.
+    Takes about twenty minutes on two cores; with --quick, a few. Needs the extra ray.
     """
-    from policysieve.bench.scale.measuring import ScaleSettings, measure_scale
+    from policysieve.bench.scale.measuring import STEPS, ScaleSettings, measure_scale
 
     settings = ScaleSettings.quick() if quick else ScaleSettings()
     if rounds is not None:
         settings = replace(settings, rounds=rounds)
-    output.give("scale", measure_scale(settings, output.say_step, folder))
+    result = measure_scale(
+        settings,
+        output.say_step,
+        disk,
+        steps=steps or tuple(STEPS),
+        kept=None if output.folder is None else output.folder / "scale.json",
+    )
+    output.give("scale", result)
 
 
-@bench.command()
-@click.option("--quick", is_flag=True, help="Measure everything briefly.")
-@click.option("--soak", is_flag=True, help="Let people come for ten minutes, not for one.")
-@click.option(
-    "--folder",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="Folder on the disk to measure; by default that of temporary files.",
+@bench.command(
+    short_help="The HTTP service next to a bare FastAPI app.",
+    examples=("policysieve bench service --quick",),
 )
+@_quick_option
+@click.option("--soak", is_flag=True, help="Let people come for ten minutes, not for one.")
+@_disk_option
 @_output_options("service.json")
-def service(quick: bool, soak: bool, folder: Path | None, output: _Output) -> None:
+def service(quick: bool, soak: bool, disk: Path | None, output: _Output) -> None:
     """The HTTP service next to a bare FastAPI app: speed, waiting, errors and memory.
 
     Everything runs on 127.0.0.1. Takes about three minutes; with --soak ten more, with --quick half
     a minute.
     """
-    from dataclasses import replace
-
     from policysieve.bench.service.measuring import ServiceSettings, measure_service
 
     settings = ServiceSettings.quick() if quick else ServiceSettings()
     if soak:
         settings = replace(settings, soak_seconds=600.0)
-    output.give("service", measure_service(settings, output.say_step, folder))
+    output.give("service", measure_service(settings, output.say_step, disk))
 
 
-@bench.command()
+@bench.command(
+    short_help="Forecasts of the rounds to a proof, next to what it took.",
+    examples=("policysieve bench forecast --tasks close_10 --seeds 10 --made-up 20",),
+)
 @_names_option("--tasks", "policysieve.bench.race.tasks", "TASKS")
 @count_option("--seeds", 5, "Runs of each task.")
 @count_option("--made-up", 100, "Made-up tasks, like those on which the forecast was chosen.")
 @cluster_options
 @_output_options("forecast.json and the plot; cells that it holds are not run again")
 def forecast(
-    tasks: str | None, seeds: int, made_up: int, cluster: ClusterOptions, output: _Output
+    tasks: tuple[str, ...] | None,
+    seeds: int,
+    made_up: int,
+    cluster: ClusterOptions,
+    output: _Output,
 ) -> None:
     """Forecast the rounds to a proof on the way, and compare with what it took.
 
@@ -348,7 +455,7 @@ def forecast(
     from policysieve.bench.forecast.measuring import ForecastSettings, measure_forecasts
     from policysieve.bench.race.tasks import TASKS
 
-    names = _names(tasks) or tuple(TASKS)
+    names = tasks or tuple(TASKS)
     check_names("tasks", names, TASKS)
     with output.cells(cluster) as running:
         result = measure_forecasts(

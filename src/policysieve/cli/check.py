@@ -4,15 +4,18 @@ from typing import TYPE_CHECKING
 
 import click
 
+from policysieve.cli.commands import command
 from policysieve.cli.options import (
     LogArgument,
     PageOutput,
     PlotOutput,
     actions_option,
+    delta_option,
     json_option,
     log_argument,
     page_options,
     plot_option,
+    since_option,
 )
 from policysieve.cli.output import print_json, print_table, print_text, reading
 
@@ -24,24 +27,20 @@ if TYPE_CHECKING:
 __all__ = ["check"]
 
 
-@click.command(short_help="Look for what is wrong with a log.")
+@command(
+    short_help="Whether a log can be believed, and what is wrong with it.",
+    examples=(
+        "policysieve check log.parquet",
+        "policysieve check web.csv --map context=age,action=item,propensity=p,reward=clicked "
+        "--report health.html",
+    ),
+)
 @log_argument(parted=True)
 @actions_option("Number of actions, by default the largest in the log plus one; or their names")
-@click.option(
-    "--delta",
-    default=0.05,
-    show_default=True,
-    type=float,
-    help="Probability of calling a healthy log broken, and of seeing a change where none is.",
-)
-@click.option(
-    "--since",
-    default=0,
-    type=int,
-    help="Number of the first round that counts, fixed beforehand or where a change was proved.",
-)
+@delta_option("Probability of calling a healthy log broken, and of seeing a change where none is.")
+@since_option
 @page_options
-@plot_option("importance weights")
+@plot_option
 @json_option("the findings")
 def check(
     log: LogArgument,
@@ -82,7 +81,6 @@ def check(
                 print_text(one.sentence)
         print_text(health.verdict)
         page.say_where()
-        plot.say_where()
     if health.broken:
         raise click.exceptions.Exit(1)
 

@@ -5,11 +5,12 @@ from typing import Any
 
 import click
 
+from policysieve.cli.commands import command
 from policysieve.cli.options import (
-    FormatOption,
     LogArgument,
     actions_option,
     column_map,
+    format_option,
     json_option,
     log_argument,
 )
@@ -19,10 +20,16 @@ from policysieve.progress import tracked
 __all__ = ["convert"]
 
 
-@click.command(short_help="Convert a log from one format to another.")
+@command(
+    short_help="A log in another format, and what that format cannot hold.",
+    examples=(
+        "policysieve convert clicks.csv log.parquet",
+        "policysieve convert old.dat log.jsonl.gz --from vw --skip-bad",
+    ),
+)
 @log_argument("IN...")
 @click.argument("target", metavar="OUT", type=click.Path(dir_okay=False))
-@click.option("--to", "to_format", cls=FormatOption, help="Format of OUT")
+@format_option("--to", "to_format", "OUT")
 @actions_option("Number of actions, by default the largest seen plus one; or their names")
 @click.option(
     "--skip-bad", is_flag=True, help="Leave bad rows out, and write them to OUT.skipped.jsonl."

@@ -4,7 +4,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from policysieve.cli.commands import group
 from policysieve.cli.options import json_option
+from policysieve.cli.options.values import OneOf
 from policysieve.cli.output import print_json, print_table, print_text
 
 if TYPE_CHECKING:
@@ -13,7 +15,16 @@ if TYPE_CHECKING:
 __all__ = ["data"]
 
 
-@click.group(short_help="List and fetch data sets and logs.")
+def _known() -> list[str]:
+    from policysieve.worlds.catalogue import CATALOGUE, LOGS
+
+    return [*CATALOGUE, *LOGS]
+
+
+@group(
+    short_help="Data sets and logs to try things on.",
+    examples=("policysieve data list", "policysieve data get letter"),
+)
 def data() -> None:
     """List and fetch the data sets and logs that can be loaded by name.
 
@@ -22,7 +33,11 @@ def data() -> None:
     """
 
 
-@data.command("list")
+@data.command(
+    "list",
+    short_help="What there is, how large, and on what terms.",
+    examples=("policysieve data list",),
+)
 @json_option("the list")
 def list_(as_json: bool) -> None:
     """Say what there is, how large it is, on what terms, and whether it is here already."""
@@ -66,8 +81,11 @@ def list_(as_json: bool) -> None:
     )
 
 
-@data.command()
-@click.argument("names", metavar="[NAME]...", nargs=-1)
+@data.command(
+    short_help="Fetch data sets and logs into the cache.",
+    examples=("policysieve data get letter yeast",),
+)
+@click.argument("names", metavar="[NAME]...", nargs=-1, type=OneOf(_known))
 @click.option("--all", "every", is_flag=True, help="Fetch all data sets and logs.")
 @json_option("what was fetched")
 def get(names: tuple[str, ...], every: bool, as_json: bool) -> None:

@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from policysieve.cli.commands import command
 from policysieve.cli.options import (
+    ContextsOptions,
     as_floor,
     column_map,
-    from_option,
+    contexts_options,
     json_option,
-    map_option,
-    max_bytes_option,
+    out_option,
+    source_option,
 )
 from policysieve.cli.output import print_json, print_text
 
@@ -32,30 +34,17 @@ _BATCH = 1 << 16  # contexts decided at once
 _ENTRIES = 1 << 20  # propensities of all actions held at once
 
 
-@click.command(short_help="Decide what to show at new contexts.")
+@command(
+    short_help="What to show at new contexts, with propensities, as a design says.",
+    examples=(
+        "policysieve decide design.npz --policies table.npy --contexts contexts.npy "
+        "--out decisions.parquet",
+    ),
+)
 @click.argument("design", type=click.Path(dir_okay=False))
-@click.option(
-    "--policies",
-    required=True,
-    help="The policies that the design was made for, as design took them.",
-)
-@click.option(
-    "--contexts",
-    required=True,
-    multiple=True,
-    type=click.Path(dir_okay=False),
-    help="A .npy array, a file of contexts with or without ids and times, or a log; several times "
-    "for several files, which are read in this order.",
-)
-@from_option("the contexts")
-@map_option
-@max_bytes_option
-@click.option(
-    "--out",
-    required=True,
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="Write the decisions here, to a new file: .parquet or .csv.",
-)
+@source_option("The policies that the design was made for, as design took them.")
+@contexts_options("A .npy array, a file of contexts with or without ids and times, or a log.")
+@out_option("the decisions here, to a new file: .parquet or .csv", required=True)
 @click.option(
     "--seed",
     type=click.IntRange(0),
@@ -70,10 +59,7 @@ _ENTRIES = 1 << 20  # propensities of all actions held at once
 def decide(
     design: str,
     policies: str,
-    contexts: tuple[str, ...],
-    format: str | None,
-    columns: str | None,
-    max_bytes: int | None,
+    contexts: ContextsOptions,
     out: Path,
     seed: int | None,
     distributions: bool,
@@ -104,9 +90,7 @@ def decide(
     )
     exploration = file.exploration(candidates)
     size = max(1, min(_BATCH, _ENTRIES // problem.n_actions))
-    whole = read_contexts(
-        contexts, format, columns, max_bytes, names_of_actions(candidates, problem)
-    )
+    whole = read_contexts(contexts, names_of_actions(candidates, problem))
     pieces = parts_of(whole, size, size if distributions else _BATCH)
     decisions = _decisions(exploration, pieces, as_rng(seed, stream=2), distributions)
     rounds, smallest = write_decisions(decisions, out)
@@ -189,23 +173,18 @@ def _decisions(
         yield Rounds(x, actions, propensities, rewards, ids, times, every, names, more, units)
 
 
-def read_contexts(
-    paths: Sequence[str],
-    format: str | None,
-    columns: str | None,
-    max_bytes: int | None,
-    names: Sequence[str] | None,
-) -> "Pieces":
+def read_contexts(typed: ContextsOptions, names: Sequence[str] | None) -> "Pieces":
     """Contexts of .npy arrays or of other files, in pieces, with what else those say of them."""
     from policysieve.formats import open_contexts
     from policysieve.log import NOTHING
 
-    if format is None and columns is None and all(path.endswith(".npy") for path in paths):
+    paths, columns = typed.paths, column_map(typed.columns)
+    if typed.format is None and columns is None and all(path.endswith(".npy") for path in paths):
         for array in _arrays(paths):
             yield array, None, None, NOTHING
         return
     for one in open_contexts(
-        paths, format, columns=column_map(columns), actions=names, max_bytes=max_bytes
+        paths, typed.format, columns=columns, actions=names, max_bytes=typed.max_bytes
     ):
         yield one.contexts, one.ids, one.times, one.beside
 

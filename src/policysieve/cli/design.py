@@ -5,40 +5,40 @@ from pathlib import Path
 
 import click
 
+from policysieve.cli.commands import command
 from policysieve.cli.options import (
     CandidatesOptions,
     LogArgument,
+    against_option,
     as_floor,
     candidates_options,
     json_option,
     log_argument,
+    out_option,
+    traffic_option,
 )
 from policysieve.cli.output import print_json, print_text
 
 __all__ = ["design"]
 
 
-@click.command(short_help="Design the next exploration from a log.")
+@command(
+    short_help="The next exploration from a log, as a file for decide.",
+    examples=(
+        "policysieve design log.parquet --policies table.npy --actions 5 --epsilon 0.1 "
+        "--out design.npz",
+        "policysieve design log.parquet --policies pol.py:policies --epsilon 0.1 --traffic 0.1 "
+        "--against 0 --out tenth.npz",
+    ),
+)
 @log_argument(parted=True)
 @candidates_options
 @click.option(
     "--mixing", type=float, help="Share of uniform exploration; by default what plan advises."
 )
-@click.option(
-    "--traffic",
-    default=1.0,
-    show_default=True,
-    type=float,
-    metavar="SHARE",
-    help="Share of the rounds that explore; the others show what --against would.",
-)
-@click.option("--against", metavar="POLICY", help="Name or number of the policy that runs today.")
-@click.option(
-    "--out",
-    required=True,
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="Write the design here, for decide.",
-)
+@traffic_option
+@against_option()
+@out_option("the design here, for decide", required=True)
 @json_option()
 def design(
     log: LogArgument,

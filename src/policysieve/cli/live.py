@@ -1,6 +1,6 @@
 """What is shown while something takes its time: on a terminal only, or as plain lines."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from itertools import groupby, pairwise
@@ -50,16 +50,17 @@ def run_bar(experiment: Experiment, quiet: bool) -> Iterator[Progress]:
 
 @contextmanager
 def live_bounds(experiment: Experiment, quiet: bool) -> Iterator[Progress | None]:
-    """Show the bounds of an experiment with one seed falling.
+    """Show the bounds of an experiment falling.
 
-    On a terminal as a chart, elsewhere a line whenever there is news.
+    On a terminal as a chart, elsewhere a line whenever there is news. Of all seeds but the first
+    it is only said when they have proved epsilon.
     """
     if quiet:
         yield None
         return
     console = Console()
     if not console.is_terminal or console.is_dumb_terminal or console.options.ascii_only:
-        yield _lines()
+        yield _lines(experiment.seeds)
         return
     problem = experiment.problem
     chart = BoundChart(
@@ -67,26 +68,28 @@ def live_bounds(experiment: Experiment, quiet: bool) -> Iterator[Progress | None
     )
     with Live(chart, console=console, auto_refresh=False) as live:
 
-        def tell(learner: str, _seed: int, proof: Proof) -> None:
-            chart.add(learner, proof)
+        def tell(learner: str, seed: int, proof: Proof) -> None:
+            chart.add(learner, proof, run=experiment.seeds.index(seed))
             live.refresh()
 
         yield tell
 
 
-def _lines() -> Progress:
-    told: dict[str, Proof] = {}
+def _lines(seeds: Sequence[int]) -> Progress:
+    told: dict[tuple[str, int], Proof] = {}
 
-    def tell(learner: str, _seed: int, proof: Proof) -> None:
-        last, bound = told.get(learner), proof.suboptimality_bound
-        news = last is None or (
-            not last.certified and (proof.certified or bound <= _NEWS * last.suboptimality_bound)
-        )
-        if news:
-            told[learner] = proof
+    def tell(learner: str, seed: int, proof: Proof) -> None:
+        last, bound = told.get((learner, seed)), proof.suboptimality_bound
+        if last is not None and last.certified:
+            return
+        run = seeds.index(seed)
+        falls = last is None or bound <= _NEWS * last.suboptimality_bound
+        if proof.certified or (falls and not run):
+            told[learner, seed] = proof
+            again = f", run {run + 1}" if run else ""
             proved = ", proved" if proof.certified else ""
             click.echo(
-                f"{learner}: {proof.rounds:,} rounds, within {bound:.3f} of the best{proved}"
+                f"{learner}{again}: {proof.rounds:,} rounds, within {bound:.3f} of the best{proved}"
                 f"{_expected(proof)}"
             )
 
@@ -111,10 +114,14 @@ class BoundChart:
         self._highest = highest
         self._rounds = rounds
         self._curves: dict[str, list[Proof]] = {}
+        self._proved: dict[str, dict[int, int]] = {}  # rounds of each run to the proof
 
-    def add(self, learner: str, proof: Proof) -> None:
-        """Draw a learner's line on to a new point."""
-        self._curves.setdefault(learner, []).append(proof)
+    def add(self, learner: str, proof: Proof, *, run: int = 0) -> None:
+        """Draw a learner's line on to a new point; of later runs only the proof is told."""
+        if proof.certified:
+            self._proved.setdefault(learner, {}).setdefault(run, proof.rounds)
+        if not run:
+            self._curves.setdefault(learner, []).append(proof)
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Text]:
         width = max(10, min(_WIDEST, options.max_width - _MARGIN - 1))
@@ -124,11 +131,11 @@ class BoundChart:
         yield Text(" " * _MARGIN + first + last.rjust(width - len(first)), style="dim")
         for number, (learner, curve) in enumerate(self._curves.items()):
             now = curve[-1]
-            proved = next((proof.rounds for proof in curve if proof.certified), None)
+            proved = ", ".join(f"{rounds:,}" for rounds in self._proved.get(learner, {}).values())
             yield Text.assemble(
                 (f"{'━━':>{_MARGIN}} {learner:<9}", _style(number)),
                 f"{now.rounds:>7,} rounds: within {now.suboptimality_bound:.3f}{_expected(now)}",
-                ("" if proved is None else f", {self._epsilon:g} proved after {proved:,}", "bold"),
+                (f", {self._epsilon:g} proved after {proved}" if proved else "", "bold"),
             )
         yield Text()
 

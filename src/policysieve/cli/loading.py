@@ -1,10 +1,12 @@
 """Policies from files or from Python."""
 
 import importlib
+import importlib.util
 import math
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 import click
@@ -26,7 +28,7 @@ __all__ = ["in_words", "load_policies", "policies_of", "policy_given"]
 
 _IN_PYTHON = (
     "if you trust it, write LinearPolicies(numpy.load(file)['weights']) in a module, and pass "
-    "--policies module:attribute"
+    "--policies file.py:name"
 )
 
 
@@ -42,12 +44,12 @@ def load_policies(
     actions: Names = None,
     fallback: Sequence[int | str] | None = None,
 ) -> AnyPolicies:
-    """Policies from ``table.npy``, ``weights.npz`` or ``module:attribute``.
+    """Policies from ``table.npy``, ``weights.npz``, ``file.py:name`` or ``module:name``.
 
     A ``.npy`` table needs the number of actions, or their names; a ``.npz`` archive holds linear
-    weights under the name ``weights``; an attribute is a class of policies, listed or not, or a
-    function that returns one. Files take names; an attribute has its own. A table takes a fallback
-    for what is not available; weights rank the actions, and an attribute has its own.
+    weights under the name ``weights``; Python has a class of policies, listed or not, or a
+    function that returns one. Arrays take names; Python has its own. A table takes a fallback for
+    what is not available; weights rank the actions, and Python has its own.
     """
     policies = _load(source, n_actions, slate_size, names, actions, fallback)
     count = n_actions if actions is None else len(actions)
@@ -119,11 +121,11 @@ def _load(
             raise FileNotFoundError(f"no weights at {source}")
         (weights,) = arrays_in(source, "weights", advice=_IN_PYTHON)
         return LinearPolicies(weights, slate_size=slate_size, names=names, actions=actions)
-    module, _, attribute = source.partition(":")
-    if not attribute:
+    module, _, attribute = source.rpartition(":")
+    if ":" not in source or attribute.endswith(".py"):
         raise InvalidArgumentError(
-            f"--policies must be a .npy table, a .npz of linear weights or module:attribute, got "
-            f"{source}"
+            "--policies must be a .npy table, a .npz of linear weights, or file.py:name or "
+            f"module:name with the name of a policy class or of a function, got {source}"
         )
     policies = _made(source, module, attribute)
     if not isinstance(policies, Policies | ImplicitPolicies):
@@ -136,10 +138,12 @@ def _load(
 
 def _made(source: str, module: str, attribute: str) -> object:
     """What an attribute of a module is, or returns; the module's own code may raise anything."""
-    folder = str(Path.cwd())
+    is_file = module.endswith(".py")
+    folder = str(Path(module).resolve().parent if is_file else Path.cwd())
     sys.path.insert(0, folder)
     try:
-        found = getattr(importlib.import_module(module), attribute)
+        loaded = _run_file(module) if is_file else importlib.import_module(module)
+        found = getattr(loaded, attribute)
         return found() if callable(found) else found
     except PolicySieveError:
         raise
@@ -150,3 +154,30 @@ def _made(source: str, module: str, attribute: str) -> object:
     finally:
         if folder in sys.path:
             sys.path.remove(folder)
+
+
+def _run_file(path: str) -> ModuleType:
+    """The module that a file is, under its own name unless another module has it."""
+    if not Path(path).is_file():
+        raise FileNotFoundError(f"no file {path}")
+    name = Path(path).stem
+    known = sys.modules.get(name)
+    if known is not None:
+        if _is_same_file(known, path):
+            return known
+        name = f"policies_in_{name}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        sys.modules.pop(name, None)
+        raise
+    return module
+
+
+def _is_same_file(module: ModuleType, path: str) -> bool:
+    file = getattr(module, "__file__", None)
+    return file is not None and Path(file).exists() and Path(file).samefile(path)

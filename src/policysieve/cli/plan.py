@@ -1,15 +1,19 @@
 """``policysieve plan``: how many rounds it takes."""
 
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from policysieve.cli.commands import command
 from policysieve.cli.options import (
     PlotOutput,
+    actions_option,
     count_option,
     delta_option,
     epsilon_option,
+    figures_option,
     json_option,
     minimize_option,
     plot_option,
@@ -29,20 +33,28 @@ if TYPE_CHECKING:
 __all__ = ["plan"]
 
 
-@click.command(short_help="Say how many rounds it takes.")
-@click.option("--actions", required=True, type=click.IntRange(1), help="Number of actions.")
-@click.option("--policies", required=True, type=click.IntRange(1), help="Number of policies.")
+@command(
+    short_help="How many rounds a proof takes, before there is any data.",
+    examples=(
+        "policysieve plan --actions 100 --n-policies 1000 --epsilon 0.05",
+        "policysieve plan --actions 100 --n-policies 1000 --epsilon 0.5 --slate 5 --sparsity 3",
+    ),
+    formerly={"--policies": "--n-policies"},
+)
+@actions_option("Number of actions; or their names", required=True)
+@click.option("--n-policies", required=True, type=click.IntRange(1), help="Number of candidates.")
 @epsilon_option
-@delta_option
+@delta_option()
 @sparsity_option
 @range_option("Least and largest reward of one item, if not 0 and 1; epsilon is in their units.")
 @minimize_option
 @count_option("--slate", 1, "Items shown each round.")
 @json_option("the plan")
-@plot_option("rounds against epsilon")
+@figures_option
+@plot_option
 def plan(
-    actions: int,
-    policies: int,
+    actions: int | tuple[str, ...],
+    n_policies: int,
     epsilon: float,
     delta: float,
     sparsity: Any,
@@ -50,6 +62,7 @@ def plan(
     minimize: bool,
     slate: int,
     as_json: bool,
+    figures: Path | None,
     plot: PlotOutput,
 ) -> None:
     """Say how many rounds guarantee a policy within epsilon of the best.
@@ -57,15 +70,19 @@ def plan(
     The numbers hold before any data is seen, in the worst case, with probability 1 - delta. Beside
     them stands what the Sieve needed on similar tasks of the race.
     """
+    from policysieve.report import save_figures
+
     problem = Problem(
-        n_actions=actions,
+        n_actions=actions if isinstance(actions, int) else len(actions),
         slate_size=slate,
         **problem_units(sparsity, reward_range, minimize),
         epsilon=epsilon,
         delta=delta,
     )
-    sizes = make_plan(problem, policies)
-    plot.write(lambda: _figure(sizes, policies))
+    sizes = make_plan(problem, n_policies)
+    if figures is not None:
+        save_figures({"rounds": _figure(sizes, n_policies)}, figures)
+    plot.write(lambda: _figure(sizes, n_policies))
     if as_json:
         print_json(sizes.to_dict())
         return
@@ -91,7 +108,8 @@ def plan(
             [_measured_row(one) for one in sizes.similar_tasks],
         )
     print_text(sizes.explain())
-    plot.say_where()
+    if figures is not None:
+        click.echo(f"Figures: {figures}")
 
 
 def _measured_row(one: MeasuredTask) -> tuple[str, ...]:
@@ -100,7 +118,7 @@ def _measured_row(one: MeasuredTask) -> tuple[str, ...]:
     return (one.task, f"{one.n_policies:,}", f"{one.problem.epsilon:g}", *needed)
 
 
-def _figure(sizes: Plan, policies: int) -> "Figure":
+def _figure(sizes: Plan, n_policies: int) -> "Figure":
     import numpy as np
 
     from policysieve.report import rounds_against_epsilon
@@ -110,5 +128,5 @@ def _figure(sizes: Plan, policies: int) -> "Figure":
     around = np.geomspace(
         problem.epsilon / 30, max(problem.epsilon, min(most, 10 * problem.epsilon)), 40
     )
-    plans = [make_plan(replace(problem, epsilon=float(value)), policies) for value in around]
+    plans = [make_plan(replace(problem, epsilon=float(value)), n_policies) for value in around]
     return rounds_against_epsilon(plans)

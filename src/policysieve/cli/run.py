@@ -5,8 +5,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from policysieve.cli.cluster import ClusterOptions, cluster_options
-from policysieve.cli.options import ExperimentOutput, experiment_output
+from policysieve.cli.commands import command
+from policysieve.cli.options import (
+    ClusterOptions,
+    ExperimentOutput,
+    cluster_options,
+    experiment_output,
+)
 from policysieve.cli.output import print_table, print_text
 
 if TYPE_CHECKING:
@@ -15,7 +20,14 @@ if TYPE_CHECKING:
 __all__ = ["run"]
 
 
-@click.command(short_help="Compare learners as a file says.")
+@command(
+    short_help="Compare learners in a simulated world that a TOML file describes.",
+    examples=(
+        "policysieve run examples/one_good.toml",
+        "policysieve run mine.toml --folder results --figures results/figures",
+    ),
+    formerly={"--out": "--folder"},
+)
 @click.argument("config", type=click.Path(dir_okay=False, path_type=Path))
 @cluster_options
 @experiment_output("run-output")
@@ -28,7 +40,7 @@ def run(config: Path, cluster: ClusterOptions, output: ExperimentOutput) -> None
     from policysieve.experiment import load_experiment
 
     experiment = load_experiment(config, track=training_bar(output.as_json))
-    output.out.mkdir(parents=True, exist_ok=True)
+    output.folder.mkdir(parents=True, exist_ok=True)
     with cluster.connected() as engine, run_bar(experiment, output.as_json) as tell:
         result = experiment.run(tell, engine)
     output.write(result)

@@ -5,16 +5,20 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from policysieve.cli.commands import command
 from policysieve.cli.options import (
     CandidatesOptions,
     LogArgument,
+    OutcomeOptions,
     PageOutput,
+    against_option,
     candidates_options,
     json_option,
     log_argument,
+    outcome_options,
     page_options,
+    since_option,
 )
-from policysieve.cli.outcome_options import OutcomeOptions, outcome_options
 from policysieve.cli.output import print_json, print_result, print_table, print_text, reading
 
 if TYPE_CHECKING:
@@ -25,7 +29,14 @@ __all__ = ["select"]
 _METHODS = ("capped", "betting", "empirical_bernstein", "stitched", "fixed", "checkpoints")
 
 
-@click.command(short_help="Choose the best policy from a log.")
+@command(
+    short_help="The best policy by a log, and a proof of how good it is.",
+    examples=(
+        "policysieve select log.parquet --policies table.npy --actions 5 --epsilon 0.1 --floor 0.2",
+        "policysieve select monday.csv tuesday.csv --policies pol.py:policies --epsilon 0.1 "
+        "--floor 0.2 --against 0 --report page.html",
+    ),
+)
 @log_argument(parted=True)
 @candidates_options
 @click.option(
@@ -40,20 +51,12 @@ _METHODS = ("capped", "betting", "empirical_bernstein", "stitched", "fixed", "ch
 )
 @click.option(
     "--design",
+    metavar="FILE",
     type=click.Path(dir_okay=False),
     help="The design that decided all rounds, which knows the propensities of all actions.",
 )
-@click.option(
-    "--since",
-    default=0,
-    type=int,
-    help="Number of the first round that counts, fixed beforehand or where a change was proved.",
-)
-@click.option(
-    "--against",
-    metavar="POLICY",
-    help="Name or number of the policy that runs today: by how much is the selected one better?",
-)
+@since_option
+@against_option(": by how much is the selected one better?")
 @outcome_options
 @click.option(
     "--segment",

@@ -13,7 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from policysieve.cli.options import count_option, json_option, storage_option
+from policysieve.cli.commands import command
+from policysieve.cli.options import (
+    count_option,
+    json_option,
+    no_learn_option,
+    storage_option,
+    version_option,
+)
 from policysieve.cli.output import print_text
 
 if TYPE_CHECKING:
@@ -38,7 +45,14 @@ def _by_study(option: str, values: tuple[str, ...]) -> dict[str | None, str]:
     return found
 
 
-@click.command(short_help="Studies over HTTP, with a dashboard.")
+@command(
+    short_help="Studies over HTTP for programs, with a dashboard for people.",
+    examples=(
+        "policysieve serve --storage sqlite:///shop.db --policies pol.py:policies",
+        "policysieve serve --storage sqlite:///shop.db --policies homepage=table.npy "
+        "--policies cart=pol.py:policies --port 8080 --require-tokens",
+    ),
+)
 @storage_option
 @click.option(
     "--policies",
@@ -48,13 +62,7 @@ def _by_study(option: str, values: tuple[str, ...]) -> dict[str | None, str]:
     help="The policies of all studies, or of the study NAME, as study create took them; several "
     "times for several.",
 )
-@click.option(
-    "--class-version",
-    "versions",
-    multiple=True,
-    metavar="[NAME=]VERSION",
-    help="What you call the policies, if they have a version.",
-)
+@version_option("versions", "[NAME=]VERSION", multiple=True)
 @click.option(
     "--host",
     default="127.0.0.1",
@@ -102,7 +110,7 @@ def _by_study(option: str, values: tuple[str, ...]) -> dict[str | None, str]:
     type=click.FloatRange(0, min_open=True),
     help="How long a request may take.",
 )
-@click.option("--no-learn", is_flag=True, help="Leave learning to another process.")
+@no_learn_option
 @click.option("--quiet", is_flag=True, help="Write no line for each request.")
 @json_option("the address, and what is wrong with each study, on one line,")
 def serve(
@@ -124,10 +132,7 @@ def serve(
     quiet: bool,
     as_json: bool,
 ) -> None:
-    """Serve the studies of a database over HTTP, until it is stopped.
-
-    For example: policysieve serve --storage sqlite:///shop.db --policies mypolicies:policies
-    """
+    """Serve the studies of a database over HTTP, until it is stopped."""
     from policysieve.service import Hosted, Settings
     from policysieve.service.serving import serve as start
 
@@ -217,7 +222,7 @@ class _Sources:
         if source is None:
             raise NotFoundError(
                 f"this service has no policies for study {record.name!r}; start it with "
-                f"--policies {record.name}=module:attribute"
+                f"--policies {record.name}=pol.py:policies"
             )
         if source in self._modules:
             return self._modules[source]

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from policysieve.cli.commands import group
 from policysieve.cli.options import json_option, storage_option
 from policysieve.cli.output import print_json, print_table, print_text
 
@@ -14,12 +15,24 @@ if TYPE_CHECKING:
 __all__ = ["token"]
 
 
-@click.group(short_help="Who may call a service.")
+@group(
+    short_help="Who may call a service.",
+    examples=(
+        "policysieve token create --storage sqlite:///shop.db --label web --scope decide",
+        "policysieve token list --storage sqlite:///shop.db",
+    ),
+)
 def token() -> None:
     """Create, list and revoke the tokens with which a service is called."""
 
 
-@token.command()
+@token.command(
+    short_help="A new token, shown this one time.",
+    examples=(
+        "policysieve token create --storage sqlite:///shop.db --label web --scope decide "
+        "--expires 30d",
+    ),
+)
 @storage_option
 @click.option("--label", required=True, help="What it is for, such as the name of a program.")
 @click.option(
@@ -46,10 +59,7 @@ def create(
     expires: str | None,
     as_json: bool,
 ) -> None:
-    """Create a token, and show it this one time: only a hash of it is kept.
-
-    For example: policysieve token create --storage sqlite:///shop.db --label web --scope decide
-    """
+    """Create a token, and show it this one time: only a hash of it is kept."""
     from policysieve.service.tokens import create_token
     from policysieve.study.storage import Storage
 
@@ -61,7 +71,11 @@ def create(
     click.echo(f"Key {made.key}, {', '.join(made.scopes)}. The token is not shown again.", err=True)
 
 
-@token.command("list")
+@token.command(
+    "list",
+    short_help="All tokens: what for, and for how long.",
+    examples=("policysieve token list --storage sqlite:///shop.db",),
+)
 @storage_option
 @json_option("the tokens")
 def list_(url: str, as_json: bool) -> None:
@@ -90,7 +104,10 @@ def list_(url: str, as_json: bool) -> None:
     )
 
 
-@token.command()
+@token.command(
+    short_help="A token that opens nothing any more.",
+    examples=("policysieve token revoke 3f2a91 --storage sqlite:///shop.db",),
+)
 @storage_option
 @click.argument("key")
 @json_option("the token")

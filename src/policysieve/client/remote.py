@@ -49,7 +49,7 @@ class RemoteStudy:
 
         Parameters
         ----------
-        contexts
+        contexts : array, data frame or list
             Of the kind that the policies take: numbers, strings, row numbers, data frames.
         ids : sequence of str, optional
             Your names of the rounds. By default they are made here, before the first attempt, so

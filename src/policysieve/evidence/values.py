@@ -1,5 +1,6 @@
 """Limits on the values of single policies, by betting on capped scores and from their sums."""
 
+from functools import partial
 from math import log
 
 import numpy as np
@@ -12,6 +13,7 @@ from policysieve.evidence.estimates import ValueIntervals
 from policysieve.evidence.past import Past
 from policysieve.evidence.standing import Standing, sparsity_of
 from policysieve.kernels.capped import ABOVE, BELOW, add_value_factors
+from policysieve.kernels.threads import in_pieces
 from policysieve.problem import Problem
 
 __all__ = ["betting_limits", "limits_from_sums", "policy_interval", "policy_intervals"]
@@ -23,6 +25,7 @@ _STAKES = np.array([0.001, 0.003, 0.01, 0.025, 0.06, 0.12, 0.25, 0.5, 0.75])
 _NO_SHARES = np.empty(0)  # of propensities: all stakes are fixed
 _BET_ON = 32  # policies of the largest estimates whose limits are found by betting
 _POINTS, _ZOOMS = 40, 2  # values that are tried at once, and how often between two of them
+_MANY = 1 << 14  # rounds from which on threads pay
 _WAYS = 4  # two sides and two kinds of limits
 
 
@@ -147,19 +150,12 @@ def betting_limits(
             steps = np.linspace(0.0, 1.0, _POINTS)
             grid = low[:, None] + (high - low)[:, None] * steps
             wealth = np.zeros((len(which), len(stakes), _POINTS))
-            add_value_factors(
-                *past.arrays(which, since),
-                past.scales(since),
-                0,
-                sparsity_of(problem),
-                cap,
-                stakes,
-                _NO_SHARES,
-                ABOVE if above else BELOW,
-                grid,
-                past.room,
-                wealth,
-            )
+            given = problem, past, which, since, stakes, ABOVE if above else BELOW, grid, wealth
+            bet = partial(_bet_on_values, *given)
+            if len(past) >= _MANY:
+                in_pieces(bet, len(which))  # no policy's wealth depends on the others
+            else:
+                bet(0, len(which))
             passed = log_mean_exp(wealth.swapaxes(1, 2)) >= log_term  # up to, or from some v on
             count = passed.sum(axis=1)
             rows = np.arange(len(which))
@@ -171,3 +167,31 @@ def betting_limits(
                 low = grid[rows, np.clip(count - 1, 0, _POINTS - 1)]
         found.append(high if above else low)
     return found[0], found[1]
+
+
+def _bet_on_values(
+    problem: Problem,
+    past: Past,
+    which: Numbers,
+    since: int,
+    stakes: Array,
+    kind: int,
+    grid: Array,
+    wealth: Array,
+    first: int,
+    last: int,
+) -> None:
+    """Add to the wealth of the policies at the places first..last-1 what the rounds have."""
+    add_value_factors(
+        *past.arrays(which[first:last], since),
+        past.scales(since),
+        0,
+        sparsity_of(problem),
+        problem.reward_cap,
+        stakes,
+        _NO_SHARES,
+        kind,
+        grid[first:last],
+        past.room,
+        wealth[first:last],
+    )

@@ -15,10 +15,10 @@ from policysieve.policies import Policies, VotePolicies
 from policysieve.policies.policy_class import names_of_actions
 from policysieve.problem import Problem
 
-__all__ = ["TEMPERATURES", "fit_votes"]
+__all__ = ["LEAST_WEIGHT", "TEMPERATURES", "fit_votes"]
 
 TEMPERATURES = (0.02, 0.1)
-_LEAST = 1e-3  # of the largest weight: who counts less is not worth asking
+LEAST_WEIGHT = 1e-3  # of the largest: who counts less is not worth asking
 
 
 def fit_votes(
@@ -73,7 +73,7 @@ def fit_votes(
     errors = np.sqrt((sums.variances + sums.variances[sums.leader]) / sums.rounds)
     cap = problem.unit.reward_cap
     weights = [np.exp(-gaps / np.maximum(one * cap, errors)) for one in degrees]
-    kept = [np.where(one >= _LEAST, one, 0.0) for one in weights]
+    kept = [np.where(one >= LEAST_WEIGHT, one, 0.0) for one in weights]
     names = [
         f"vote of {np.count_nonzero(one):,} after {sums.rounds:,} rounds (temperature {degree:g})"
         for one, degree in zip(kept, degrees, strict=True)

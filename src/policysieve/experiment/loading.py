@@ -243,7 +243,7 @@ def _trained_pool(
     Returns
     -------
     tuple
-        Their answers at the other rows as a `PolicyTable`, and the classifiers in words.
+        Their answers at the other rows as a `PolicyTable` with names, and the classifiers in words.
     """
     training_rows = integer(
         "training_rows",
@@ -257,7 +257,8 @@ def _trained_pool(
     pool = make_pool(features, labels, n, seed, track=track)
     models = EstimatorPolicies(pool, n_actions=dataset.n_classes, slate_size=slate_size)
     actions = models.actions(dataset.X[training_rows:])
-    answers = PolicyTable(actions, n_actions=dataset.n_classes)
+    names = [model.name for model in pool]
+    answers = PolicyTable(actions, n_actions=dataset.n_classes, names=names)
     return answers, tuple(model.description for model in pool)
 
 

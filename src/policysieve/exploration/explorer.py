@@ -105,7 +105,7 @@ class Explorer(Folding):
 
         Parameters
         ----------
-        contexts
+        contexts : array, data frame, list or sparse matrix
             Of the kind that the policies take.
         available : bool array of shape (n, n_actions), or sequence of sequences, optional
             What can be shown at each context, as a mask or as lists of numbers or names; at least

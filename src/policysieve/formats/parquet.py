@@ -14,18 +14,10 @@ from policysieve.errors import FileFormatError, InvalidArgumentError
 from policysieve.formats.arrow_rows import row_of, unknown
 from policysieve.formats.ended_slates import EndedSlates
 from policysieve.formats.format import BATCH, Format
-from policysieve.formats.parquet_columns import (
-    FrameColumns,
-    ListColumns,
-    OwnColumns,
-    ParquetColumns,
-    Part,
-    has_lists,
-    is_log,
-    unpacked_size,
-)
+from policysieve.formats.parquet_columns import ParquetColumns, Part, unpacked_size
 from policysieve.formats.parquet_mapped import MappedColumns
 from policysieve.formats.parquet_opening import opened
+from policysieve.formats.parquet_own import FrameColumns, ListColumns, OwnColumns, has_lists, is_log
 from policysieve.formats.parquet_plain import PlainColumns
 from policysieve.formats.parquet_writing import as_table
 from policysieve.formats.rules import (

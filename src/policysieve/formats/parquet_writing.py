@@ -7,14 +7,8 @@ import numpy as np
 
 from policysieve.errors import InvalidArgumentError
 from policysieve.formats.beside_names import AVAILABLE, UNIT, outcome_columns
-from policysieve.formats.parquet_columns import (
-    DISTRIBUTION,
-    ITEMS,
-    KEY,
-    VERSION,
-    WITH_BESIDE,
-    WITH_NAMES,
-)
+from policysieve.formats.parquet_columns import DISTRIBUTION
+from policysieve.formats.parquet_own import ITEMS, KEY, VERSION, WITH_BESIDE, WITH_NAMES
 from policysieve.formats.table import FRAME_PREFIX
 from policysieve.frames import ContextFrame, Contexts, FrameType
 from policysieve.log import Rounds

@@ -5,15 +5,14 @@ holds, for each policy, each of E values of epsilon and each bet, the log-wealth
 policy has, which is in common (E, G).
 """
 
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-import numba as nb
 import numpy as np
 import numpy.typing as npt
 
 from policysieve.kernels import kernel
 from policysieve.kernels.hits import find_hits
+from policysieve.kernels.threads import in_pieces
 
 Array = npt.NDArray[Any]
 
@@ -21,7 +20,6 @@ _RUN = 256  # events whose factors are computed together
 _TILE = 1024  # policies whose wealth stays in the cache
 _WIDE = 20_000  # policies, and
 _MANY = 16  # events, from which on threads pay
-_PIECES = 8  # for each thread
 
 
 @kernel
@@ -146,25 +144,16 @@ def bet_on_events(
 ) -> None:
     """Add the log-factors of events to the wealth; rounds without reward are the caller's.
 
-    table (., P, m), rows (n,), actions and gains = r/W (n, m'). Large classes are cut into
-    some pieces per core, so that one which another process has does not hold up the rest.
+    table (., P, m), rows (n,), actions and gains = r/W (n, m'). Large classes are cut into pieces
+    for threads.
     """
-    events = (table, rows, actions, gains, n_actions)
-    P = table.shape[1]
-    threads, pieces = 1, 1
-    if P >= _WIDE and len(rows) >= _MANY:
-        # Asking numba for its threads would start them, after which the process cannot be forked.
-        threads = nb.config.NUMBA_NUM_THREADS  # type: ignore[attr-defined]
-        pieces = _PIECES * threads if threads > 1 else 1
-    edges = [P * k // pieces for k in range(pieces + 1)]
-    start = common.copy()
+    events, start = (table, rows, actions, gains, n_actions), common.copy()
 
-    def bet(k: int) -> None:
-        own = common if k == 0 else start.copy()
-        bet_piece(*events, leader, lam, epsilons, own, wealth, edges[k], edges[k + 1])
+    def bet(first: int, last: int) -> None:
+        own = start.copy() if first else common
+        bet_piece(*events, leader, lam, epsilons, own, wealth, first, last)
 
-    if pieces == 1:
-        bet(0)
+    if table.shape[1] >= _WIDE and len(rows) >= _MANY:
+        in_pieces(bet, table.shape[1])
     else:
-        with ThreadPoolExecutor(threads) as pool:
-            list(pool.map(bet, range(pieces)))
+        bet(0, table.shape[1])

@@ -16,12 +16,13 @@ from policysieve.log.mapping import ColumnMap
 from policysieve.log.named import Names
 from policysieve.log.ranges import check_fits_range
 from policysieve.log.rounds import Layout, Rounds
-from policysieve.naming import as_names, number_of
+from policysieve.log.sources import Between, Later, Renumbered, parted
+from policysieve.naming import as_names
 from policysieve.reported import Carded
 from policysieve.scaling import Range, usual_range
 
 if TYPE_CHECKING:
-    from policysieve.formats.format import PartedSource, Source
+    from policysieve.formats.format import Source
     from policysieve.formats.rules import Report
 
 __all__ = ["AnyLog", "LogFile", "load_for", "log_paths", "open_for", "open_log"]
@@ -204,12 +205,12 @@ class LogFile(Carded):
         InvalidArgumentError
             If the files cannot be read in parts: only Parquet with one row for each round can.
         """
-        return _parted(self._source).starts(integer("most", most, low=1))
+        return parted(self._source).starts(integer("most", most, low=1))
 
     def between(self, start: int, stop: int) -> "LogFile":
         """Some rounds of files that can be read in parts, from number `start` up to `stop`."""
         part = copy(self)
-        part._source = _Between(_parted(self._source), start, stop)
+        part._source = Between(parted(self._source), start, stop)
         return part
 
     def rounds(self) -> Iterator[Rounds]:
@@ -227,7 +228,7 @@ class LogFile(Carded):
         skipped = integer("since", start, low=0, high=max(0, len(self) - 1))
         later = copy(self)
         later._skipped += skipped
-        later._source = _Later(self._source, skipped)
+        later._source = Later(self._source, skipped)
         return later
 
     def with_action_names(self, names: Sequence[str]) -> "LogFile":
@@ -242,7 +243,7 @@ class LogFile(Carded):
         known = self.action_names
         if known is not None and (self._source.numbered or set(known) <= set(wanted)):
             same = copy(self)  # numbers of a file keep the names that they were given
-            same._order, same._source = wanted, _Renumbered(self._source, wanted, self._where())
+            same._order, same._source = wanted, Renumbered(self._source, wanted, self._where())
             return same
         return self._anew(actions=wanted)
 
@@ -279,8 +280,8 @@ class LogFile(Carded):
             integer("n_actions", n_actions, low=least, hint="the log's actions need it")
         source = open_source(self._paths, self._format, replace(self._rules, **rules), report)
         if self._order is not None:
-            source = _Renumbered(source, self._order, self._where())
-        return _Later(source, self._skipped) if self._skipped else source
+            source = Renumbered(source, self._order, self._where())
+        return Later(source, self._skipped) if self._skipped else source
 
     def _where(self) -> str:
         """Its files, for errors."""
@@ -291,119 +292,6 @@ class LogFile(Carded):
         for _ in self.reopened(allow_missing=False).batches():
             pass
         raise FileFormatError(f"{self._paths} changed while it was read; read it again")
-
-
-def _parted(source: "Source") -> "PartedSource":
-    """The same files, if they can be read in parts, else an error."""
-    from policysieve.formats.format import PartedSource
-
-    if not isinstance(source, PartedSource):
-        raise InvalidArgumentError(
-            "log must be Parquet to be read in parts; convert it first, with policysieve convert"
-        )
-    return source
-
-
-class _Renumbered:
-    """Files that are open, with actions in another order of names."""
-
-    def __init__(self, source: "Source", names: tuple[str, ...], where: str) -> None:
-        self._source, self._names, self._where = source, names, where
-        self.layout = replace(source.layout, action_names=names)
-        self.n_rounds, self.numbered = source.n_rounds, source.numbered
-        self.cells: frozenset[str] = frozenset()  # named by now
-
-    def batches(self) -> Iterator[Rounds]:
-        """The rounds in order."""
-        return self._named(self._source.batches(), 0)
-
-    def starts(self, most: int) -> list[tuple[int, str]]:
-        """Where parts begin."""
-        return _parted(self._source).starts(most)
-
-    def between(self, start: int, stop: int) -> Iterator[Rounds]:
-        """Some of the rounds."""
-        return self._named(_parted(self._source).between(start, stop), start)
-
-    def _named(self, batches: Iterator[Rounds], first: int) -> Iterator[Rounds]:
-        known = frozenset(self._source.layout.action_names or ()) <= frozenset(self._names)
-        for rounds in batches:
-            if not known:
-                self._check_known(rounds, first)
-            first += len(rounds)
-            yield rounds.with_action_names(self._names)
-
-    def _check_known(self, rounds: Rounds, first: int) -> None:
-        """Raise if a round has an action without its name among the new ones."""
-        lacking = set(rounds.action_names or ()) - set(self._names)
-        every = zip(
-            rounds.plain_actions(),
-            rounds.plain_distributions(),
-            rounds.plain_available(),
-            strict=True,
-        )
-        for i, (shown, pairs, available) in enumerate(every):
-            for name in [*shown, *(action for action, _ in pairs or ()), *(available or ())]:
-                if name in lacking:
-                    what = f"{self._where}, round {first + i}: an action"
-                    try:
-                        number_of(what, name, self._names)
-                    except InvalidArgumentError as error:
-                        raise FileFormatError(str(error)) from None
-
-    def n_actions(self) -> int:
-        """How many names there are."""
-        return len(self._names)
-
-
-class _Between:
-    """Files that are open, but for some of their rounds."""
-
-    def __init__(self, source: "PartedSource", start: int, stop: int) -> None:
-        self._source, self._start = source, start
-        self.layout, self.numbered, self.cells = source.layout, source.numbered, source.cells
-        self.n_rounds = stop - start
-
-    def batches(self) -> Iterator[Rounds]:
-        """The rounds in order."""
-        return self._source.between(self._start, self._start + self.n_rounds)
-
-    def n_actions(self) -> int:
-        """That of all rounds."""
-        return self._source.n_actions()
-
-
-class _Later:
-    """Files that are open, without their first rounds."""
-
-    def __init__(self, source: "Source", skipped: int) -> None:
-        self._source, self._skipped = source, skipped
-        self.layout, self.numbered, self.cells = source.layout, source.numbered, source.cells
-        self.n_rounds = source.n_rounds - skipped
-
-    def batches(self) -> Iterator[Rounds]:
-        """The rounds in order."""
-        left = self._skipped
-        for rounds in self._source.batches():
-            if left < len(rounds):
-                yield rounds.where(np.arange(len(rounds)) >= left) if left else rounds
-            left = max(0, left - len(rounds))
-
-    def starts(self, most: int) -> list[tuple[int, str]]:
-        """Where parts begin."""
-        every = _parted(self._source).starts(most)
-        first = max((one for one in every if one[0] <= self._skipped), default=(0, ""))
-        later = [(start - self._skipped, file) for start, file in every if start > self._skipped]
-        return [(0, first[1]), *later]
-
-    def between(self, start: int, stop: int) -> Iterator[Rounds]:
-        """Some of the rounds."""
-        before = self._skipped
-        return _parted(self._source).between(before + start, before + stop)
-
-    def n_actions(self) -> int:
-        """That of all rounds, so that formats agree on it."""
-        return self._source.n_actions()
 
 
 AnyLog = Log | LogFile | Paths

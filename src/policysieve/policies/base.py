@@ -156,7 +156,7 @@ class Policies(PolicyClass):
 
         Parameters
         ----------
-        contexts
+        contexts : array, data frame, list or sparse matrix
             Of the kind that the policies take.
         which : sequence of int or str, optional
         available : bool array of shape (n, n_actions), or sequence of sequences, optional

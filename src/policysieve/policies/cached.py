@@ -4,7 +4,6 @@ import json
 import os
 from collections.abc import Iterable, Sequence
 from contextlib import closing
-from functools import cached_property
 from time import perf_counter
 from typing import Any
 
@@ -20,6 +19,7 @@ from policysieve.policies.base import Policies, Reply, action_dtype
 from policysieve.policies.digests import context_digests, digest
 from policysieve.policies.keeping import AnswerFile
 from policysieve.policies.usage import Usage
+from policysieve.policies.wrapping import WrappedPolicies
 
 __all__ = ["CachedPolicies", "cached"]
 
@@ -61,7 +61,7 @@ def cached(policies: Policies, folder: AnyPath, *, version: str = "") -> "Cached
     return CachedPolicies(policies, folder, version=version)
 
 
-class CachedPolicies(Policies):
+class CachedPolicies(WrappedPolicies):
     """What `cached` returns.
 
     Attributes
@@ -86,15 +86,8 @@ class CachedPolicies(Policies):
             )
         if not isinstance(version, str):
             raise InvalidArgumentError(f"version must be a text, got {shown(version)}")
-        super().__init__(
-            n_policies=policies.n_policies,
-            n_actions=policies.n_actions,
-            slate_size=policies.slate_size,
-            names=policies.names,
-            actions=policies.action_names,
-            fallback=policies.fallback,
-        )
-        self.policies, self.version, self.called = policies, version, policies.called
+        super().__init__(policies)
+        self.version = version
         self.path = as_path(folder, name="folder").absolute() / _FILE
         place = self.path.parent
         if os.path.isdir(self.path) or (os.path.exists(place) and not os.path.isdir(place)):
@@ -114,25 +107,9 @@ class CachedPolicies(Policies):
     def __repr__(self) -> str:
         return f"cached({self.policies!r}, {str(self.path.parent)!r})"
 
-    def fingerprint(self) -> str:
-        """That of the policies themselves."""
-        return self.policies.fingerprint()
-
-    def check_contexts(self, contexts: Any) -> Any:
-        """As the policies themselves take them."""
-        return self.policies.check_contexts(contexts)
-
-    def same_as(self, policy: int, others: npt.NDArray[np.intp]) -> npt.NDArray[np.bool_]:
-        """As the policies themselves know it."""
-        return self.policies.same_as(policy, others)
-
     def usage(self) -> Usage:
         """What asking has cost, and how many answers were read from disk instead."""
         return self.policies.usage().plus(super().usage())
-
-    @cached_property
-    def _heeds(self) -> npt.NDArray[np.bool_]:
-        return self.policies._heeds
 
     def _evaluate(self, contexts: Any, which: npt.NDArray[np.intp] | None) -> npt.NDArray[Any]:
         everyone = np.arange(self.n_policies) if which is None else which

@@ -34,7 +34,7 @@ class Calls:
         Seconds that a call may take; None for any. An ``async def`` function is cancelled then. A
         plain one runs in a thread, which cannot be stopped: it is left alone, does not count as
         one of those at once any more, and ends with the process at the latest.
-    fallback : action or slate, optional
+    fallback : action, slate or None
         The answer where the last call failed, too. The candidate that is judged is then the one
         with this fallback. Without one, the batch fails with `PolicyFailureError`.
     """

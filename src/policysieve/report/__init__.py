@@ -19,7 +19,7 @@ from policysieve.report.experiment_report import (
 from policysieve.report.health_report import health_page, mean_weights
 from policysieve.report.notebook import card_of
 from policysieve.report.outcome_report import segment_differences, segments_of, segments_page
-from policysieve.report.page import Page
+from policysieve.report.page import Page, save_figures
 from policysieve.report.run_report import (
     estimate_over_rounds,
     run_page,
@@ -45,6 +45,7 @@ __all__ = [
     "mean_weights",
     "page_of",
     "rounds_against_epsilon",
+    "save_figures",
     "suboptimality_by_learner",
     "suboptimality_over_rounds",
     "value_intervals",

@@ -5,13 +5,21 @@ notebook: text is the notebook's own, lines and tints are half-transparent.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from html import escape
-from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from policysieve.arrays import shown
+from policysieve.report.card import (
+    Facts,
+    between,
+    card,
+    interval,
+    paragraph,
+    pill_with,
+    rows_table,
+    short,
+)
 from policysieve.report.cost_report import cost_facts
-from policysieve.report.table import CellValue, Table, gain_fact, shown_text, value_text
+from policysieve.report.table import CellValue, gain_fact, shown_text, value_text
 from policysieve.scaling import Range, range_in_words
 
 if TYPE_CHECKING:
@@ -27,21 +35,10 @@ if TYPE_CHECKING:
 
 __all__ = ["card_of"]
 
-Facts = Mapping[str, CellValue | tuple[CellValue, str]]
-
 _LEADERS = 5  # policies in a card
 _ROUNDS = 5  # of a log
 _NAMES = 6  # of actions or columns
-_LONGEST = 80  # letters of one context, or of one name in a table
-_WIDE, _HIGH = 160, 14  # pixels of an interval
 
-_LINE = "1px solid rgba(128,128,128,.35)"
-_BLUE = "#1898d0"
-_TINTS = {
-    "good": "46,158,107",
-    "poor": "213,94,0",
-    "open": "128,128,128",
-}
 _VERDICTS = {"ok": "good", "warning": "open", "broken": "poor"}
 
 
@@ -56,12 +53,12 @@ def card_of(result: "Carded") -> str:
             try:
                 return make(result)
             except Exception as error:  # a look must not fail, whatever is inside
-                return _card(kind.__name__, text=f"It cannot be shown: {shown(error)}.")
-    return _card(type(result).__name__, text=shown(result))
+                return card(kind.__name__, text=f"It cannot be shown: {shown(error)}.")
+    return card(type(result).__name__, text=shown(result))
 
 
 def _problem(problem: "Problem") -> str:
-    return _card(
+    return card(
         "Problem",
         text=f"Find a policy within {problem.epsilon:g} of the best, with probability at least "
         f"{1 - problem.delta:g}.{' Lower is better.' if problem.scale.minimize else ''}",
@@ -85,16 +82,16 @@ def _cost(cost: "ExploringCost") -> str:
         "Cost in all" if cost.minimize else "Earned": cost.earned
     }
     for lost in (cost.best,) if cost.today is None else (cost.today, cost.best):
-        facts[f"Against {lost.policy_name}"] = (lost.estimate, _between(lost.lower, lost.upper))
+        facts[f"Against {lost.policy_name}"] = (lost.estimate, between(lost.lower, lost.upper))
     facts["Rounds"] = (cost.rounds, cost.explored_in_words)
-    return _card("What exploring has cost", text=cost.guarantee, facts=facts)
+    return card("What exploring has cost", text=cost.guarantee, facts=facts)
 
 
 def _status(status: "Status") -> str:
     best = status.recommendation
     left = "" if status.left is None else f"{status.left:,} more rounds may explore"
     words = f"{'exploring' if status.exploring else 'not exploring'}"
-    return _card(
+    return card(
         f"{status.learner} recommends {best.policy_name}",
         _pill_of(best.certified, best.guardrails),
         text=best.guarantee,
@@ -121,16 +118,16 @@ def _rewards_in(reward_range: Range, what: str = "Rewards") -> Facts:
 
 
 def _recommendation(best: "Recommendation") -> str:
-    return _card(
+    return card(
         best.policy_name,
         _pill_of(best.certified, best.guardrails),
         text=best.guarantee,
         facts={
-            "Estimated value": (best.value, _between(best.lower, best.upper)),
+            "Estimated value": (best.value, between(best.lower, best.upper)),
             "Suboptimality bound": best.suboptimality_bound,
             **gain_fact(best.gain, best.against),
             **{
-                f"Outcome {name}": (one.value, _between(one.lower, one.upper))
+                f"Outcome {name}": (one.value, between(one.lower, one.upper))
                 for name, one in (best.outcomes or {}).items()
             },
             **_guardrails(best.guardrails),
@@ -141,7 +138,7 @@ def _recommendation(best: "Recommendation") -> str:
 
 def _forecast(forecast: "Forecast") -> str:
     said = forecast.total is not None
-    return _card(
+    return card(
         "How long will it take?",
         text=forecast.sentence(),
         facts={
@@ -166,15 +163,15 @@ def _guardrails(guardrails: "Sequence[Guardrail] | None") -> Facts:
 
 def _segments(segments: "Segments") -> str:
     first, second = segments.names[:2]
-    return _card(
+    return card(
         f"For whom is {first} better than {second}?",
         text=segments.guarantee,
-        facts={one.label: (one.difference[0], _between(*one.difference[1:])) for one in segments},
+        facts={one.label: (one.difference[0], between(*one.difference[1:])) for one in segments},
     )
 
 
 def _certificate(proof: "Certificate") -> str:
-    return _card(
+    return card(
         proof.policy_name,
         _pill_of(proof.certified),
         facts={
@@ -190,14 +187,14 @@ def _certificate(proof: "Certificate") -> str:
 def _selection(selection: "Selection") -> str:
     proof, chosen = selection.certificate, selection.chosen
     limits = selection.intervals
-    return _card(
+    return card(
         f"The log selects {selection.policy_name}",
         _pill_of(proof.certified),
         text=selection.guarantee,
         facts={
             "Estimated value": (
                 selection.value,
-                _between(limits.lower[chosen], limits.upper[chosen]),
+                between(limits.lower[chosen], limits.upper[chosen]),
             ),
             "Suboptimality bound": (
                 proof.suboptimality_bound,
@@ -217,12 +214,12 @@ def _run(result: "RunResult") -> str:
     distance: Facts = (
         {} if result.suboptimality is None else {"True suboptimality": result.suboptimality}
     )
-    return _card(
+    return card(
         f"{result.learner} recommends {best.policy_name}",
         _pill_of(best.certified, best.guardrails),
         text=best.guarantee,
         facts={
-            "Estimated value": (best.value, _between(best.lower, best.upper)),
+            "Estimated value": (best.value, between(best.lower, best.upper)),
             "Suboptimality bound": (
                 best.suboptimality_bound,
                 f"asked for: {value_text(result.problem.epsilon)}",
@@ -250,27 +247,27 @@ def _experiment(result: "ExperimentResult") -> str:
         for learner in result.learners
     ]
     columns = ["learner", "proved after", "by seeds", "bound at end"]
-    return _card(
+    return card(
         f"{len(rows)} learners compared" if len(rows) > 1 else str(rows[0][0]),
         text=f"At most {result.rounds:,} rounds to prove epsilon {result.problem.epsilon:g}"
         + (f", with {len(result.seeds)} seeds each; medians." if many else "."),
-        below=_table(columns + ["distance"] * known + ["recommends"], rows),
+        below=rows_table(columns + ["distance"] * known + ["recommends"], rows),
     )
 
 
 def _health(health: "LogHealth") -> str:
     bad = [one for one in health.findings if one.verdict != "ok"]
-    return _card(
+    return card(
         "The health of a log",
-        _pill(health.worst, _VERDICTS[health.worst]),
+        pill_with(health.worst, _VERDICTS[health.worst]),
         text=health.verdict,
         facts={
             "Rounds": health.rounds,
             "Actions": health.n_actions,
             "In a round": shown_text(health.slate_size),
         },
-        below="".join(_paragraph(f"{one.name}: {one.sentence}") for one in bad)
-        + _table(
+        below="".join(paragraph(f"{one.name}: {one.sentence}") for one in bad)
+        + rows_table(
             ["what", "value", "verdict"],
             [[one.name, one.value, one.verdict] for one in health.findings],
         ),
@@ -290,7 +287,7 @@ def _log(log: "Log") -> str:
         for row in range(min(n, _ROUNDS))
     ]
     columns = ["round", "context", "action", "propensity", "reward"]
-    return _card(
+    return card(
         "Log",
         facts={
             "Rounds": n,
@@ -302,14 +299,14 @@ def _log(log: "Log") -> str:
             "Smallest propensity": float(log.propensities.min()) if n else None,
             "Propensities": "of all actions" if log.has_distributions else "of what was shown",
         },
-        below=_table(columns, first)
-        + (_paragraph(f"The first {len(first)} of {n:,} rounds.") if n > len(first) else ""),
+        below=rows_table(columns, first)
+        + (paragraph(f"The first {len(first)} of {n:,} rounds.") if n > len(first) else ""),
     )
 
 
 def _log_file(log: "LogFile") -> str:
     layout = log.layout
-    return _card(
+    return card(
         "Log on disk",
         facts={
             "Rounds": len(log),
@@ -324,12 +321,12 @@ def _log_file(log: "LogFile") -> str:
 
 def _study(status: "StudyStatus") -> str:
     best = status.recommendation
-    return _card(
+    return card(
         f"{status.name} recommends {best.policy_name}",
         _pill_of(best.certified),
         text=best.guarantee,
         facts={
-            "Estimated value": (best.value, _between(best.lower, best.upper)),
+            "Estimated value": (best.value, between(best.lower, best.upper)),
             "Rounds": (status.rounds, f"{status.learnt:,} learnt from"),
             **cost_facts(status.cost),
             "Open": status.open,
@@ -372,38 +369,13 @@ def _leaders(leaders: Sequence[Mapping[str, Any]], chosen: Any, limits: "ValueIn
     low = min(float(row["lower"]) for row in leaders)
     high = max(float(row["upper"]) for row in leaders)
     rows: list[list[CellValue]] = [
-        [_short(row["name"]), row["value"], row["lower"], row["upper"]] for row in leaders
+        [short(row["name"]), row["value"], row["lower"], row["upper"]] for row in leaders
     ]
-    drawn = [_interval(row, low, high, row["policy"] == chosen) for row in leaders]
+    drawn = [interval(row, low, high, row["policy"] == chosen) for row in leaders]
     count = len(limits.values)
     best = "lowest" if limits.minimize else "largest"
     more = f"The {len(rows)} {best} estimates of {count:,}." if count > len(rows) else ""
-    return _table(["policy", "estimate", "lower", "upper"], rows, drawn) + _paragraph(more)
-
-
-def _interval(row: Mapping[str, Any], low: float, high: float, mine: bool) -> str:
-    """An interval as a line with a dot, from `low` to `high` over the whole width."""
-    margin, middle = 5.0, _HIGH / 2
-    width = high - low
-
-    def at(value: float) -> str:
-        share = (value - low) / width if width > 0 and isfinite(value) else 0.5
-        return f"{margin + min(1.0, max(0.0, share)) * (_WIDE - 2 * margin):.1f}"
-
-    colour, strength = (_BLUE, "1") if mine else ("currentColor", ".55")
-    value = row["value"]
-    dot = (
-        f'<circle cx="{at(value)}" cy="{middle:g}" r="3.5" fill="{colour}"/>'
-        if value is not None and isfinite(value)
-        else ""
-    )
-    words = f"{value_text(value)}, {_between(row['lower'], row['upper'])}"
-    return (
-        f'<svg width="{_WIDE}" height="{_HIGH}" viewBox="0 0 {_WIDE} {_HIGH}" role="img" '
-        f'aria-label="{escape(words)}" style="display:block;opacity:{strength}">'
-        f'<line x1="{at(row["lower"])}" x2="{at(row["upper"])}" y1="{middle:g}" y2="{middle:g}" '
-        f'stroke="{colour}" stroke-width="2"/>{dot}</svg>'
-    )
+    return rows_table(["policy", "estimate", "lower", "upper"], rows, drawn) + paragraph(more)
 
 
 def _named_actions(names: Sequence[str] | None) -> Facts:
@@ -423,16 +395,16 @@ def _contexts(shape: Sequence[int], dtype: Any) -> str:
 def _few(names: Sequence[str] | None) -> str:
     if names is None:
         return ""
-    return _short(", ".join(names[:_NAMES]) + (", ..." if len(names) > _NAMES else ""))
+    return short(", ".join(names[:_NAMES]) + (", ..." if len(names) > _NAMES else ""))
 
 
 def _context(context: Any) -> str:
     """One context on one line: a row of a table with its names, features with few digits."""
     if isinstance(context, Mapping):
-        return _short(", ".join(f"{name} {_entry(value)}" for name, value in context.items()))
+        return short(", ".join(f"{name} {_entry(value)}" for name, value in context.items()))
     if isinstance(context, list):
-        return _short(", ".join(map(_entry, context)))
-    return _short(_entry(context))
+        return short(", ".join(map(_entry, context)))
+    return short(_entry(context))
 
 
 def _entry(value: Any) -> str:
@@ -444,88 +416,9 @@ def _items(values: Iterable[CellValue]) -> str:
     return ", ".join(map(value_text, values))
 
 
-def _short(text: str) -> str:
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
-
-
-def _between(lower: float, upper: float) -> str:
-    return f"between {value_text(float(lower))} and {value_text(float(upper))}"
-
-
 def _pill_of(certified: bool, guardrails: "Sequence[Guardrail] | None" = None) -> str:
     if not certified:
-        return _pill("not certified", "open")
+        return pill_with("not certified", "open")
     if any(one.verdict == "not proved" for one in guardrails or ()):
-        return _pill("certified, guardrail not proved", "open")
-    return _pill("certified", "good")
-
-
-def _pill(word: str, tint: str) -> str:
-    colour = _TINTS[tint]
-    return (
-        f'<span style="padding:.1em .6em;border:1px solid rgba({colour},.7);border-radius:1em;'
-        f'background:rgba({colour},.16);font-size:.8em;white-space:nowrap">{escape(word)}</span>'
-    )
-
-
-def _card(
-    title: str, pill: str = "", *, text: str = "", facts: Facts | None = None, below: str = ""
-) -> str:
-    """Everything but `pill` and `below` is plain text."""
-    tiles = []
-    for label, fact in (facts or {}).items():
-        value, note = fact if isinstance(fact, tuple) else (fact, "")
-        tiles.append(
-            f'<div><div style="font-size:.8em;opacity:.7">{escape(label)}</div>'
-            f'<div style="font-weight:600">{escape(value_text(value))}</div>'
-            + (f'<div style="font-size:.8em;opacity:.7">{escape(note)}</div>' if note else "")
-            + "</div>"
-        )
-    return (
-        f'<div style="box-sizing:border-box;max-width:48em;padding:.8em 1em;border:{_LINE};'
-        'border-radius:.5em;color:inherit;line-height:1.4;overflow-wrap:anywhere">'
-        '<div style="display:flex;flex-wrap:wrap;gap:.2em .8em;align-items:center">'
-        f'<span style="font-size:1.1em;font-weight:600">{escape(title)}</span>{pill}</div>'
-        + _paragraph(text)
-        + (
-            '<div style="display:flex;flex-wrap:wrap;gap:.6em 2em;margin-top:.6em">'
-            f"{''.join(tiles)}</div>"
-            if tiles
-            else ""
-        )
-        + f"{below}</div>"
-    )
-
-
-def _paragraph(text: str) -> str:
-    return f'<div style="margin-top:.5em;opacity:.85">{escape(text)}</div>' if text else ""
-
-
-def _table(
-    columns: Sequence[str], rows: Sequence[Sequence[CellValue]], drawn: Sequence[str] = ()
-) -> str:
-    """A table of plain texts; `drawn` is markup for one more column."""
-    if not rows:
-        return ""
-    table = Table("", columns, rows)
-    sides = ["right" if numeric else "left" for numeric in table.numeric]
-
-    def cell(tag: str, side: str, inside: str, also: str = "") -> str:
-        style = f"padding:.2em 1em .2em 0;text-align:{side};white-space:nowrap{also}"
-        return f'<{tag} style="{style}">{inside}</{tag}>'
-
-    head = "".join(
-        cell("th", side, escape(name), ";font-weight:400;opacity:.7")
-        for name, side in zip(columns, sides, strict=True)
-    ) + (cell("th", "left", "") if drawn else "")
-    body = []
-    for number, texts in enumerate(table.texts):
-        cells = [cell("td", side, escape(text)) for text, side in zip(texts, sides, strict=True)]
-        if drawn:
-            cells.append(cell("td", "left", drawn[number]))
-        body.append(f"<tr>{''.join(cells)}</tr>")
-    return (
-        '<div style="overflow-x:auto"><table style="margin:.7em 0 0;border-collapse:collapse;'
-        f'font-size:.9em;color:inherit;font-variant-numeric:tabular-nums"><thead style="border:0">'
-        f"<tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table></div>"
-    )
+        return pill_with("certified, guardrail not proved", "open")
+    return pill_with("certified", "good")

@@ -215,14 +215,7 @@ class Page:
 
         The folder is made if need be. Texts in SVG files are outlines, which look alike everywhere.
         """
-        where = Path(folder)
-        where.mkdir(parents=True, exist_ok=True)
-        for name, figure in self._figures.items():
-            for ending, options in _FILES.items():
-                buffer = io.BytesIO()
-                with look(), rc_context({"svg.fonttype": "path"}):
-                    figure.savefig(buffer, format=ending, **options)
-                write_whole(where / f"{name}.{ending}", buffer.getvalue())
+        save_figures(self._figures, folder)
 
     def _add(self, block: str) -> Self:
         self._blocks.append(block)
@@ -231,6 +224,18 @@ class Page:
     def _new_id(self, kind: str) -> str:
         self._ids += 1
         return f"{kind}-{self._ids}"
+
+
+def save_figures(figures: Mapping[str, Figure], folder: str | os.PathLike[str]) -> None:
+    """Write figures by their names into a folder, as `Page.save_figures` does."""
+    where = Path(folder)
+    where.mkdir(parents=True, exist_ok=True)
+    for name, figure in figures.items():
+        for ending, options in _FILES.items():
+            buffer = io.BytesIO()
+            with look(), rc_context({"svg.fonttype": "path"}):
+                figure.savefig(buffer, format=ending, **options)
+            write_whole(where / f"{name}.{ending}", buffer.getvalue())
 
 
 def _cell(is_name: bool, kind: str, text: str, value: CellValue) -> str:

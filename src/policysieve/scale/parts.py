@@ -118,15 +118,13 @@ def opened(
     **rules: Any,
 ) -> PartedLog:
     """The log of `RayEngine.log`."""
-    if filesystem is not None:
-        every = [paths] if isinstance(paths, str) else list(paths)  # type: ignore[arg-type]
-        if not all(isinstance(path, str) for path in every):
-            raise InvalidArgumentError("paths must be texts where a filesystem is given")
-        paths = [StoredFile(str(path), filesystem, str(path)) for path in every]
-    else:
-        one = isinstance(paths, str | os.PathLike | StoredFile)
-        paths = [_absolute(path) for path in ([paths] if one else paths)]  # type: ignore[union-attr]
-    return PartedLog(engine, paths, **rules)
+    every: list[Any] = [paths] if isinstance(paths, str | os.PathLike | StoredFile) else [*paths]
+    if filesystem is None:
+        return PartedLog(engine, [_absolute(path) for path in every], **rules)
+    if not all(isinstance(path, str) for path in every):
+        raise InvalidArgumentError("paths must be texts where a filesystem is given")
+    stored = [StoredFile(path, filesystem, path) for path in every]
+    return PartedLog(engine, stored, **rules)
 
 
 def _absolute(path: Any) -> Any:

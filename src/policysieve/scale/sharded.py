@@ -14,6 +14,7 @@ from policysieve.errors import InvalidArgumentError
 from policysieve.policies import CachedPolicies, Policies
 from policysieve.policies.base import Reply
 from policysieve.policies.union import PolicyUnion
+from policysieve.policies.wrapping import WrappedPolicies
 from policysieve.scale.dealer import Dealer
 from policysieve.scale.engine import RayEngine
 
@@ -22,7 +23,7 @@ __all__ = ["ShardedPolicies"]
 _starting = threading.Lock()  # of actors, which an unpickled class has none of
 
 
-class ShardedPolicies(Policies):
+class ShardedPolicies(WrappedPolicies):
     """The same policies, each of which is held and asked by one of several actors on Ray.
 
     Every call sends the contexts to the shards that hold any of the policies asked for, once to
@@ -79,15 +80,7 @@ class ShardedPolicies(Policies):
             )
         if engine is not None and not isinstance(engine, RayEngine):
             raise InvalidArgumentError(f"engine must be a RayEngine, got {shown(engine)}")
-        super().__init__(
-            n_policies=policies.n_policies,
-            n_actions=policies.n_actions,
-            slate_size=policies.slate_size,
-            names=policies.names,
-            actions=policies.action_names,
-            fallback=policies.fallback,
-        )
-        self.policies, self.called = policies, policies.called
+        super().__init__(policies)
         most = None if shards is None else integer("shards", shards, low=1)
         engine = RayEngine() if engine is None else engine
         self.shards = min(engine.workers if most is None else most, self.n_policies)
@@ -99,10 +92,6 @@ class ShardedPolicies(Policies):
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_dealer": None}  # actors are started anew where it is asked
 
-    def fingerprint(self) -> str:
-        """That of the policies themselves."""
-        return self.policies.fingerprint()
-
     @property
     def kind(self) -> str:
         """That of the policies; of a table it is another, which remembers its answers."""
@@ -113,20 +102,8 @@ class ShardedPolicies(Policies):
         """How many contexts the policies know, if these are numbered."""
         return self.policies.n_contexts
 
-    def check_contexts(self, contexts: Any) -> Any:
-        """As the policies themselves take them."""
-        return self.policies.check_contexts(contexts)
-
-    def same_as(self, policy: int, others: npt.NDArray[np.intp]) -> npt.NDArray[np.bool_]:
-        """As the policies themselves know it."""
-        return self.policies.same_as(policy, others)
-
     def _numbers(self) -> tuple[npt.NDArray[Any], ...]:
         return self.policies._numbers()
-
-    @property
-    def _heeds(self) -> npt.NDArray[np.bool_]:
-        return self.policies._heeds
 
     def _evaluate(self, contexts: Any, which: npt.NDArray[np.intp] | None) -> npt.NDArray[Any]:
         return self._shards.ask("_evaluate", contexts, which)

@@ -5,7 +5,7 @@ import threading
 import time
 
 from policysieve.arrays import told
-from policysieve.errors import ArchivedError
+from policysieve.errors import ArchivedError, StorageError
 from policysieve.study import Study
 
 __all__ = ["Learner"]
@@ -61,7 +61,7 @@ class Learner:
                 return
             except Exception as error:  # a database that is away may come back
                 learnt = 0
-                self._say(told(error))
+                self._say(error)
             else:
                 self._trouble = ""
             pause = _IDLE if learnt else min(2 * pause, _LONGEST)
@@ -69,8 +69,12 @@ class Learner:
             self._ending.wait(max(_REST, spent * (1 - _SHARE) / _SHARE))
             self._news.wait(pause)
 
-    def _say(self, trouble: str) -> None:
-        """Log what went wrong, once; who asks for the status hears it, too."""
+    def _say(self, error: Exception) -> None:
+        """Log what went wrong, once; who asks for the status hears it, too.
+
+        What is not of the database may say what a client sent, and is named by its type alone.
+        """
+        trouble = told(error) if isinstance(error, StorageError) else type(error).__name__
         if trouble != self._trouble:
             _LOG.error("study %r could not learn: %s", self._study.name, trouble)
             self._trouble = trouble

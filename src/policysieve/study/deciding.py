@@ -37,7 +37,9 @@ class Ask:
 
     Attributes
     ----------
-    contexts, ids, available
+    contexts : array, data frame, list or sparse matrix
+    ids : sequence of str, or None
+    available : bool array, sequence of lists, or None
         As `Study.ask` takes them.
     again : bool
         Whether ids that were decided before, at the same contexts, get what was decided then.

@@ -132,27 +132,30 @@ class HistoryWriter:
         self._version, self._finished = 0, False
         self._rest = 0.0  # until then, by this process's own clock
 
-    def due(self, learning: Learning) -> bool:
-        """Whether enough was learnt since the last point, or less and there is news."""
+    def due(self, learning: Learning, *, changes: bool) -> bool:
+        """Whether enough was learnt since the last point, or less and there is news.
+
+        There is if what is played has changed since, or `changes` with this.
+        """
         if self._learnt is None:
             return learning.learnt >= _FEWEST
         if learning.learnt < self._learnt + _FEWEST:
             return False
-        news = learning.version != self._version
+        news = changes or learning.version != self._version
         if news and learning.learner.finished != self._finished:
             return True
         enough = self._learnt * (1 + (_SOONER if news else _GROWTH))
         return learning.learnt >= enough and time.monotonic() >= self._rest
 
-    def point(self, connection: Connection, learning: Learning) -> str | None:
+    def point(self, connection: Connection, learning: Learning, *, changes: bool) -> str | None:
         """What is known, if it is time to write that down; that takes a while to work out."""
-        if not self.due(learning):
+        if not self.due(learning, changes=changes):
             return None
         newest = select(func.max(history.c.learnt)).where(history.c.study == self._study)
         there = connection.execute(newest).scalar() or 0
         if self._learnt is None or there > self._learnt:  # another process has just done it
             self._learnt = there
-            if not self.due(learning):
+            if not self.due(learning, changes=changes):
                 return None
         start = time.monotonic()
         content = json.dumps(_known(learning), allow_nan=False)

@@ -206,7 +206,7 @@ class Study(StudyLooks):
 
         Parameters
         ----------
-        contexts
+        contexts : array, data frame, list or sparse matrix
             Of the kind that the policies take.
         ids : sequence of str, optional
             Your names of the rounds, which no other round of the study has. By default they are

@@ -154,7 +154,8 @@ class Worker:
     def _news(self, connection: Connection, then: Learning) -> "_News":
         """What is to be written of what was learnt; that takes a while to work out."""
         content = None if then.is_published(connection) else then.content()
-        return _News(content, self._history.point(connection, then))
+        changes = content is not None
+        return _News(content, self._history.point(connection, then, changes=changes))
 
     def _write(self, connection: Connection, then: Learning, news: "_News", now: float) -> bool:
         """Publish what should be played, and note what is known; False if the lease is another's.

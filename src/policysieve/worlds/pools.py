@@ -21,13 +21,17 @@ _KNOW_PROBABILITIES = ("logistic", "kNN", "decision tree", "extra trees", "naive
 class SubsetModel:
     """A fitted classifier that looks at some of the features only.
 
-    It has ``predict_proba`` or ``decision_function`` if the classifier inside has.
+    Its name tells it from the others of its pool. It has ``predict_proba`` or ``decision_function``
+    if the classifier inside has.
     """
 
-    def __init__(self, model: Any, columns: npt.NDArray[np.intp], description: str) -> None:
+    def __init__(
+        self, model: Any, columns: npt.NDArray[np.intp], description: str, name: str
+    ) -> None:
         self.model = model
         self.columns = columns
         self.description = description
+        self.name = name
         self.classes_ = model.classes_
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
@@ -80,8 +84,9 @@ def make_pool(
     Returns
     -------
     list of SubsetModel
-        With ``predict`` and a one-line ``description``, from poor to good in no order. For several
-        labels per row ``predict_proba`` scores every label and ``predict`` names the first.
+        With ``predict``, a ``name`` and a one-line ``description``, from poor to good in no order.
+        For several labels per row ``predict_proba`` scores every label and ``predict`` names the
+        first.
     """
     n = integer("n", n, low=1)
     rng = as_rng(seed, name="seed")
@@ -91,9 +96,11 @@ def make_pool(
     if labels.ndim == 2:
         kinds = [kind for kind in kinds if kind[0] in _KNOW_PROBABILITIES]
         train_one = _ranker
-    return [
-        train_one(features, labels, kinds[index % len(kinds)], rng) for index in track(range(n))
-    ]
+    pool = []
+    for index in track(range(n)):
+        of_kind, kind = divmod(index, len(kinds))
+        pool.append(train_one(features, labels, kinds[kind], of_kind + 1, rng))
+    return pool
 
 
 def _checked_training_data(
@@ -134,6 +141,7 @@ def _classifier(
     features: npt.NDArray[np.float64],
     labels: npt.NDArray[Any],
     kind: _Kind,
+    number: int,
     rng: np.random.Generator,
 ) -> SubsetModel:
     """Fit one classifier on random rows and features."""
@@ -142,13 +150,15 @@ def _classifier(
     columns = _random_columns(features.shape[1], rng)
     name, make = kind
     model = _fitted(make(rng), features[np.ix_(rows, columns)], labels[rows])
-    return SubsetModel(model, columns, f"{name}, {len(rows)} rows, {len(columns)} features")
+    description = f"{name}, {len(rows)} rows, {len(columns)} features"
+    return SubsetModel(model, columns, description, f"{name} {number}")
 
 
 def _ranker(
     features: npt.NDArray[np.float64],
     labels: npt.NDArray[Any],
     kind: _Kind,
+    number: int,
     rng: np.random.Generator,
 ) -> SubsetModel:
     """Fit one classifier for each label on random rows and features."""
@@ -160,9 +170,8 @@ def _ranker(
     name, make = kind
     per_label = OneVsRestClassifier(make(rng))
     model = _fitted(per_label, features[np.ix_(rows, columns)], labels[rows])
-    return SubsetRanker(
-        model, columns, f"{name} per label, {len(rows)} rows, {len(columns)} features"
-    )
+    description = f"{name} per label, {len(rows)} rows, {len(columns)} features"
+    return SubsetRanker(model, columns, description, f"{name} {number}")
 
 
 def _fitted(model: Any, features: npt.NDArray[np.float64], labels: npt.NDArray[Any]) -> Any:

@@ -33,7 +33,7 @@ def test_command(monkeypatch, tmp_path):
     monkeypatch.setattr(measuring, "NULLS", {"two_arms": measuring.NULLS["two_arms"]})
     monkeypatch.setattr(measuring, "FLOOR_METHODS", ("stitched",))
     monkeypatch.setattr(measuring, "_N_ACTIONS", (4,))
-    arguments = ["bench", "certificates", "--runs", "3", "--seeds", "1", "--out", str(tmp_path)]
+    arguments = ["bench", "certificates", "--runs", "3", "--seeds", "1", "--folder", str(tmp_path)]
     path = tmp_path / "report.html"
     printed = CliRunner().invoke(main, [*arguments, "--report", str(path)])
     assert printed.exit_code == 0, printed.output

@@ -39,11 +39,12 @@ def test_tables():
 
 def test_the_documentation_says_what_was_counted():
     assert [row["world"] for row in MEASURED["false"]] == list(NULLS)
+    said = " ".join(DOCS.split())
     for row in MEASURED["false"]:
         counts = f"{row['certified']:,} | {row['false']} | {row['missed']}"
         assert f"| {summary(row['world'])} | {counts} |\n" in DOCS
         assert max(row["false"], row["missed"]) <= row["limit"]
-        assert f"than {row['limit']} of {row['runs']:,} would" in DOCS
+        assert f"than {row['limit']} of {row['runs']:,} would" in said
     for row in MEASURED["floors"]:
         counts = f"{row['certified']} | {row['false']} | {row['missed']}"
         method = row["method"].replace("_b", " B")

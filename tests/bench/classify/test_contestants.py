@@ -10,7 +10,7 @@ from scipy import sparse
 import policysieve as ps
 from policysieve.bench.classify.contestants import CEILING, CONTESTANTS, TUNED, RewardedLogistic
 from policysieve.bench.classify.measuring import ClassifySettings, play
-from policysieve.bench.classify.peers import ContextualBandits, _as_lines
+from policysieve.bench.classify.peers import ContextualBandits, as_lines
 from policysieve.bench.classify.tasks import CLASSIFY_TASKS, SplitRows
 
 PACKAGES = {
@@ -72,8 +72,8 @@ class TestPeers:
 class TestVowpalWabbit:
     def test_lines_name_features_and_leave_zeros_out(self):
         rows = np.array([[0.5, 0.0, -2.0], [0.0, 0.0, 0.0]])
-        assert _as_lines(rows) == ["| f0:0.5 f2:-2", "| "]
-        assert _as_lines(sparse.csr_matrix(rows)) == _as_lines(rows)
+        assert as_lines(rows) == ["| f0:0.5 f2:-2", "| "]
+        assert as_lines(sparse.csr_matrix(rows)) == as_lines(rows)
 
 
 class TestContextualBandits:

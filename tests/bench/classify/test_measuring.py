@@ -253,7 +253,7 @@ class TestCommand:
 
     def test_tables_json_and_plot(self, made, tmp_path):
         folder = tmp_path / "new"
-        printed = self.invoke("--out", str(folder))
+        printed = self.invoke("--folder", str(folder))
         assert printed.exit_code == 0, printed.output
         text = " ".join(printed.output.split())
         for words in (
@@ -269,14 +269,14 @@ class TestCommand:
         assert result["settings"] == ClassifySettings(2, 1500, 50)._asdict()
         assert "</svg>" in (folder / "accuracy.svg").read_text()
         report = tmp_path / "report.html"
-        machine = self.invoke("--out", str(folder), "--json", "--report", str(report))
+        machine = self.invoke("--folder", str(folder), "--json", "--report", str(report))
         assert "Bandit classifiers compared" in report.read_text(encoding="utf-8")
         assert json.loads(machine.output) == result
         assert len(made) == 4
 
     def test_nothing_was_measured(self, made, tmp_path):
         arguments = ("bench", "classify", "--tasks", "gone", "--contestants", "told")
-        printed = CliRunner().invoke(main, [*arguments, "--out", str(tmp_path)])
+        printed = CliRunner().invoke(main, [*arguments, "--folder", str(tmp_path)])
         assert printed.exit_code == 0, printed.output
         assert "gone could not be downloaded" in printed.output
         assert [path.name for path in tmp_path.iterdir()] == ["classify.json"]

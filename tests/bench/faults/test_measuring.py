@@ -193,7 +193,7 @@ def test_command(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, name, SimpleNamespace(fuzz_calls=fuzz_calls))
     monkeypatch.setattr(measuring, "apart", measured)
     monkeypatch.setattr(measuring, "_cannot", lambda: {"threads": "not here"})
-    printed = CliRunner().invoke(main, ["bench", "faults", "--quick", "--out", str(tmp_path)])
+    printed = CliRunner().invoke(main, ["bench", "faults", "--quick", "--folder", str(tmp_path)])
     assert printed.exit_code == 0, printed.output
     assert asked == [(measuring.FaultSettings.quick().calls, 0)]
     assert "an error that is not ours" in printed.output

@@ -293,7 +293,7 @@ class TestCommand:
         return CliRunner().invoke(main, [*self.ARGUMENTS, "--seeds", "2", *arguments])
 
     def test_tables_json_and_figures(self, quick, tmp_path):
-        printed = self.invoke("--out", str(tmp_path / "new"))
+        printed = self.invoke("--folder", str(tmp_path / "new"))
         assert printed.exit_code == 0, printed.output
         text = " ".join(printed.output.split())
         for words in (
@@ -311,15 +311,15 @@ class TestCommand:
             assert (tmp_path / "new" / name).read_text().startswith("<?xml")
         cells = len(quick)
         report = tmp_path / "report.html"
-        machine = self.invoke("--json", "--out", str(tmp_path / "new"), "--report", str(report))
+        machine = self.invoke("--json", "--folder", str(tmp_path / "new"), "--report", str(report))
         assert "gone could not be downloaded" in report.read_text(encoding="utf-8")
         assert json.loads(machine.stdout) == saved
         assert len(quick) == cells == 5
 
     def test_rows_that_were_dropped(self, quick, tmp_path):
-        self.invoke("--out", str(tmp_path))
+        self.invoke("--folder", str(tmp_path))
         arguments = ["bench", "samples", "--tasks", "tiny", "--learners", "Exp4", "--seeds", "3"]
-        printed = CliRunner().invoke(main, [*arguments, "--out", str(tmp_path)])
+        printed = CliRunner().invoke(main, [*arguments, "--folder", str(tmp_path)])
         text = " ".join(printed.output.replace("│", " ").split())
         assert "samples.json 4 of its rows were dropped" in text
 
@@ -341,7 +341,7 @@ class TestCommand:
     def test_nothing_to_measure(self, quick, tmp_path):
         """The folder is made all the same, and the reason is told."""
         arguments = ["bench", "samples", "--tasks", "gone", "--learners", "Uniform"]
-        printed = CliRunner().invoke(main, [*arguments, "--out", str(tmp_path / "new")])
+        printed = CliRunner().invoke(main, [*arguments, "--folder", str(tmp_path / "new")])
         assert printed.exit_code == 0, printed.output
         assert "gone could not be downloaded" in printed.output
         assert json.loads((tmp_path / "new" / "samples.json").read_text())["picking"] == []
@@ -352,7 +352,16 @@ class TestCommand:
         terminal = Terminal()
         monkeypatch.setattr(sys, "stderr", terminal)
         monkeypatch.setenv("TERM", "xterm")
-        arguments = ["--tasks", tasks, "--learners", "Exp4", "--seeds", "2", "--out", str(tmp_path)]
+        arguments = [
+            "--tasks",
+            tasks,
+            "--learners",
+            "Exp4",
+            "--seeds",
+            "2",
+            "--folder",
+            str(tmp_path),
+        ]
         for _ in range(2):
             with suppress(ps.InvalidArgumentError):
                 samples.main(arguments, standalone_mode=False)

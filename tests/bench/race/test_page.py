@@ -184,8 +184,13 @@ class TestRoundsByTask:
         """Every learner once in the legend and with a look of its own, the Sieve in blue."""
         rows = [cell("one", name, 100.0 + i) for i, name in enumerate(RACERS)]
         figure = rounds_by_task(rows, "needed", 1000)
-        words = ["Sieve with a vote", "Sieve with fitted votes", "VowpalWabbit"]
-        assert texts(figure) == [*list(RACERS)[:-3], *words]
+        words = [
+            "Sieve with a vote",
+            "Sieve with fitted votes",
+            "vote of the Sieve",
+            "VowpalWabbit",
+        ]
+        assert texts(figure) == [*list(RACERS)[:-4], *words]
         lines = {line.get_label(): line for line in figure.axes[0].lines}
         assert lines["Sieve"].get_markerfacecolor() == BLUE
         looks = {(to_hex(one.get_markerfacecolor()), one.get_marker()) for one in lines.values()}

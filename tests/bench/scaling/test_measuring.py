@@ -289,7 +289,7 @@ class TestCommand:
         return CliRunner().invoke(main, ["bench", "scaling", "--sweeps", "tiny", *arguments])
 
     def test_tables_json_and_figures(self, quick, tmp_path):
-        printed = self.invoke("--seeds", "2", "--out", str(tmp_path / "new"))
+        printed = self.invoke("--seeds", "2", "--folder", str(tmp_path / "new"))
         assert printed.exit_code == 0, printed.output
         text = " ".join(printed.output.split())
         for words in (
@@ -304,7 +304,15 @@ class TestCommand:
         for name in ("right.svg", "certified.svg", "slopes.svg", "proofs.svg", "variance.svg"):
             assert (tmp_path / "new" / name).read_text().startswith("<?xml")
         report = tmp_path / "report.html"
-        again = ("--seeds", "2", "--json", "--out", str(tmp_path / "new"), "--report", str(report))
+        again = (
+            "--seeds",
+            "2",
+            "--json",
+            "--folder",
+            str(tmp_path / "new"),
+            "--report",
+            str(report),
+        )
         machine = self.invoke(*again)
         assert "How rounds grow" in report.read_text(encoding="utf-8")
         assert json.loads(machine.stdout) == saved

@@ -85,7 +85,7 @@ def test_command(monkeypatch, tmp_path):
     whole, proof = speed.by_optimization, speed.certificate
     monkeypatch.setattr(speed, "by_optimization", lambda: whole(**quick))
     monkeypatch.setattr(speed, "certificate", lambda: proof(n_policies=200, n_events=300))
-    printed = CliRunner().invoke(main, ["bench", "speed", "--out", str(tmp_path)])
+    printed = CliRunner().invoke(main, ["bench", "speed", "--folder", str(tmp_path)])
     assert printed.exit_code == 0, printed.output
     assert "99 times" in printed.output
     assert "0.12 times Uniform" in printed.output

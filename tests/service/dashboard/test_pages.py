@@ -409,4 +409,4 @@ def test_costs_and_classes_without_elimination_have_pages(tmp_path):
             play(study, 5, 5)
     with serving(url) as client:
         assert "costs a round" in seen(client, "/studies/costs").text
-        assert "eliminates nobody" in seen(client, "/studies/even").text
+        assert "eliminates no candidate" in seen(client, "/studies/even").text

@@ -13,7 +13,7 @@ from policysieve.bench.classify.contestants import CONTESTANTS, Entry
 from policysieve.bench.classify.tasks import CLASSIFY_TASKS, SplitRows
 from policysieve.errors import DatasetUnavailableError, MissingExtraError
 
-__all__ = ["ClassifySettings", "checkpoints", "measure_classifiers", "play"]
+__all__ = ["ClassifySettings", "checkpoints", "measure_classifiers", "play", "summaries"]
 
 _FIRST = 1000  # checkpoint
 _DRAWS = 1  # the stream of rows, apart from those that seeds of tasks and contestants start
@@ -120,7 +120,7 @@ def measure_classifiers(
         "code": code_version(),
         "settings": settings._asdict(),
         "skipped": skipped,
-        "rows": list(_summaries(tasks, contestants, settings.seeds, found)),
+        "rows": list(summaries(tasks, contestants, settings.seeds, found)),
     }
 
 
@@ -173,13 +173,13 @@ def play(
     return {"checkpoints": passed, "accuracy": accuracy, "rounds": done, "seconds": seconds}
 
 
-def _summaries(
+def summaries(
     tasks: Sequence[str],
     contestants: Sequence[str],
     seeds: int,
-    found: Mapping[_ClassifyCell, Found],
+    found: Mapping[Any, Found],
 ) -> Iterable[dict[str, Any]]:
-    """A row for each task and contestant that was measured with all seeds."""
+    """A row for each task and contestant that was measured with all seeds, by cells of them."""
     for task in tasks:
         for contestant in contestants:
             mine = {cell: one for cell, one in found.items() if cell[:2] == (task, contestant)}

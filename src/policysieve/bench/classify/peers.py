@@ -8,7 +8,14 @@ import numpy.typing as npt
 
 from policysieve.errors import MissingExtraError
 
-__all__ = ["ContextualBandits", "MabWiser", "RiverLinUcb", "RiverLogistic", "VowpalWabbit"]
+__all__ = [
+    "ContextualBandits",
+    "MabWiser",
+    "RiverLinUcb",
+    "RiverLogistic",
+    "VowpalWabbit",
+    "as_lines",
+]
 
 _GROWTH = 1.1  # of the rounds between fits of contextualbandits
 _CONSTANT = -1  # name of a feature that is always one, for river
@@ -281,7 +288,7 @@ class VowpalWabbit:
 
     def decide(self, X: Any) -> Labels:
         """Labels drawn from its probabilities."""
-        self._lines, self._shares = _as_lines(X), []
+        self._lines, self._shares = as_lines(X), []
         labels = np.empty(X.shape[0], dtype=np.intp)
         for i, line in enumerate(self._lines):
             chances = np.asarray(self._machine.predict(line))
@@ -297,11 +304,12 @@ class VowpalWabbit:
 
     def predict(self, X: Any) -> Labels:
         """The labels it finds most probable."""
-        best = [np.argmax(self._machine.predict(line)) for line in _as_lines(X)]
+        best = [np.argmax(self._machine.predict(line)) for line in as_lines(X)]
         return np.array(best, dtype=np.intp)
 
 
-def _as_lines(X: Any) -> list[str]:
+def as_lines(X: Any) -> list[str]:
+    """Rows as Vowpal Wabbit reads them, without a label."""
     from scipy import sparse
 
     rows = sparse.csr_matrix(X)

@@ -10,6 +10,7 @@ import numpy as np
 import policysieve as ps
 
 __all__ = [
+    "ACTIONS",
     "CSV",
     "Call",
     "K",
@@ -24,6 +25,7 @@ __all__ = [
 
 CSV = "a file of rounds"
 K, N = 3, 4  # actions and rounds
+ACTIONS = ("shoes", "hats", "bags")
 
 
 @dataclass(frozen=True)

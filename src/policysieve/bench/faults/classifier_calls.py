@@ -15,6 +15,12 @@ def _classifier(asked: bool) -> Any:
     return learner, learner.ask(some_features()) if asked else None
 
 
+def _answered() -> Any:
+    learner, decisions = _classifier(True)
+    learner.tell(decisions, np.array([0.0, 1.0, 0.0, 0.0]))
+    return learner, decisions
+
+
 def _classifier_state(made: Any) -> Any:
     learner, decisions = made
     known = None if decisions is None else learner.predict_proba(np.ones((1, 2))).tolist()
@@ -69,14 +75,19 @@ CLASSIFIER_CALLS: dict[str, Call] = {
     ),
     "BanditClassifier.accuracy": Call(
         lambda made, model, since, delta: made[0].accuracy(model, since=since, delta=delta),
-        lambda: {"model": None, "since": 0, "delta": 0.05},
-        lambda: _classifier(True),
+        lambda: {"model": np.array(["a", "b", "c", "a"]), "since": 0, "delta": 0.05},
+        _answered,
         _classifier_state,
     ),
     "BanditClassifier.compare": Call(
-        lambda made, model, since, delta: made[0].compare(made[0], model, since=since, delta=delta),
-        lambda: {"model": None, "since": 0, "delta": 0.05},
-        lambda: _classifier(True),
+        lambda made, incumbent, model, **how: made[0].compare(incumbent, model, **how),
+        lambda: {
+            "incumbent": np.array(["a", "b", "c", "a"]),
+            "model": None,
+            "since": 0,
+            "delta": 0.05,
+        },
+        _answered,
         _classifier_state,
     ),
 }

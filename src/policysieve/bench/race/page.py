@@ -32,6 +32,7 @@ _WORDS = {
     "AllLabelsRevealed": "all labels revealed",
     "SieveWithVote": "Sieve with a vote",
     "SieveWithFittedVotes": "Sieve with fitted votes",
+    "VoteOfSieve": "vote of the Sieve",
 }
 _PROVERS_NOTE = (
     "Sieve on functions: the same policies, of which contexts cannot be listed. Policies as arms: "

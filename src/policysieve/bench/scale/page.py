@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
+from policysieve.bench.scale.growth import MODELS, foretold
 from policysieve.report import Page, Table
 
 __all__ = ["page", "tables"]
@@ -10,72 +11,144 @@ __all__ = ["page", "tables"]
 Result = dict[str, Any]
 
 _KINDS = {"floor": "shown, and a floor", "all": "all"}
+_MODELLED = {"seconds": "seconds", "bytes_here": "memory", "bytes_moved": "network"}
 _SLOW_COLUMNS = ("shards", "candidates", "seconds_each", "seconds", "ideal", "ratio")
 _TITLES = {
     "workers": "One worker and two",
     "moved": "What moves",
     "growth": "Rounds and policies",
+    "models": "Models",
     "ahead": "How far it goes",
     "slow": "Slow candidates in shards",
     "dealt_anew": "Candidates that are left",
     "evidence": "Evidence in one process",
     "targets": "What was asked for",
 }
-_AHEAD = ((1e9, 100), (1e11, 100), (1e9, 1e6), (1e9, 1e9))
-_BETS = 128  # bytes for each policy
+_AHEAD = tuple((n, p) for n in (1e9, 1e11) for p in (100, 1e6, 1e9))
 
 
 def tables(result: Result) -> dict[str, Table]:
     """One worker against two, bytes, growth, shards, and what was asked for."""
-    growth = result.get("growth", {})
     every = {
-        "workers": Table(
-            "Select over one log, on clusters of this machine",
-            ["propensities known", "workers", "rounds", "seconds", "rounds a second", "MB each"],
-            [
-                [
-                    _KINDS[row["kind"]],
-                    row["workers"] or "none",
-                    row["rounds"],
-                    row["seconds"],
-                    row["rounds"] / row["seconds"],
-                    row["worker_bytes"] / 1e6 if "worker_bytes" in row else None,
-                ]
-                for row in result.get("workers", [])
-            ],
-            "None is one process without a cluster. MB are the most that a worker has held.",
-        ),
-        "moved": Table(
-            "Bytes that come back for each round, with a floor",
-            ["candidates", "policies", "bytes", "bytes for each policy"],
-            [
-                [row["policies"], row["n_policies"], row["bytes"], row["each"]]
-                for row in result.get("moved", [])
-            ],
-            "Only rewarded rounds come back; of a table the contexts, of others all answers.",
-        ),
-        "growth": Table(
-            "Seconds of select against rounds and policies, and what the model foretells",
-            ["rounds", "policies", "seconds", "foretold", "held out"],
-            [
-                [row["rounds"], row["n_policies"], row["seconds"], row["foretold"], row["held_out"]]
-                for row in growth.get("points", [])
-            ],
-            "The model is fitted on the points that are not held out.",
-        ),
-        "ahead": Table(
-            "What the model says of more, with a floor and a table of answers",
-            ["rounds", "policies", "hours", "GB that move", "GB here", "GB for each worker"],
-            list(_ahead(result)),
-            "Beyond what was measured: a line that is continued. What moves is kept here, with 128 "
-            "bytes of bets for each policy; a worker holds the table of the policies and a part.",
-        ),
+        **_of_logs(result),
+        **_of_growth(result.get("growth", {})),
         **_of_shards(result.get("shards", {})),
         "targets": Table(
             "What was asked for", ["what", "found", "asked for", "kept"], list(_targets(result))
         ),
     }
     return {name: table for name, table in every.items() if table.rows}
+
+
+def page(result: Result) -> Page:
+    """A page about work beyond one machine."""
+    shown = Page(
+        "Beyond one machine",
+        "Logs in parts, candidates in shards: what it gains, what it costs, and how far it goes.",
+        configuration=result["settings"],
+    )
+    for name, table in tables(result).items():
+        shown.section(_TITLES[name]).table(table)
+    return shown
+
+
+def _of_logs(result: Result) -> dict[str, Table]:
+    return {
+        "workers": Table(
+            "Select over one log, on clusters of this machine",
+            ["propensities known", "workers", "rounds", "seconds", "MB that move", "MB each"],
+            [
+                [
+                    _KINDS[row["kind"]],
+                    row["workers"] or "none",
+                    row["rounds"],
+                    row["seconds"],
+                    *(row[name] / 1e6 if name in row else None for name in _MEGABYTES),
+                ]
+                for row in result.get("workers", [])
+            ],
+            "None is one process without a cluster. MB each are the most that a worker has held.",
+        ),
+        "moved": Table(
+            "Bytes that move for each round of a log",
+            ["propensities known", "candidates", "policies", "bytes", "bytes for each policy"],
+            [
+                [
+                    _KINDS[row["kind"]],
+                    row["policies"],
+                    row["n_policies"],
+                    row["bytes"],
+                    row["bytes"] / row["n_policies"],
+                ]
+                for row in result.get("moved", [])
+            ],
+            "With the class itself, which is sent once. With a floor only rewarded rounds come "
+            "back; of a table the contexts, of others all answers.",
+        ),
+    }
+
+
+_MEGABYTES = ("bytes_moved", "worker_bytes")
+
+
+def _of_growth(found: Result) -> dict[str, Table]:
+    """What was measured and foretold, the models, and what they say of more."""
+    if not found:
+        return {}
+    models = {what: model["amounts"] for what, model in found["models"].items()}
+    return {
+        "growth": Table(
+            "Select with a floor against rounds and policies, and what the models foretell",
+            ["rounds", "policies", *(f"{what}{more}" for what in _SHOWN for more in _MORE), "held"],
+            [
+                [
+                    row["rounds"],
+                    row["n_policies"],
+                    *(
+                        value / unit
+                        for what, unit in _UNITS.items()
+                        if what in models
+                        for value in (row[what], foretold(models[what], what, row))
+                    ),
+                    row["held_out"],
+                ]
+                for row in found["points"]
+            ],
+            "Models are fitted on the points that are not held out. Memory is that of the process "
+            "that asks, beyond the class.",
+        ),
+        "models": Table(
+            "What a round, a policy, and each with each adds",
+            ["model of", *MODELS["seconds"], "largest error, held-out points"],
+            [
+                [_MODELLED[what], *_padded(models[what]), found["models"][what]["largest_error"]]
+                for what in models
+            ],
+            "Seconds, or bytes.",
+        ),
+        "ahead": Table(
+            "What the models say of more, with a floor, a table of answers, and these workers",
+            ["rounds", "policies", "hours", "GB that move", "GB here", "GB of the table"],
+            [[int(n), int(p), *_ahead(found, models, n, p)] for n, p in _AHEAD],
+            "Beyond what was measured: lines that are continued.",
+        ),
+    }
+
+
+_UNITS = {"seconds": 1.0, "bytes_here": 1e6, "bytes_moved": 1e6}
+_SHOWN, _MORE = ("seconds", "MB here", "MB that move"), ("", ", foretold")
+
+
+def _padded(model: dict[str, float]) -> list[float | None]:
+    return [model.get(name) for name in MODELS["seconds"]]
+
+
+def _ahead(found: Result, models: dict[str, Any], n: float, p: float) -> Iterator[float | None]:
+    """Hours, and gigabytes that move, are held here, and are the table."""
+    row = {"rounds": n, "n_policies": p}
+    for what, unit in (("seconds", 3600.0), ("bytes_moved", 1e9), ("bytes_here", 1e9)):
+        yield foretold(models[what], what, row) / unit if what in models else None
+    yield found["contexts"] * p / 1e9
 
 
 def _of_shards(found: Result) -> dict[str, Table]:
@@ -110,53 +183,22 @@ def _of_shards(found: Result) -> dict[str, Table]:
     }
 
 
-def page(result: Result) -> Page:
-    """A page about work beyond one machine."""
-    shown = Page(
-        "Beyond one machine",
-        "Logs in parts, candidates in shards: what it gains, what it costs, and how far it goes.",
-        configuration=result["settings"],
-    )
-    for name, table in tables(result).items():
-        shown.section(_TITLES[name]).table(table)
-    return shown
-
-
-def _ahead(result: Result) -> Iterator[list[Any]]:
-    """Hours and memory for sizes that nobody has measured."""
-    if "growth" not in result or "moved" not in result:
-        return
-    model = result["growth"]["model"]
-    each = next(row["bytes"] for row in result["moved"] if row["policies"] == "a table")
-    held = max((row.get("worker_bytes", 0) for row in result.get("workers", [])), default=0)
-    for rounds, policies in _AHEAD:
-        seconds = model["start"] + model["round"] * rounds + model["policy"] * policies
-        seconds += model["round_and_policy"] * rounds * policies
-        moves = each * rounds
-        here = moves + _BETS * policies
-        worker = held + result["growth"]["contexts"] * policies
-        gigabytes = [amount / 1e9 for amount in (moves, here, worker)]
-        yield [int(rounds), int(policies), seconds / 3600, *gigabytes]
-
-
 def _targets(result: Result) -> Iterator[list[Any]]:
     """What was measured, its target in words, and whether it was met."""
     for kind, words in _KINDS.items():
-        seconds = {
-            row["workers"]: row["seconds"]
-            for row in result.get("workers", [])
-            if row["kind"] == kind
-        }
+        rows = [row for row in result.get("workers", []) if row["kind"] == kind]
+        seconds = {row["workers"]: row["seconds"] for row in rows}
         if 1 in seconds and 2 in seconds:
             ratio = seconds[1] / seconds[2]
-            what = f"times as fast with two workers as with one, propensities known: {words}"
-            yield [what, ratio, "at least 1.5", ratio >= 1.5]
+            what = f"times as fast with two workers as with one, {rows[0]['rounds']:,} rounds, "
+            yield [f"{what}propensities known: {words}", ratio, "at least 1.5", ratio >= 1.5]
     for count, milliseconds in result.get("overhead", {}).items():
         what = f"ms of a part without work, {count} workers"
         yield [what, milliseconds, "below 100", milliseconds < 100]
-    if "growth" in result:
-        error = result["growth"]["largest_error"]
-        yield ["largest error of the model, held-out points", error, "below 0.25", error < 0.25]
+    for what, model in result.get("growth", {}).get("models", {}).items():
+        error = model["largest_error"]
+        name = f"largest error of the model of {_MODELLED[what]}, held-out points"
+        yield [name, error, "below 0.25", error < 0.25]
     for row in result.get("shards", {}).get("slow", []):
         what = f"times the ideal, {row['candidates']:,} slow candidates in {row['shards']} shards"
         yield [what, row["ratio"], "at most 1.2", row["ratio"] <= 1.2]

@@ -19,11 +19,18 @@ _GOOD, _BAD = 0.5, 0.02  # chances of a reward
 
 
 def simulated(engine: RayEngine, folder: Path, rounds: int, seed: int = 0) -> list[Path]:
-    """Files of uniformly explored rounds, written by the workers: about two bytes for each."""
-    folder.mkdir(parents=True)
+    """Files of uniformly explored rounds, written by the workers: about two bytes for each.
+
+    All rounds differ: each file has random numbers of its own. Logs of several lengths share what
+    they can: files that are there are not written again.
+    """
     sizes = [min(_FILE, rounds - start) for start in range(0, rounds, _FILE)]
-    paths = [folder / f"{number:05}.parquet" for number in range(len(sizes))]
-    items = list(zip(range(len(sizes)), sizes, map(str, paths), strict=True))
+    paths = [folder / f"{number:05}-{size}.parquet" for number, size in enumerate(sizes)]
+    items = [
+        (number, size, str(path))
+        for number, (size, path) in enumerate(zip(sizes, paths, strict=True))
+        if not path.exists()
+    ]
     for _ in engine.map(_write, items, engine.share(seed, "the seed")):
         pass
     return paths

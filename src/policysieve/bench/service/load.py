@@ -25,6 +25,8 @@ class Load:
     ----------
     asked, told : list of float
         Seconds of each call; in an open loop since it was due, whenever it could be sent.
+    answered : list of float
+        When each ask was answered, by the clock of `time.perf_counter`.
     rounds : int
         That were asked for and told.
     errors : list of str
@@ -36,6 +38,7 @@ class Load:
     """
 
     asked: list[float] = field(default_factory=list)
+    answered: list[float] = field(default_factory=list)
     told: list[float] = field(default_factory=list)
     rounds: int = 0
     errors: list[str] = field(default_factory=list)
@@ -50,6 +53,13 @@ class Load:
     def milliseconds(self, quantile: float) -> float:
         """Of an ask."""
         return 1e3 * float(np.quantile(self.asked, quantile))
+
+    def by_minute(self, quantile: float) -> list[float]:
+        """The same for each minute, the last of which may be cut off."""
+        seconds, moments = np.array(self.asked), np.array(self.answered)
+        minutes = ((moments - moments.min()) // 60).astype(int)
+        parts = (seconds[minutes == minute] for minute in np.unique(minutes))
+        return [1e3 * float(np.quantile(part, quantile)) for part in parts]
 
 
 class _Connection(asyncio.Protocol):
@@ -189,7 +199,8 @@ async def _pair(
     """Ask for rounds and tell their rewards; an ask begins when it was due."""
     try:
         decided = await connection.post("ask", {"contexts": contexts(size, rng).tolist()})
-        load.asked.append(time.perf_counter() - start)
+        load.answered.append(time.perf_counter())
+        load.asked.append(load.answered[-1] - start)
         rewards = (rng.random(size) < 0.2).astype(float).tolist()
         start = time.perf_counter()
         ids = [one["id"] for one in decided["decisions"]]

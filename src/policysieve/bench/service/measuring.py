@@ -1,5 +1,6 @@
 """Everything about the speed and the steadiness of the service, in one run."""
 
+import os
 import tempfile
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -161,12 +162,14 @@ def _soak(folder: Path, chosen: ServiceSettings, *, rate: float) -> dict[str, An
     with our_server(folder, "soak") as server:
         closed_loop(server.port, clients=_CLIENTS, seconds=chosen.block_seconds / 2, seed=1)
         megabytes: list[float | None] = []
-        load = open_loop(
-            server.port,
-            rate=rate,
-            seconds=chosen.soak_seconds,
-            each_second=lambda: megabytes.append(server.megabytes()),
-        )
+        busy: list[float] = []
+
+        def look() -> None:
+            megabytes.append(server.megabytes())
+            if hasattr(os, "getloadavg"):
+                busy.append(os.getloadavg()[0])
+
+        load = open_loop(server.port, rate=rate, seconds=chosen.soak_seconds, each_second=look)
     known = [value for value in megabytes if value is not None]
     quarter = max(1, len(known) // 4)
     return {
@@ -174,7 +177,9 @@ def _soak(folder: Path, chosen: ServiceSettings, *, rate: float) -> dict[str, An
         "rate": rate,
         "rounds": load.rounds,
         "milliseconds": {str(q): load.milliseconds(q) for q in (0.5, 0.9, 0.99, 0.999)},
+        "slowest_by_minute": load.by_minute(0.99),
         "errors": _told_errors([load]),
+        "load_average": [float(np.median(busy)), max(busy)] if busy else None,
         "megabytes": known,
         "megabytes_early": float(np.median(known[quarter : 2 * quarter])) if known else None,
         "megabytes_late": float(np.median(known[-quarter:])) if known else None,

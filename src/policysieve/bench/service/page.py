@@ -64,7 +64,10 @@ def page(result: Result) -> Page:
 
 def _soaked(soak: Result) -> list[list[Any]]:
     waits = {quantile: f"{value:.1f}" for quantile, value in soak["milliseconds"].items()}
+    busy = soak.get("load_average")
+    told = [] if busy is None else [["load average of the machine, median", f"{busy[0]:.1f}"]]
     return [
+        *told,
         ["seconds", f"{soak['seconds']:,.0f}"],
         ["rounds a second", f"{soak['rounds'] / soak['seconds']:,.0f}"],
         ["ask, median, in ms", waits["0.5"]],

@@ -1,7 +1,6 @@
 """``policysieve study``: durable ask and tell as files."""
 
-import click
-
+from policysieve.cli.commands import group
 from policysieve.cli.study.asking import ask
 from policysieve.cli.study.creating import create
 from policysieve.cli.study.ending import archive, forget
@@ -12,7 +11,14 @@ from policysieve.cli.study.settling import discard, expire, tell
 __all__ = ["study"]
 
 
-@click.group(short_help="Durable ask and tell in a database.")
+@group(
+    short_help="Decide and learn through a database, from any number of processes.",
+    examples=(
+        "policysieve study create sqlite:///shop.db homepage --policies table.npy --actions 10 "
+        "--epsilon 0.05",
+        "policysieve study show sqlite:///shop.db homepage --policies table.npy",
+    ),
+)
 def study() -> None:
     """Ask, tell and learn through a database, from any number of processes.
 

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from policysieve.cli.commands import command
 from policysieve.cli.decide import parts_of, read_contexts, write_decisions
-from policysieve.cli.options import from_option, json_option, map_option, max_bytes_option
+from policysieve.cli.options import ContextsOptions, contexts_options, json_option, out_option
 from policysieve.cli.output import print_json, print_text
 from policysieve.cli.study.decided import as_dicts, as_rounds
 from policysieve.cli.study.where import Where, where
@@ -22,30 +23,22 @@ __all__ = ["ask"]
 _BATCH = 10_000  # contexts asked for at once
 
 
-@click.command()
+@command(
+    short_help="What to show at contexts, kept in the database.",
+    examples=(
+        "policysieve study ask sqlite:///shop.db homepage --policies table.npy "
+        "--contexts users.npy --out decisions.parquet",
+    ),
+)
 @where
-@click.option(
-    "--contexts",
-    required=True,
-    multiple=True,
-    type=click.Path(dir_okay=False),
-    help="A .npy array, or a file of contexts; if it has ids, these are the ids of the decisions.",
+@contexts_options(
+    "A .npy array, or a file of contexts; if it has ids, these are the ids of the decisions."
 )
-@from_option("the contexts")
-@map_option
-@max_bytes_option
-@click.option(
-    "--out",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="Write the decisions here, to a new file: .parquet or .csv.",
-)
+@out_option("the decisions here, to a new file: .parquet or .csv")
 @json_option("the decisions")
 def ask(
     where: Where,
-    contexts: tuple[str, ...],
-    format: str | None,
-    columns: str | None,
-    max_bytes: int | None,
+    contexts: ContextsOptions,
     out: Path | None,
     as_json: bool,
 ) -> None:
@@ -53,9 +46,6 @@ def ask(
 
     The file is a log with ids whose rewards are missing: fill them in, and tell takes it. If it was
     not written to its end, the command decisions writes it again.
-
-    For example: policysieve study ask sqlite:///shop.db homepage --policies table.npy
-    --contexts users.npy --out decisions.parquet
     """
     from policysieve.policies.policy_class import names_of_actions
 
@@ -63,7 +53,7 @@ def ask(
         raise click.UsageError("--out or --json is needed: where should the decisions go?")
     opened = where.open()
     names = names_of_actions(opened.policies, opened.problem)
-    pieces = read_contexts(contexts, format, columns, max_bytes, names)
+    pieces = read_contexts(contexts, names)
     decisions = _asked(opened, parts_of(pieces, _BATCH, _BATCH))
     if out is not None:
         rounds, _ = write_decisions(decisions, out)

@@ -5,24 +5,45 @@ from typing import Any
 
 import click
 
+from policysieve.cli.commands import command
 from policysieve.cli.options import (
     CandidatesOptions,
+    against_option,
     candidates_options,
     json_option,
     range_option,
+    traffic_option,
+    version_option,
 )
+from policysieve.cli.options.values import OneOf
 from policysieve.cli.study.status import print_status
-from policysieve.cli.study.where import name_argument, url_argument, version_option
+from policysieve.cli.study.where import name_argument, url_argument
 
 __all__ = ["create"]
 
 
-@click.command()
+def _learners() -> list[str]:
+    from policysieve.exploration.learners import LEARNERS
+
+    return list(LEARNERS)
+
+
+@command(
+    short_help="A new study in a database.",
+    examples=(
+        "policysieve study create sqlite:///shop.db homepage --policies table.npy --actions 10 "
+        "--epsilon 0.05 --deadline 2h",
+    ),
+)
 @url_argument
 @name_argument
 @candidates_options
 @click.option(
-    "--learner", default="Sieve", show_default=True, help="What learns, such as Sieve or Uniform."
+    "--learner",
+    default="Sieve",
+    show_default=True,
+    type=OneOf(_learners),
+    help="What learns, such as Sieve or Uniform.",
 )
 @click.option(
     "--set",
@@ -32,28 +53,26 @@ __all__ = ["create"]
     help="An argument of the learner, such as goal=best; several times for several.",
 )
 @click.option("--seed", type=click.IntRange(0), help="For the same bits again.")
-@click.option("--deadline", help="How long a reward may take, such as 90s, 15m, 2h or 3d.")
+@click.option(
+    "--deadline",
+    metavar="DURATION",
+    help="How long a reward may take, such as 90s, 15m, 2h or 3d.",
+)
 @range_option("Least and largest reward of an item; 0 and 1 by default.")
 @click.option(
     "--no-answer",
     type=float,
     help="Reward of an item that has no answer by its deadline; 0 by default.",
 )
-@click.option("--against", metavar="POLICY", help="Name or number of the policy that runs today.")
-@click.option(
-    "--traffic",
-    default=1.0,
-    show_default=True,
-    type=float,
-    help="Share of the rounds that explore; the others show what --against would.",
-)
+@against_option()
+@traffic_option
 @click.option("--hash-contexts", is_flag=True, help="Keep a hash of each context, not the context.")
 @click.option(
     "--if-missing",
     is_flag=True,
     help="If there is a study NAME with these policies, leave it as it is, and do not complain.",
 )
-@version_option
+@version_option("version")
 @json_option("the study")
 def create(
     url: str,
@@ -72,11 +91,7 @@ def create(
     version: str | None,
     as_json: bool,
 ) -> None:
-    """Create the study NAME in the database at URL.
-
-    For example: policysieve study create sqlite:///shop.db homepage --policies table.npy
-    --actions 10 --epsilon 0.05 --delta 0.05 --deadline 2h
-    """
+    """Create the study NAME in the database at URL."""
     from policysieve.cli.loading import policy_given
     from policysieve.study import Study
 

@@ -1,7 +1,6 @@
 """``policysieve study forget`` and ``archive``: contexts that are erased, studies that end."""
 
-import click
-
+from policysieve.cli.commands import command
 from policysieve.cli.options import json_option
 from policysieve.cli.output import print_json, print_text
 from policysieve.cli.study.ids import Ids, few, ids_options
@@ -11,16 +10,17 @@ from policysieve.cli.study.where import Where, where
 __all__ = ["archive", "forget"]
 
 
-@click.command()
+@command(
+    short_help="Erase the contexts of decisions for good.",
+    examples=(
+        'policysieve study forget sqlite:///shop.db people "order 17" --policies weights.npz',
+    ),
+)
 @where
 @ids_options
 @json_option("the ids of those that were forgotten")
 def forget(where: Where, ids: Ids, as_json: bool) -> None:
-    """Erase the contexts of decisions for good, and keep what the proof needs.
-
-    For example: policysieve study forget sqlite:///shop.db homepage "order 17" "order 18"
-    --policies weights.npz
-    """
+    """Erase the contexts of decisions for good, and keep what the proof needs."""
     named = ids.read()
     with where.open() as opened:
         opened.forget(named)
@@ -30,14 +30,14 @@ def forget(where: Where, ids: Ids, as_json: bool) -> None:
     print_text(f"The contexts of {len(named):,} decisions are erased: {few(named)}.")
 
 
-@click.command()
+@command(
+    short_help="End a study; it can still be looked at.",
+    examples=("policysieve study archive sqlite:///shop.db homepage --policies table.npy",),
+)
 @where
 @json_option("the status")
 def archive(where: Where, as_json: bool) -> None:
-    """End a study: it can be looked at, and takes no decisions or rewards any more.
-
-    For example: policysieve study archive sqlite:///shop.db homepage --policies table.npy
-    """
+    """End a study: it can be looked at, and takes no decisions or rewards any more."""
     opened = where.open()
     opened.archive()
     print_status(opened, as_json)

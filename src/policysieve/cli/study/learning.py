@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from policysieve.cli.commands import command
 from policysieve.cli.options import json_option
 from policysieve.cli.output import print_json, print_text
 from policysieve.cli.study.where import Where, where
@@ -15,11 +16,18 @@ if TYPE_CHECKING:
 __all__ = ["learn"]
 
 
-@click.command()
+@command(
+    short_help="Learn from rewards, until stopped: the worker.",
+    examples=(
+        "policysieve study learn sqlite:///shop.db homepage --policies table.npy --once",
+        "policysieve study learn sqlite:///shop.db homepage --policies table.npy --every 5s",
+    ),
+)
 @where
 @click.option(
     "--every",
     default="2s",
+    metavar="DURATION",
     show_default=True,
     help="How long to wait when there is nothing to learn.",
 )
@@ -29,9 +37,6 @@ def learn(where: Where, every: str, once: bool, as_json: bool) -> None:
     """Learn from settled rounds and publish what to play next, until it is stopped.
 
     Any number of these may run: one learns, and when it dies another takes over.
-
-    For example: policysieve study learn sqlite:///shop.db homepage --policies table.npy
-    --every 5s
     """
     from policysieve.study.durations import seconds
 

@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from policysieve.cli.commands import command
 from policysieve.cli.decide import write_decisions
-from policysieve.cli.options import json_option
+from policysieve.cli.options import format_option, json_option, out_option
 from policysieve.cli.output import command_line, print_json, print_table, print_text
 from policysieve.cli.study.decided import as_dicts, as_rounds
 from policysieve.cli.study.ids import Ids, ids_options
@@ -21,14 +22,15 @@ __all__ = ["decisions", "export", "list_", "report", "show", "verify"]
 _ROWS = 20  # of a table of decisions
 
 
-@click.command("list")
+@command(
+    name="list",
+    short_help="The studies of a database.",
+    examples=("policysieve study list sqlite:///shop.db",),
+)
 @url_argument
 @json_option("the studies")
 def list_(url: str, as_json: bool) -> None:
-    """List the studies of the database at URL.
-
-    For example: policysieve study list sqlite:///shop.db
-    """
+    """List the studies of the database at URL."""
     from policysieve.study import summaries
 
     found = summaries(url)
@@ -52,18 +54,26 @@ def list_(url: str, as_json: bool) -> None:
     )
 
 
-@click.command()
+@command(
+    short_help="Where a study stands, and what it recommends.",
+    examples=("policysieve study show sqlite:///shop.db homepage --policies table.npy",),
+)
 @where
 @json_option("the status")
 def show(where: Where, as_json: bool) -> None:
-    """Show where a study stands: what is open, settled and learnt, and what it recommends.
-
-    For example: policysieve study show sqlite:///shop.db homepage --policies table.npy
-    """
+    """Show where a study stands: what is open, settled and learnt, and what it recommends."""
     print_status(where.open(), as_json)
 
 
-@click.command()
+@command(
+    short_help="What was decided, or still waits for its reward.",
+    examples=(
+        'policysieve study decisions sqlite:///shop.db homepage --policies table.npy "order 17" '
+        '"order 18"',
+        "policysieve study decisions sqlite:///shop.db homepage --policies table.npy --open "
+        "--older-than 1h",
+    ),
+)
 @where
 @ids_options
 @click.option("--open", "is_open", is_flag=True, help="All that wait for their rewards.")
@@ -72,11 +82,7 @@ def show(where: Where, as_json: bool) -> None:
     metavar="DURATION",
     help="With --open: only those that have waited for so long, such as 90s, 15m, 2h or 3d.",
 )
-@click.option(
-    "--out",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="Write them here, to a new file as ask writes it: .parquet or .csv.",
-)
+@out_option("them here, to a new file as ask writes it: .parquet or .csv")
 @json_option("the decisions")
 def decisions(
     where: Where,
@@ -89,9 +95,6 @@ def decisions(
     """Show what was decided for IDS, or all decisions that wait for their rewards.
 
     For who asked and did not hear the answer, and to see what holds up the others.
-
-    For example: policysieve study decisions sqlite:///shop.db homepage --policies table.npy
-    --open --older-than 1h
     """
     if is_open == bool(ids):
         raise click.UsageError("either IDS or --open is needed: which decisions are meant?")
@@ -120,16 +123,17 @@ def decisions(
         _print_decisions(found)
 
 
-@click.command()
+@command(
+    short_help="A page about where a study stands.",
+    examples=(
+        "policysieve study report sqlite:///shop.db homepage page.html --policies table.npy",
+    ),
+)
 @where
 @click.argument("page", type=click.Path(dir_okay=False, path_type=Path))
 @json_option("the status")
 def report(where: Where, page: Path, as_json: bool) -> None:
-    """Write the HTML page PAGE about where a study stands.
-
-    For example: policysieve study report sqlite:///shop.db homepage page.html
-    --policies table.npy
-    """
+    """Write the HTML page PAGE about where a study stands."""
     opened = where.open()
     opened.report(page, command=command_line())
     if as_json:
@@ -138,18 +142,19 @@ def report(where: Where, page: Path, as_json: bool) -> None:
         click.echo(f"Report: {page}")
 
 
-@click.command()
+@command(
+    short_help="The settled rounds as a log of any format.",
+    examples=(
+        "policysieve study export sqlite:///shop.db homepage log.parquet --policies table.npy",
+    ),
+)
 @where
 @click.argument("log", type=click.Path(dir_okay=False, path_type=Path))
-@click.option("--to", "format", help="Format of the log, by default what its name says.")
-@click.option("--overwrite", is_flag=True, help="Replace a file that exists.")
+@format_option("--to", "format", "LOG")
+@click.option("--overwrite", is_flag=True, help="Replace LOG if it exists.")
 @json_option()
 def export(where: Where, log: Path, format: str | None, overwrite: bool, as_json: bool) -> None:
-    """Write the settled rounds to the file LOG, of any format, as they are read.
-
-    For example: policysieve study export sqlite:///shop.db homepage log.parquet
-    --policies table.npy
-    """
+    """Write the settled rounds to the file LOG, of any format, as they are read."""
     opened = where.open()
     written = opened.log(log, format=format, overwrite=overwrite)
     if as_json:
@@ -161,15 +166,16 @@ def export(where: Where, log: Path, format: str | None, overwrite: bool, as_json
         print_text(f"Not written: {held_up}")
 
 
-@click.command()
+@command(
+    short_help="Whether all rounds lead again to the same bits.",
+    examples=("policysieve study verify sqlite:///shop.db homepage --policies table.npy",),
+)
 @where
 @json_option("what was found")
 def verify(where: Where, as_json: bool) -> None:
     """Fold all rounds again from the beginning, and compare bits; exit code 1 if any differ.
 
     Every published exploration must be what the rounds before it lead to.
-
-    For example: policysieve study verify sqlite:///shop.db homepage --policies table.npy
     """
     found = where.open().verify()
     if as_json:

@@ -2,15 +2,21 @@
 
 import click
 
-from policysieve.cli.options import json_option
+from policysieve.cli.commands import command
+from policysieve.cli.options import json_option, no_learn_option
 from policysieve.cli.output import print_json, print_text
 from policysieve.cli.study.ids import Ids, few, ids_options
-from policysieve.cli.study.where import Where, no_learn_option, where
+from policysieve.cli.study.where import Where, where
 
 __all__ = ["discard", "expire", "tell"]
 
 
-@click.command()
+@command(
+    short_help="Rewards for decisions, from files.",
+    examples=(
+        "policysieve study tell sqlite:///shop.db homepage rewards.csv --policies table.npy",
+    ),
+)
 @where
 @click.argument("rewards", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False))
 @no_learn_option
@@ -19,8 +25,6 @@ def tell(where: Where, rewards: tuple[str, ...], no_learn: bool, as_json: bool) 
     """Tell the rewards in files: tables with the columns id and reward, or logs with ids.
 
     Rounds whose reward is missing are left open. Telling the same again changes nothing.
-
-    For example: policysieve study tell sqlite:///shop.db homepage rewards.csv --policies table.npy
     """
     from policysieve.cli.study.rewards import read_rewards
     from policysieve.errors import DecisionsError, InvalidArgumentError
@@ -48,7 +52,12 @@ def tell(where: Where, rewards: tuple[str, ...], no_learn: bool, as_json: bool) 
     )
 
 
-@click.command()
+@command(
+    short_help="Settle decisions that have waited too long.",
+    examples=(
+        "policysieve study expire sqlite:///shop.db homepage --policies table.npy --older-than 2h",
+    ),
+)
 @where
 @click.option(
     "--older-than",
@@ -63,9 +72,6 @@ def expire(where: Where, older_than: str | None, no_learn: bool, as_json: bool) 
 
     That is 0, or what --no-answer of create says. Decisions are settled in their order, up to the
     first that may still wait.
-
-    For example: policysieve study expire sqlite:///shop.db homepage --policies table.npy
-    --older-than 2h
     """
     with where.open(learn=not no_learn) as opened:
         settled = opened.expire(older_than=older_than)
@@ -76,7 +82,13 @@ def expire(where: Where, older_than: str | None, no_learn: bool, as_json: bool) 
     print_text(f"{len(settled):,} decisions expired{named}.")
 
 
-@click.command()
+@command(
+    short_help="Give up decisions whose rewards will never be known.",
+    examples=(
+        'policysieve study discard sqlite:///shop.db homepage "order 17" "order 18" '
+        '--policies table.npy --reason "the page was never shown"',
+    ),
+)
 @where
 @ids_options
 @click.option(
@@ -90,9 +102,6 @@ def discard(where: Where, ids: Ids, reason: str, no_learn: bool, as_json: bool) 
     Only for reasons that have nothing to do with the rewards, such as a page that was never shown;
     otherwise estimates are biased. For answers that are late there is the deadline, behind which a
     decision cannot be given up any more.
-
-    For example: policysieve study discard sqlite:///shop.db homepage 3f2a91-17 3f2a91-18
-    --policies table.npy --reason "the page was never shown"
     """
     named = ids.read()
     with where.open(learn=not no_learn) as opened:

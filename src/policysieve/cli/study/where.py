@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from policysieve.cli.options import grouped
+from policysieve.cli.options import grouped, source_option, version_option
 
 if TYPE_CHECKING:
     from policysieve.study import Study
 
-__all__ = ["Where", "name_argument", "no_learn_option", "url_argument", "version_option", "where"]
+__all__ = ["Where", "name_argument", "url_argument", "where"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,12 +31,6 @@ class Where:
         return Study.open(self.url, self.name, policies, version=self.version, learn=learn)
 
 
-version_option = click.option(
-    "--class-version", "version", help="What you call the policies, if they have a version."
-)
-no_learn_option = click.option(
-    "--no-learn", is_flag=True, help="Leave learning to another process."
-)
 url_argument = click.argument("url")
 name_argument = click.argument("name")
 where = grouped(
@@ -44,10 +38,6 @@ where = grouped(
     Where,
     url_argument,
     name_argument,
-    click.option(
-        "--policies",
-        required=True,
-        help="The policies that the study was created with, as create took them.",
-    ),
-    version_option,
+    source_option("The policies that the study was created with, as create took them."),
+    version_option("version"),
 )

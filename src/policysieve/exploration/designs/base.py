@@ -93,7 +93,7 @@ class Exploration(ABC):
 
         Parameters
         ----------
-        contexts
+        contexts : array, data frame, list or sparse matrix
             Of the kind that the policies take.
         available : bool array of shape (n, n_actions), or sequence of sequences, optional
             What can be shown at each context, as a mask or as lists of numbers or names.
@@ -156,7 +156,7 @@ class Exploration(ABC):
 
         Parameters
         ----------
-        other
+        other : Exploration
         within : float
             How much numbers may differ, relative to their size; by default not in a bit.
         """

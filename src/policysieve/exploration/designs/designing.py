@@ -61,8 +61,10 @@ def design(
     log : Log, LogFile, path or paths
         Rounds in the order of their decisions, explored uniformly or not; more of them make a
         better design. Files may be of any format. Of units that are named the first round counts.
-    policies, problem
+    policies : Policies or a class that cannot be listed
         They must fit the log.
+    problem : Problem
+        What is asked.
     mixing : float, optional
         Share of uniform exploration in the design; by default what `plan` advises.
     sampled : bool

@@ -7,9 +7,10 @@ import numpy as np
 from policysieve.checks import number, one_of
 from policysieve.errors import InvalidArgumentError
 from policysieve.evidence import Certificate, Evidence
+from policysieve.evidence.voting import LEAST_WEIGHT
 from policysieve.exploration.forecast import Forecast, no_forecast, planned_forecast
 from policysieve.exploration.learners.sifting import MEMORY_LIMIT, Array, SiftingExplorer
-from policysieve.policies import Policies
+from policysieve.policies import Policies, VotePolicies
 from policysieve.problem import Problem, check_problem
 
 __all__ = ["Sieve"]
@@ -81,6 +82,29 @@ class Sieve(SiftingExplorer):
             additions=additions,
             rng=rng,
         )
+
+    def vote(self) -> VotePolicies:
+        """The vote of the policies that are left, weighted by how good each seems now.
+
+        Where a vote may be deployed, this one is good early, and nothing is proved about it: its
+        weights come from all rounds so far. Only later ones may judge it, which is what
+        ``learner.add(learner.vote())`` does (docs/votes.md).
+
+        Returns
+        -------
+        VotePolicies
+            One vote. Who would count less than a thousandth of the best is left out.
+        """
+        now = self._snapshot()
+        played = now.exploration
+        weights = np.zeros(now.policies.n_policies)
+        weights[played.survivors] = np.where(
+            played.votes >= LEAST_WEIGHT * played.votes.max(), played.votes, 0.0
+        )
+        names = None
+        if now.policies.names is not None:
+            names = [f"vote of {np.count_nonzero(weights):,} after {now.rounds:,} rounds"]
+        return VotePolicies(now.policies, weights, fitted_on=now.rounds, names=names)
 
     @property
     def _to_beat(self) -> int | None:

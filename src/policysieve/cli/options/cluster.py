@@ -7,12 +7,24 @@ from typing import TYPE_CHECKING
 
 import click
 
-from policysieve.cli.options import engine_options, grouped
+from policysieve.cli.options.grouping import Decorator, grouped
 
 if TYPE_CHECKING:
     from policysieve.scale import RayEngine
 
-__all__ = ["ClusterOptions", "cluster_options"]
+__all__ = ["ClusterOptions", "cluster_options", "engine_options"]
+
+
+def engine_options(what: str) -> tuple[Decorator, Decorator]:
+    """The options ``--engine`` and ``--address``; `what` says what a cluster does."""
+    return (
+        click.option("--engine", type=click.Choice(["ray"]), help=f"Let a Ray cluster {what}."),
+        click.option(
+            "--address",
+            metavar="HOST:PORT|auto",
+            help="Of the cluster; without it one is started on this machine for the command.",
+        ),
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

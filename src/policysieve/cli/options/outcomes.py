@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from policysieve.cli.options import grouped
+from policysieve.cli.options.grouping import grouped
 
 if TYPE_CHECKING:
     from policysieve.problem import Problem
@@ -47,19 +47,19 @@ outcome_options = grouped(
         multiple=True,
         type=(str, float, float),
         metavar="NAME LOW HIGH",
-        help="Another outcome of the log, and its range; may be given several times.",
+        help="Another outcome of the log, and its range; several times for several.",
     ),
     click.option(
         "--minimize-outcome",
         multiple=True,
         metavar="NAME",
-        help="An outcome of which less is better; may be given several times.",
+        help="An outcome of which less is better; several times for several.",
     ),
     click.option(
         "--guardrail",
         multiple=True,
         type=(str, float),
         metavar="NAME AMOUNT",
-        help="By how much an outcome may be worse than with --against; may be given several times.",
+        help="By how much an outcome may be worse than with --against; several times for several.",
     ),
 )

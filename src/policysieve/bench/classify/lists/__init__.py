@@ -1,0 +1,1 @@
+"""Classifiers that show lists of labels compared, ours and those of others."""

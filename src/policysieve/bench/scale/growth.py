@@ -1,0 +1,134 @@
+"""Select against rounds and policies: seconds, memory and network, and models that foretell."""
+
+import pickle
+from collections.abc import Callable, Generator, Iterable
+from functools import partial
+from pathlib import Path
+from time import perf_counter
+from typing import Any, TypeVar
+
+import numpy as np
+from scipy.optimize import nnls
+
+from policysieve.bench.scale.simulating import CONTEXTS, FLOOR, candidates, problem, simulated
+from policysieve.evidence import select
+from policysieve.scale import RayEngine
+
+__all__ = ["MODELS", "CountingEngine", "fitted", "foretold", "growth", "peak_here", "timed"]
+
+Item = TypeVar("Item")
+Row = dict[str, Any]
+
+# What grows, and how: amounts that are added, one for each term.
+MODELS = {
+    "seconds": ("start", "round", "policy", "round_and_policy"),
+    "bytes_here": ("start", "round", "policy"),
+    "bytes_moved": ("start", "round", "policy"),
+}
+_PAGES = Path("/proc/self/clear_refs")  # of Linux: a 5 forgets the peak of memory
+_STATUS = Path("/proc/self/status")
+
+
+class CountingEngine(RayEngine):
+    """Counts the bytes that workers are sent once, and those that come back from them."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self.moved = 0
+
+    def share(self, value: Any, what: str) -> Any:
+        """As an engine has it."""
+        self._count(value)
+        return super().share(value, what)
+
+    def map(
+        self,
+        function: Callable[..., Any],
+        items: Iterable[Item],
+        *shared: Any,
+        name: Callable[[Item], str] = str,
+    ) -> Generator[Any, None, None]:
+        """As an engine has it."""
+        for found in super().map(function, items, *shared, name=name):
+            self._count(found)
+            yield found
+
+    def _count(self, value: Any) -> None:
+        """Add the bytes that a value takes on the way; arrays are not copied for that."""
+        buffers: list[pickle.PickleBuffer] = []
+        dumps = self.ray.cloudpickle.dumps  # as Ray does
+        self.moved += len(dumps(value, protocol=5, buffer_callback=buffers.append))
+        self.moved += sum(buffer.raw().nbytes for buffer in buffers)
+
+
+def growth(folder: Path, *, points: tuple[tuple[int, int], ...], workers: int) -> dict[str, Any]:
+    """Measure `select` with a floor at some numbers of rounds and of policies.
+
+    Every second point is held out, in the order in which they are given: models are fitted on the
+    others, and foretell it.
+    """
+    rows: list[Row] = []
+    with CountingEngine(workers=workers) as engine:
+        logs = {n: simulated(engine, folder, n) for n in sorted({n for n, _ in points})}
+        for place, (n, count) in enumerate(points):
+            log, policies, held = engine.log(logs[n]), candidates(count), peak_here(forget=True)
+            chosen = partial(select, log, policies, problem(), floor=FLOOR)
+            if not place:
+                chosen()  # what is compiled and loaded at first is no part of it
+            engine.moved = 0
+            seconds, found = timed(chosen)
+            row = {"rounds": n, "n_policies": count, "seconds": seconds, "held_out": place % 2 == 1}
+            rows.append({**row, "bytes_moved": engine.moved, "value": found.value})
+            if held is not None:
+                rows[-1]["bytes_here"] = max(1, (peak_here() or 0) - held)
+            del log, policies, chosen, found
+    return {
+        "points": rows,
+        "workers": workers,
+        "contexts": CONTEXTS,
+        "models": {what: fitted(rows, what) for what in MODELS if what in rows[0]},
+    }
+
+
+def fitted(rows: list[Row], what: str) -> dict[str, Any]:
+    """The amounts of a model with the least relative error on the points that are not held out.
+
+    They are not negative. With the largest relative error on those that are.
+    """
+    used = [row for row in rows if not row["held_out"]]
+    terms = np.array([_terms(row, what) for row in used])
+    amounts, _ = nnls(terms / np.array([[row[what]] for row in used]), np.ones(len(used)))
+    model = dict(zip(MODELS[what], map(float, amounts), strict=True))
+    errors = [foretold(model, what, row) / row[what] - 1 for row in rows if row["held_out"]]
+    return {"amounts": model, "largest_error": max(map(abs, errors), default=0.0)}
+
+
+def foretold(model: dict[str, float], what: str, row: Row) -> float:
+    """What a model says of so many rounds and policies."""
+    return float(np.dot(list(model.values()), _terms(row, what)))
+
+
+def _terms(row: Row, what: str) -> list[float]:
+    n, p = float(row["rounds"]), float(row["n_policies"])
+    return [1.0, n, p, n * p][: len(MODELS[what])]
+
+
+def peak_here(*, forget: bool = False) -> int | None:
+    """Most bytes that this process has held, or holds if the peak is to be forgotten first.
+
+    None where the system does not say.
+    """
+    try:
+        if forget:
+            _PAGES.write_text("5")
+        (line,) = (one for one in _STATUS.read_text().splitlines() if one.startswith("VmHWM"))
+    except OSError:
+        return None
+    return 1024 * int(line.split()[1])
+
+
+def timed(call: Callable[[], Any]) -> tuple[float, Any]:
+    """Seconds that a call takes, and what it returns."""
+    began = perf_counter()
+    found = call()
+    return perf_counter() - began, found

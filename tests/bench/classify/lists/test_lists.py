@@ -1,0 +1,103 @@
+"""Tags to learn by showing lists: rows, who learns them, and how that is measured."""
+
+import numpy as np
+import pytest
+
+from policysieve.bench.classify.lists import measuring
+from policysieve.bench.classify.lists.contestants import (
+    CEILING,
+    LIST_CONTESTANTS,
+    OURS,
+    SeparateLogistic,
+)
+from policysieve.bench.classify.lists.measuring import LIST_SETTINGS, measure_lists, play_lists
+from policysieve.bench.classify.lists.tasks import LIST_TASKS, ListTask, TaggedRows
+from policysieve.errors import InvalidArgumentError
+
+SHORT = LIST_SETTINGS._replace(seeds=1, rounds=400)
+PACKAGES = {"vowpal": "vowpalwabbit", "contextualbandits": "contextualbandits"}
+
+
+def small(seed):
+    """Six tags, each right where its feature is large."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(600, 6))
+    right = (X > 0.7).astype(float)
+    return TaggedRows(X[:400], right[:400], X[400:], right[400:], 2)
+
+
+@pytest.fixture
+def tiny(monkeypatch):
+    monkeypatch.setattr(measuring, "LIST_TASKS", {"small": ListTask("small", "", small)})
+
+
+@pytest.mark.parametrize("name", LIST_TASKS)
+def test_tags_are_as_the_summary_says(name):
+    task = LIST_TASKS[name]
+    rows, again = task.build(7), task.build(7)
+    assert (rows.X_train == again.X_train).all()
+    assert (rows.Y_train == again.Y_train).all()
+    assert np.isfinite(rows.X_train).all()
+    labels, _, per_text, size = task.summary.split(", ")
+    assert rows.Y_train.shape[1] == rows.Y_test.shape[1] == int(labels.split()[0])
+    assert rows.Y_train.sum(axis=1).mean() == pytest.approx(float(per_text.split()[0]), abs=0.15)
+    assert rows.list_size == int(size.split()[-1])
+    assert set(np.unique(rows.Y_train)) == {0, 1}
+    assert rows.Y_train.any(axis=1).all()
+    together = rows.Y_train.T @ rows.Y_train
+    friends = np.sort(together - np.diag(np.diag(together)), axis=1)[:, -3:].mean()
+    assert friends > 4 * (together - np.diag(np.diag(together))).mean()
+
+
+@pytest.mark.parametrize("name", LIST_CONTESTANTS)
+def test_everyone_learns(name):
+    for prefix, package in PACKAGES.items():
+        if name.startswith(prefix):
+            pytest.importorskip(package)
+    entry, rows = LIST_CONTESTANTS[name], small(0)
+    contestant = entry.make(6, 2, 0)
+    shown = contestant.decide(rows.X_train[:50])
+    assert shown.shape == (50, 2)
+    assert (shown[:, 0] != shown[:, 1]).all()
+    long = SHORT._replace(rounds=2000)
+    found = play_lists(entry, rows, 0, long, {})
+    assert found["checkpoints"] == [1000, 2000]
+    assert found["rounds"] == 2000
+    guess = rows.Y_test.mean()
+    assert found["accuracy"][-1] > 1.4 * guess
+
+
+def test_who_is_told_hears_about_all_labels():
+    heard = []
+
+    class Told(SeparateLogistic):
+        def learn(self, X, shown, rewards):
+            heard.append((shown, rewards))
+            super().learn(X, shown, rewards)
+
+    entry, rows = LIST_CONTESTANTS[CEILING], small(0)
+    entry = type(entry)(Told, is_told=True)
+    play_lists(entry, rows, 0, SHORT, {})
+    assert all((shown == np.arange(6)).all() for shown, _ in heard)
+    assert sum(len(rewards) for _, rewards in heard) == 400
+
+
+def test_cells_are_kept(tiny, tmp_path):
+    result = measure_lists(["small"], [OURS, CEILING], settings=SHORT, folder=tmp_path)
+    assert [row["contestant"] for row in result["rows"]] == [OURS, CEILING]
+    assert all(0 < row["mean"][-1] <= 1 for row in result["rows"])
+    assert len(list((tmp_path / "cells").iterdir())) == 2
+    again = measure_lists(["small"], [OURS, CEILING], settings=SHORT, folder=tmp_path)
+    assert again["rows"] == result["rows"]  # the time, too: they were not run again
+
+
+def test_slow_runs_end(tiny):
+    result = measure_lists(["small"], [OURS], settings=SHORT._replace(most_seconds=0.0))
+    assert result["rows"][0]["checkpoints"] == []
+
+
+def test_unknown_names():
+    with pytest.raises(InvalidArgumentError, match="tasks must be among tags40"):
+        measure_lists(["tags41"])
+    with pytest.raises(InvalidArgumentError, match="contestants must be among policysieve"):
+        measure_lists(["tags40"], ["vw"])

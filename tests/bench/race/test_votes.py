@@ -1,0 +1,87 @@
+"""The race of those that may deploy a vote, as the page about votes shows it."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from policysieve.bench.racers import VOTERS
+
+ROOT = Path(__file__).parents[3]
+PAGE = (ROOT / "docs" / "votes.md").read_text(encoding="utf-8")
+VOTES = json.loads((ROOT / "benchmarks" / "votes" / "samples.json").read_text())
+RACE = json.loads((ROOT / "benchmarks" / "samples" / "samples.json").read_text())
+
+DEPLOYED = ("VoteOfSieve", "SieveWithVote", "SieveWithFittedVotes", "VowpalWabbit")
+TASKS = list(dict.fromkeys(row["task"] for row in VOTES["picking"]))
+BUDGETS = max((row["budgets"] for row in VOTES["picking"]), key=len)
+
+
+def found(result, kind):
+    return {(row["task"], row["learner"]): row for row in result[kind]}
+
+
+def rounds(row, key):
+    if row is None:
+        return "-"
+    if row[key] is None:
+        return f">{row['budgets'][-1]:,}" if "budgets" in row else ">500,000"
+    return f"{row[key]:,.0f}"
+
+
+def right_and_proved(task):
+    """Rounds until right and until proved, the Sieve's without votes from the race."""
+    picked, proved = found(VOTES, "picking"), found(VOTES, "proving")
+    cells = [rounds(found(RACE, "picking")[task, "Sieve"], "needed")]
+    cells += [rounds(picked.get((task, name)), "needed") for name in DEPLOYED]
+    cells.append(rounds(found(RACE, "proving")[task, "Sieve"], "median"))
+    cells += [rounds(proved.get((task, name)), "median") for name in DEPLOYED[1:3]]
+    return f"| {task} | {' | '.join(cells)} |"
+
+
+def gap(row):
+    """Mean suboptimality over the budgets that those with votes played."""
+    if row is None:
+        return None
+    assert row["budgets"][: len(BUDGETS)] == BUDGETS
+    return float(np.mean(row["mean"][: len(BUDGETS)]))
+
+
+def gaps(task):
+    picked = found(VOTES, "picking")
+    values = [gap(found(RACE, "picking")[task, "Sieve"])]
+    values += [gap(picked.get((task, name))) for name in DEPLOYED]
+    return f"| {task} | {' | '.join('-' if v is None else f'{v:.4f}' for v in values)} |"
+
+
+def test_everyone_that_may_deploy_a_vote_was_measured():
+    assert set(DEPLOYED) == set(VOTERS)
+    slates = ("yeast", "tags_100", "rankers_50")
+    expected = {
+        (task, name)
+        for task in TASKS
+        for name in DEPLOYED
+        if name != "VowpalWabbit" or task not in slates
+    }
+    assert set(found(VOTES, "picking")) == expected
+    assert set(found(VOTES, "proving")) == {(t, n) for t in TASKS for n in DEPLOYED[1:3]}
+    assert all(row["code"] for row in VOTES["picking"] + VOTES["proving"])
+
+
+@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("line", [right_and_proved, gaps])
+def test_tables(task, line):
+    assert f"{line(task)}\n" in PAGE
+
+
+def test_how_it_was_measured_is_said():
+    settings = VOTES["settings"]
+    assert f"{settings['seeds']} seeds" in PAGE
+    assert f"{settings['proof_seeds']} seeds" in PAGE
+    assert f"--most {settings['most']}" in PAGE
+    assert f"{BUDGETS[-1]:,} rounds" in PAGE
+    false = sum(row["false"] for row in VOTES["proving"])
+    count = sum(len(row["rounds"]) for row in VOTES["proving"])
+    assert false == 0
+    assert f"None of the {count} certificates was false" in PAGE
