@@ -1,6 +1,5 @@
 """Tags to learn by showing lists: rows, who learns them, and how that is measured."""
 
-
 import numpy as np
 import pytest
 
