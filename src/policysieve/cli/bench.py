@@ -384,7 +384,11 @@ def study(quick: bool, disk: Path | None, output: _Output) -> None:
 @_names_option("--steps", "policysieve.bench.scale.measuring", "STEPS")
 @_output_options("scale.json; what it holds of other --steps is kept, if the settings are the same")
 def scale(
-    quick: bool, rounds: int | None, disk: Path | None, steps: str | None, output: _Output
+    quick: bool,
+    rounds: int | None,
+    disk: Path | None,
+    steps: tuple[str, ...] | None,
+    output: _Output,
 ) -> None:
     """Logs in parts and candidates in shards, on Ray clusters of this machine.
 
@@ -399,7 +403,7 @@ def scale(
         settings,
         output.say_step,
         disk,
-        steps=_names(steps) or tuple(STEPS),
+        steps=steps or tuple(STEPS),
         kept=None if output.folder is None else output.folder / "scale.json",
     )
     output.give("scale", result)
