@@ -29,3 +29,17 @@ def pytest_configure(config):
     config.add_cleanup(lambda: shutil.rmtree(folder))
     (folder / "datasets").symlink_to(datasets.resolve(), target_is_directory=True)
     os.environ["POLICYSIEVE_CACHE"] = str(folder)
+
+
+def pytest_xdist_make_scheduler(config, log):
+    """Let one process run all tests of a cluster, so that one cluster is started; it begins first.
+
+    Marks of a group do nothing with pytest 9: it does not take the ids that pytest-xdist gives.
+    """
+    from xdist.scheduler import LoadScopeScheduling
+
+    class Scheduler(LoadScopeScheduling):
+        def _split_scope(self, nodeid):
+            return "ray" if nodeid.startswith("tests/scale/") else nodeid
+
+    return Scheduler(config, log)

@@ -19,10 +19,10 @@ RESULT = Path(__file__).parents[2] / "benchmarks" / "scale" / "scale.json"
 def filled(page: str, result: dict[str, Any]) -> str:
     """The page with the tables of a result, in place of those that stand there."""
     for name, table in tables(result).items():
-        there = re.compile(rf"(<!-- measured: {name} -->\n\n)(\|.*\n)*")
+        there = re.compile(rf"(<!-- measured: {name} -->\n\n)(?:(?:\|.*\n)+\n?)?")
         if len(there.findall(page)) != 1:
             raise ValueError(f"the page must have one place for the table {name}")
-        page = there.sub(lambda found, table=table: found[1] + _markdown(table), page)
+        page = there.sub(lambda found, table=table: found[1] + _markdown(table) + "\n", page)
     return page
 
 

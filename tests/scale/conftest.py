@@ -1,7 +1,6 @@
 """A Ray cluster of two nodes on this machine, started once and stopped when all is done.
 
-Modules that use it are one group, `ray`, which one process of the tests runs. A mark that is added
-after modules were collected would come too late for that.
+One process of the tests runs all that use it (see `tests/conftest.py`).
 """
 
 import os

@@ -8,8 +8,6 @@ from policysieve.bench.pages import bench_page, bench_tables
 from policysieve.bench.scale.growth import fitted, foretold
 from policysieve.bench.scale.measuring import STEPS, ScaleSettings, measure_scale
 
-pytestmark = pytest.mark.xdist_group("ray")
-
 
 def test_every_step_is_measured_and_shown(engine, few_actors, tmp_path):
     settings = ScaleSettings(

@@ -9,8 +9,6 @@ from click.testing import CliRunner
 import policysieve as ps
 from policysieve.cli import main
 
-pytestmark = pytest.mark.xdist_group("ray")
-
 
 @pytest.fixture
 def folder(tmp_path):

@@ -9,8 +9,6 @@ import pytest
 import policysieve as ps
 from policysieve.scale import RayEngine
 
-pytestmark = pytest.mark.xdist_group("ray")
-
 
 def _double(item, *shared):
     return 2 * item + sum(shared)

@@ -11,8 +11,6 @@ from pyarrow import fs
 import policysieve as ps
 from policysieve.formats import convert
 
-pytestmark = pytest.mark.xdist_group("ray")
-
 N, K, C = 24_000, 6, 40
 BATCH = 4096  # rounds of a piece, so that these few make several parts
 

@@ -58,7 +58,7 @@ class Shifted(Policies):
         return ((contexts[:, None] + numbers) % 7).astype(np.uint8)[:, :, None]
 
 
-pytestmark = [pytest.mark.xdist_group("ray"), pytest.mark.usefixtures("few_actors")]
+pytestmark = pytest.mark.usefixtures("few_actors")
 
 NUMBERS = np.array([3, 0, 7, 3, 1, 19])
 FEATURES = np.random.default_rng(1).random((6, 3))

@@ -11,7 +11,7 @@ from policysieve.scale import ShardedPolicies, dealer
 from policysieve.worlds import SparseSynthetic
 from tests.scale.helpers import on_both_nodes, when_there
 
-pytestmark = [pytest.mark.xdist_group("ray"), pytest.mark.usefixtures("few_actors")]
+pytestmark = pytest.mark.usefixtures("few_actors")
 
 
 class Column:

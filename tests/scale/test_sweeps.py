@@ -14,8 +14,6 @@ from policysieve.cli import main
 from policysieve.experiment import load_experiment
 from tests.scale.helpers import when_there
 
-pytestmark = pytest.mark.xdist_group("ray")
-
 CONFIG = """
 [world]
 kind = "SparseSynthetic"

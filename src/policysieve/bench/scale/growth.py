@@ -71,11 +71,11 @@ def growth(folder: Path, *, points: tuple[tuple[int, int], ...], workers: int) -
     with CountingEngine(workers=workers) as engine:
         logs = {n: simulated(engine, folder, n) for n in sorted({n for n, _ in points})}
         for place, (n, count) in enumerate(points):
-            log, policies, held = engine.log(logs[n]), candidates(count), peak_here(forget=True)
+            log, policies = engine.log(logs[n]), candidates(count)
             chosen = partial(select, log, policies, problem(), floor=FLOOR)
             if not place:
                 chosen()  # what is compiled and loaded at first is no part of it
-            engine.moved = 0
+            engine.moved, held = 0, peak_here(forget=True)
             seconds, found = timed(chosen)
             row = {"rounds": n, "n_policies": count, "seconds": seconds, "held_out": place % 2 == 1}
             rows.append({**row, "bytes_moved": engine.moved, "value": found.value})
