@@ -1,5 +1,8 @@
 """Tags to learn by showing lists: rows, who learns them, and how that is measured."""
 
+import json
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -11,6 +14,7 @@ from policysieve.bench.classify.lists.contestants import (
     SeparateLogistic,
 )
 from policysieve.bench.classify.lists.measuring import LIST_SETTINGS, measure_lists, play_lists
+from policysieve.bench.classify.lists.page import tables
 from policysieve.bench.classify.lists.tasks import LIST_TASKS, ListTask, TaggedRows
 from policysieve.errors import InvalidArgumentError
 
@@ -101,3 +105,30 @@ def test_unknown_names():
         measure_lists(["tags41"])
     with pytest.raises(InvalidArgumentError, match="contestants must be among policysieve"):
         measure_lists(["tags40"], ["vw"])
+
+
+class TestDocumentation:
+    """The page shows what was measured."""
+
+    ROOT = Path(__file__).parents[4]
+    PAGE = (ROOT / "docs" / "classify.md").read_text(encoding="utf-8")
+    RESULT = json.loads((ROOT / "benchmarks" / "lists" / "lists.json").read_text())
+
+    def test_everyone_was_measured_on_every_task(self):
+        found = {(row["task"], row["contestant"]) for row in self.RESULT["rows"]}
+        assert found == {(task, name) for task in LIST_TASKS for name in LIST_CONTESTANTS}
+        settings = self.RESULT["settings"]
+        assert f"--seeds {settings['seeds']} --rounds {settings['rounds']} " in self.PAGE
+        for row in self.RESULT["rows"]:
+            assert row["options"] == LIST_CONTESTANTS[row["contestant"]].options.get(
+                row["task"], {}
+            )
+
+    @pytest.mark.parametrize("task", LIST_TASKS)
+    def test_tables(self, task):
+        assert LIST_TASKS[task].summary in self.PAGE
+        for row in self.RESULT["rows"]:
+            if row["task"] == task:
+                cells = " | ".join(f"{mean:.3f}" for mean in row["mean"])
+                assert f"| {row['contestant']} | {cells} |\n" in self.PAGE
+        assert task in tables(self.RESULT)
