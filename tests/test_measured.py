@@ -242,10 +242,10 @@ def test_the_package_ships_what_was_measured():
 
 def test_the_page_says_whether_the_files_name_their_code():
     files = [ROOT / "benchmarks" / name for name in re.findall(r"`(\w+/\w+\.json)`", BENCHMARKS)]
-    assert len(files) == 10
+    assert len(files) == 12
     named = {file.parent.name for file in files if "code" in json.loads(file.read_text())}
     assert named == {
-        *("certificates", "faults", "forecast", "samples", "scale", "scaling"),
-        *("service", "speed", "study"),
+        *("certificates", "faults", "forecast", "lists", "samples", "scale", "scaling"),
+        *("service", "speed", "study", "votes"),
     }
     assert "All but that of classify do, which was measured before" in " ".join(BENCHMARKS.split())
