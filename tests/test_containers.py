@@ -7,7 +7,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -16,6 +15,7 @@ import pytest
 import yaml
 
 import policysieve as ps
+from tests.waiting import until
 
 ROOT = Path(__file__).parent.parent
 DOCKERFILE = (ROOT / "Dockerfile").read_text(encoding="utf-8")
@@ -220,13 +220,6 @@ def test_the_same_commands_work_without_containers(database):
             asked = two.ask([VISITOR] * 20)
             two.tell(asked, np.ones(20))
             assert said_by(another)["learnt"] > 0
-            wait_until(lambda: two.status()["learnt"] == 65)
+            until(lambda: two.status()["learnt"] == 65)
         second.send_signal(signal.SIGTERM)
         assert second.wait(60) == 0
-
-
-def wait_until(happened):
-    end = time.monotonic() + 60
-    while not happened():
-        assert time.monotonic() < end
-        time.sleep(0.1)

@@ -14,6 +14,7 @@ from policysieve.study import Told
 from tests.client.proxies import losing
 from tests.service.serving import serving
 from tests.study.cases import PROBLEM, K, contexts, linear, rewards_of
+from tests.waiting import until
 
 ACTIONS = ["shoes", "hats", "coats"]
 NAMED = ps.Problem(actions=ACTIONS, epsilon=0.1, delta=0.05)
@@ -225,7 +226,7 @@ class TestVerbs:
         assert (status["rounds"], status["learnt"], status["open"]) == (40, 40, 0)
         assert study.recommend().to_dict() == created.recommend().to_dict()
         assert study.finished is created.finished
-        assert study.exploration(linear()).same_as(created.exploration)
+        until(lambda: study.exploration(linear()).same_as(created.exploration))
 
     def test_rounds_go_to_files(self, study, created, tmp_path):
         asked = study.ask(contexts(40))

@@ -11,15 +11,9 @@ from policysieve.service.learning import Learner
 from policysieve.study.worker import Worker
 from tests.service.serving import ask, create, serving, tell
 from tests.study.cases import contexts, linear
+from tests.waiting import until
 
 SHOP = "/v1/studies/shop"
-
-
-def until(what, seconds=30):
-    end = time.monotonic() + seconds
-    while not what():
-        assert time.monotonic() < end
-        time.sleep(0.01)
 
 
 def decided(client, n=1):

@@ -3,7 +3,6 @@
 import re
 import runpy
 import shutil
-import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,6 +14,7 @@ from policysieve.service.tokens import create_token
 from policysieve.study.storage import Storage
 from tests.service.dashboard.cases import HOSTILE, with_studies
 from tests.service.serving import ask, create, serving, tell
+from tests.waiting import until
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 CHROMIUM = next(filter(None, map(shutil.which, NAMES)), None)
@@ -63,14 +63,6 @@ def visiting(browser, client, **options):
     yield page
     context.close()
     assert wrong == []
-
-
-def until(holds):
-    """Wait for something; the pages' own rules let no test evaluate texts in them."""
-    end = time.monotonic() + 20
-    while not holds():
-        assert time.monotonic() < end
-        time.sleep(0.05)
 
 
 def value(page, label):
