@@ -10,7 +10,6 @@ import pytest
 from pyarrow import csv
 
 import policysieve as ps
-from policysieve.cli import study
 from tests.cli.test_cli import invoke
 
 
@@ -302,11 +301,6 @@ def test_a_file_that_has_no_rewards_is_named_with_what_it_has(shop):
     assert "whose name ends in .csv, .parquet or .jsonl" in said
     (folder / "rewards.csv.gz").write_bytes(gzip.compress(b"id,reward\na,1\n"))
     assert "1 rewards counted" in command(shop, "tell", folder / "rewards.csv.gz").output
-
-
-@pytest.mark.parametrize("name", study.commands)
-def test_every_help_has_an_example(name):
-    assert f"For example: policysieve study {name} " in " ".join(run(name, "--help").output.split())
 
 
 def test_the_same_command_may_create_a_study_each_time_a_machine_starts(shop):

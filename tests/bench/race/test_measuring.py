@@ -282,7 +282,7 @@ class Terminal(io.StringIO):
 @pytest.fixture
 def quick(measured, monkeypatch):
     """The command with short settings; names of the cells that were measured."""
-    monkeypatch.setattr(measuring, "RaceSettings", lambda seeds: SHORT._replace(seeds=seeds))
+    monkeypatch.setattr(measuring, "RaceSettings", lambda seeds, **_: SHORT._replace(seeds=seeds))
     return measured
 
 
