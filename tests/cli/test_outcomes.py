@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from policysieve.cli.outcome_options import OutcomeOptions
+from policysieve.cli.options.outcomes import OutcomeOptions
 
 import policysieve as ps
 from policysieve.errors import InvalidArgumentError

@@ -35,7 +35,7 @@ class StudySettings:
         For which eight processes decide on PostgreSQL.
     """
 
-    single_rounds: int = 300
+    single_rounds: int = 1_000
     batched_rounds: int = 50_000
     asks: int = 1_000
     kept_rounds: int = 1_000_000
