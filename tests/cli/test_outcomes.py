@@ -3,9 +3,9 @@
 import json
 
 import pytest
-from policysieve.cli.options.outcomes import OutcomeOptions
 
 import policysieve as ps
+from policysieve.cli.options.outcomes import OutcomeOptions
 from policysieve.errors import InvalidArgumentError
 from tests.cli.test_cli import invoke
 from tests.evidence.test_segments import TABLE, shop
