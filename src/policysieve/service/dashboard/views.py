@@ -74,7 +74,8 @@ class Views:
 
     def view(self, name: str) -> StudyView:
         """Where a study stands: a second ago at most, or four times as long as it takes to look."""
-        return self._slot("view", name).get(_FRESH, lambda: self._look(name))  # type: ignore[no-any-return]
+        found: StudyView = self._slot("view", name).get(_FRESH, lambda: self._look(name))
+        return found
 
     def _look(self, name: str) -> StudyView:
         study = self._hosted.study(name)
@@ -84,7 +85,8 @@ class Views:
     def history(self, name: str) -> History:
         """How a study got to where it stands, for the list of studies."""
         study = self._hosted.study(name)
-        return self._slot("history", name).get(5 * _FRESH, study.history)  # type: ignore[no-any-return]
+        found: History = self._slot("history", name).get(5 * _FRESH, study.history)
+        return found
 
     def forget(self, name: str) -> None:
         """Look again, because somebody changed something."""
