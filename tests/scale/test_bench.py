@@ -5,8 +5,8 @@ import json
 import pytest
 
 from policysieve.bench.pages import bench_page, bench_tables
-from policysieve.bench.scale.growth import fitted, foretold
 from policysieve.bench.scale.measuring import STEPS, ScaleSettings, measure_scale
+from policysieve.bench.scale.models import fitted, foretold
 
 
 def test_every_step_is_measured_and_shown(engine, few_actors, tmp_path):

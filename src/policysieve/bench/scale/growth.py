@@ -1,4 +1,4 @@
-"""Select against rounds and policies: seconds, memory and network, and models that foretell."""
+"""Select against rounds and policies: seconds, memory and network."""
 
 import ctypes
 import gc
@@ -12,23 +12,16 @@ from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
-from scipy.optimize import nnls
 
+from policysieve.bench.scale.models import MODELS, Row, fitted
 from policysieve.bench.scale.simulating import CONTEXTS, FLOOR, candidates, problem, simulated
 from policysieve.evidence import select
 from policysieve.scale import RayEngine
 
-__all__ = ["MODELS", "CountingEngine", "fitted", "foretold", "growth", "peak_here", "timed"]
+__all__ = ["CountingEngine", "growth", "peak_here", "timed"]
 
 Item = TypeVar("Item")
-Row = dict[str, Any]
 
-# What grows, and how: amounts that are added, one for each term.
-MODELS = {
-    "seconds": ("start", "round", "policy", "round_and_policy"),
-    "bytes_here": ("start", "round", "policy"),
-    "bytes_moved": ("start", "round", "policy"),
-}
 _REPEATS, _ENOUGH = 5, 60.0  # of each point, and seconds after which there are no more
 _PAGES = Path("/proc/self/clear_refs")  # of Linux: a 5 forgets the peak of memory
 _STATUS = Path("/proc/self/status")
@@ -104,29 +97,6 @@ def _repeated(engine: CountingEngine, chosen: Callable[[], Any]) -> Row:
             every[-1]["bytes_here"] = max(1, (peak_here() or 0) - held)
     middle = {name: float(np.median([row[name] for row in every])) for name in every[0]}
     return {**middle, "repeats": len(every)}
-
-
-def fitted(rows: list[Row], what: str) -> dict[str, Any]:
-    """The amounts of a model with the least relative error on the points that are not held out.
-
-    They are not negative. With the largest relative error on those that are.
-    """
-    used = [row for row in rows if not row["held_out"]]
-    terms = np.array([_terms(row, what) for row in used])
-    amounts, _ = nnls(terms / np.array([[row[what]] for row in used]), np.ones(len(used)))
-    model = dict(zip(MODELS[what], map(float, amounts), strict=True))
-    errors = [foretold(model, what, row) / row[what] - 1 for row in rows if row["held_out"]]
-    return {"amounts": model, "largest_error": max(map(abs, errors), default=0.0)}
-
-
-def foretold(model: dict[str, float], what: str, row: Row) -> float:
-    """What a model says of so many rounds and policies."""
-    return float(np.dot(list(model.values()), _terms(row, what)))
-
-
-def _terms(row: Row, what: str) -> list[float]:
-    n, p = float(row["rounds"]), float(row["n_policies"])
-    return [1.0, n, p, n * p][: len(MODELS[what])]
 
 
 def peak_here(*, forget: bool = False) -> int | None:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from policysieve.bench.scale.growth import MODELS, foretold
+from policysieve.bench.scale.models import MODELS, foretold
 from policysieve.report import Page, Table
 
 __all__ = ["page", "tables"]
