@@ -8,8 +8,9 @@ import pytest
 
 import policysieve as ps
 from policysieve.formats import FORMATS, convert, open_contexts, to_bandit_feedback
+from policysieve.formats.lines import plain_lines
 from policysieve.formats.table import ScalarCells
-from policysieve.formats.text import TextRow, plain_lines, text_format
+from policysieve.formats.text import TextRow, text_format
 from policysieve.log import Rounds, open_log
 from tests.formats.rounds import write
 
