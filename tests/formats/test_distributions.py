@@ -452,7 +452,7 @@ class TestParquet:
             assert Log.load(opened) == ROUNDS.to_log()
 
     def test_long_lists_are_read_a_few_rounds_at_a_time(self, tmp_path, monkeypatch):
-        monkeypatch.setattr("policysieve.formats.parquet._VALUES", 1000)
+        monkeypatch.setattr("policysieve.formats.parquet_file._VALUES", 1000)
         every = np.random.default_rng(0).dirichlet(np.ones(100), 30)
         rounds = Rounds(
             np.arange(30),
