@@ -239,7 +239,7 @@ def test_fixed_holds_at_the_declared_rounds_alone(case):
 def test_a_file_larger_than_a_piece(case, tmp_path, monkeypatch):
     _, policies, problem, log = case
     log.save(tmp_path / "log.parquet")
-    monkeypatch.setattr("policysieve.formats.parquet.BATCH", 700)
+    monkeypatch.setattr("policysieve.formats.parquet_file.BATCH", 700)
     file = ps.LogFile(tmp_path / "log.parquet")
     assert [len(piece) for piece in file.pieces()] == [700] * 5 + [500]
     one, two = (ps.select(some, policies, problem, floor=FLOOR) for some in (log, file))

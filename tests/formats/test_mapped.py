@@ -347,7 +347,7 @@ class TestSlates:
         assert done.rounds == (2 if len(rows) == 3 else 1)
 
     def test_batches_do_not_cut_slates(self, log_path, monkeypatch):
-        monkeypatch.setattr("policysieve.formats.parquet.BATCH", 5)
+        monkeypatch.setattr("policysieve.formats.parquet_file.BATCH", 5)
         monkeypatch.setattr("policysieve.formats.text.BATCH", 5)
         rows = [(slate, slate, action, 1) for slate in range(20) for action in ("x", "y", "z")]
         write_rows(log_path, items(*rows))
