@@ -102,7 +102,7 @@ class TestEveryFormatThatHoldsThem:
         assert_same(read(tmp_path / "b", other), ROUNDS)
 
     def test_is_read_in_pieces(self, tmp_path, format, monkeypatch):
-        for module in ("text", "parquet"):
+        for module in ("text", "parquet_file"):
             monkeypatch.setattr(f"policysieve.formats.{module}.BATCH", 3)
         actions = np.arange(10, dtype=np.int32)[:, None] % 5
         every = full_propensities(actions, 5)
