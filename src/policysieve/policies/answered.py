@@ -1,4 +1,4 @@
-"""Whether what a policy has answered can be shown: of the right shape, known actions, none twice."""
+"""Whether what a policy has answered can be shown: the right shape, known actions, none twice."""
 
 from collections.abc import Iterable
 from functools import cached_property
