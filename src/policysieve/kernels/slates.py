@@ -35,10 +35,6 @@ def uniform_subsets(u, K, out):
 
     Exactly m uniforms per row: the result does not depend on how rows are batched.
     """
-    if u.shape[1] == 1:
-        for i in range(len(u)):
-            out[i, 0] = min(int(u[i, 0] * K), K - 1)
-        return
     deck = np.arange(K)
     swapped = np.empty(u.shape[1], np.int64)
     for i in range(len(u)):
