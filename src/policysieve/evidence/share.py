@@ -19,10 +19,13 @@ from policysieve.log import Log
 from policysieve.policies import Policies, Slates
 from policysieve.problem import Problem
 
-__all__ = ["HeldPast", "Judged", "Missing", "Period", "Shape", "Share", "Source", "Start", "Sums", "Weights"]
+__all__ = ["ASKING", "HeldPast", "Judged", "Missing", "Period", "Shape", "Share", "Source", "Start", "Sums", "Weights"]
 
 Array = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.intp]
+
+ASKING = ("answer", "restore")
+"""Methods of a share that are given its policies, and the number of the first of them."""
 
 _STATES = 3  # of one evidence that are kept: what was done last may be taken back
 

@@ -4,12 +4,13 @@ import uuid
 import weakref
 from collections import deque
 from collections.abc import Mapping
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from policysieve.availability import Available
+from policysieve.errors import ClusterError
 from policysieve.evidence.share import Missing, Period, Source, Start, Sums, Weights
 from policysieve.policies import Answers, Slates
 from policysieve.problem import Problem
@@ -30,8 +31,14 @@ class Holders(Protocol):
     def call(self, method: str, given: Mapping[int, tuple[Any, ...]]) -> dict[int, Any]:
         """What a method of some shares returns, each with its own arguments, at the same time.
 
-        ``answer`` and ``restore`` are given the policies of the share, and the number of the first,
-        before the other arguments. A share that is lost is replaced by one that knows nothing.
+        Those in `ASKING` are given the policies of the share, and the number of the first, before
+        the other arguments. A share that is lost is replaced by one that knows nothing.
+        """
+
+    def chain(self, method: str, given: Mapping[int, tuple[Any, ...]]) -> Any:
+        """The same for one share after the other, the last argument being what the last returned.
+
+        That of the first is given. None if a share was lost, or something is `Missing`.
         """
 
 
@@ -80,7 +87,12 @@ class Shares:
 
     @property
     def _holders(self) -> Holders:
-        found: Holders = self._policies.holders
+        found: Holders | None = self._policies.holders
+        if found is None:
+            raise ClusterError(
+                "evidence in shards cannot be asked for within a task of their cluster; do that in "
+                "the process that has the learner"
+            )
         return found
 
     @property
@@ -136,11 +148,15 @@ class Shares:
         So every sum is that of one pass over all of them, to the last bit.
         """
         sums = Sums.nothing(len(answers), self.problem.n_actions)
-        key = self._key_of(weights)
-        for share in self._needed(weights):
-            given = {share: (answers.sources, key, sums)}
-            found = self.call("summed", given, weights=weights, batches=answers.batches)
-            sums = found[share]
+        key, sources = self._key_of(weights), answers.sources
+        given = {share: (sources, key, sums) for share in self._needed(weights)}
+        found = self._holders.chain("summed", given)
+        if found is not None:
+            return cast(Sums, found)
+        for share in given:  # one at a time, which are given what they miss
+            again = {share: (sources, key, sums)}
+            said = self.call("summed", again, weights=weights, batches=answers.batches)
+            sums = said[share]
         return sums
 
     def slates_of(self, answers: "DividedAnswers", policies: Numbers) -> npt.NDArray[Any]:
