@@ -90,12 +90,12 @@ class _DividedStanding(Standing):
     @property
     def estimates(self) -> Array:
         """Doubly robust estimates of the survivors, which the shares are asked for."""
-        return self._asked("estimates") if self.node else np.zeros(len(self.survivors))
+        return self._asked("estimates", 0) if self.node else np.zeros(len(self.survivors))
 
     @property
     def errors(self) -> Array:
         """Their standard errors."""
-        return self._asked("errors") if self.node else super().errors
+        return self._asked("errors", 1) if self.node else super().errors
 
     @property
     def sums(self) -> Array:
@@ -144,16 +144,18 @@ class _DividedStanding(Standing):
             assert self.shares is not None
             parts = self.shares.owners(some)
             given = {s: (self.node.key, "totals", some[rows]) for s, rows in parts.items()}
-            for share, rows in self.shares.call("numbers", given, node=self.node).items():
+            for share, rows in self.shares.call("numbers", given, node=self.node)[0].items():
                 found[parts[share]] = rows
         return found
 
-    def _asked(self, what: str) -> Array:
+    def _asked(self, what: str, place: int) -> Array:
         """One number of each survivor."""
         assert self.shares is not None and self.node is not None
+        if self.node.fresh:
+            return np.concatenate([one.scores[place] for one in self.node.fresh])
         parts = self.shares.owners(self.survivors)
         given = dict.fromkeys(parts, (self.node.key, what))
-        said = self.shares.call("numbers", given, node=self.node)
+        said = self.shares.call("numbers", given, node=self.node)[0]
         return np.concatenate([said[share] for share in sorted(parts)])
 
 
@@ -178,7 +180,7 @@ class _Everywhere(Past):
             share: (node.key, leader, slates, policies[rows], epsilons, new, totals[rows])
             for share, rows in parts.items()
         }
-        for share, found in standing.shares.call("bet", given, node=node).items():
+        for share, found in standing.shares.call("bet", given, node=node)[0].items():
             totals[parts[share]] = found
 
 
@@ -190,7 +192,7 @@ def slates_of(standing: _DividedStanding, some: Numbers, since: int = 0) -> npt.
     shape = (standing.rounds - since, len(some), problem.slate_size)
     found = np.empty(shape, action_dtype(problem.n_actions))
     given = {share: (node.key, some[rows], since) for share, rows in parts.items()}
-    for share, said in shares.call("columns", given, node=node).items():
+    for share, said in shares.call("columns", given, node=node)[0].items():
         found[:, parts[share]] = said
     return found
 
@@ -253,11 +255,11 @@ class DividedEvidence(Evidence):
         return self._past.nbytes + self.standing.nbytes + sum(one.nbytes for one in periods)
 
     def answers_at(
-        self, contexts: Any, exploration: Any, available: Available | None
+        self, contexts: Any, exploration: Any, available: Available | None, uniforms: Array
     ) -> DividedAnswers:
         """Ask the survivors of an exploration; what they say is kept by the shares."""
-        weights = Weights(exploration.survivors, exploration.need, exploration.votes)
-        return self.shares.asked(contexts, available, weights).known(weights, self.standing.leader)
+        leader, drawn = self.standing.leader, exploration.voters(uniforms)
+        return self.shares.asked(contexts, available, exploration.weights, leader, drawn)
 
     def take(self, rounds: Log, answers: Any, propensities: Callable[[slice], Array]) -> None:
         """`add` for rounds that are known to keep its rules."""
@@ -279,6 +281,8 @@ class DividedEvidence(Evidence):
     def _plus(self, rounds: Log, said: DividedAnswers, propensities: Array) -> None:
         """Take in rounds before the next look."""
         model, leader = self.standing.model, self.standing.leader
+        if self.standing.node is not None:
+            self.standing.node.fresh.clear()  # what it is from now on shares know
         sums = said.summed(Weights(model.voters, None, model.votes))
         self._past = self._past.plus_summed(rounds, sums, propensities, model)
         self._led = self._led.plus(said.slates_of(leader).astype(self._led.arrays[0].dtype))
@@ -305,7 +309,7 @@ class DividedEvidence(Evidence):
         key = (self._owner.key, new_key())
         parts = shares.owners(standing.survivors)
         sent, sources = period.sent(), said.sources
-        found = shares.call(
+        found, _ = shares.call(
             "look",
             {
                 share: (before and before.key, key, shares.start(share), sent, sources)
@@ -317,7 +321,8 @@ class DividedEvidence(Evidence):
         left = [one.left[0] for one in found.values()]
         survivors = np.setdiff1d(standing.survivors, np.concatenate(left), assume_unique=True)
         periods = (*(() if before is None else before.periods), period)
-        return Node(key, before and before.key, survivors, periods), dict(sorted(found.items()))
+        judged = dict(sorted(found.items()))
+        return Node(key, before and before.key, survivors, periods, [*judged.values()]), judged
 
     def _look_at(
         self, standing: Any, incumbent: Incumbent | None, guards: Guards | None
@@ -336,28 +341,38 @@ class DividedEvidence(Evidence):
         if (node.key, leader) not in self._verdicts:
             parts = self.shares.owners(standing.survivors)
             same = standing.survivors[self.policies.same_as(leader, standing.survivors)]
-            slates = slates_of(standing, np.array([leader]))[:, 0]
+            slates = self._slates_of_leader(standing)
             given = dict.fromkeys(parts, (node.key, node.before, leader, slates, same))
-            found = self.shares.call("holds", given, node=node)
+            found, _ = self.shares.call("holds", given, node=node)
             self._verdicts = {(node.key, leader): all(found.values())}
         return self._verdicts[node.key, leader]
 
-    def _proof_in_retrospect(self, standing: Any) -> Proof:
+    def _slates_of_leader(self, standing: _DividedStanding) -> npt.NDArray[Any]:
+        """In all rounds, shape (n, slate_size)."""
+        assert standing.node is not None
+        for one in standing.node.fresh:
+            if one.leader == standing.leader:
+                return one.slates
+        return slates_of(standing, np.array([standing.leader]))[:, 0]
+
+    def _proof_in_retrospect(self, past: Past, standing: Any) -> Proof:
         cohorts, leader = standing.cohorts, standing.leader
 
         def log_wealth(rivals: Numbers, epsilons: Array) -> Array:
             few = len(rivals) <= FEW or standing.node is None
-            past = past_of(standing, [*rivals, leader]) if few else _Everywhere(standing)
-            return log_wealth_in_retrospect(cohorts, past, leader, rivals, epsilons)
+            rounds = past_of(standing, [*rivals, leader]) if few else _Everywhere(standing)
+            return log_wealth_in_retrospect(cohorts, rounds, leader, rivals, epsilons)
 
         return Proof(
             standing.all_rivals(self.policies), cohorts.log_retrospect(leader), log_wealth
         )
 
     def _least_difference(self, standing: Any) -> Callable[[int, int, float], float]:
+        kept = self.survivors
+
         def least(first: int, second: int, log_term: float) -> float:
             past = past_of(standing, [first, second])
-            return capped_difference(standing, past, self.survivors, first, second, log_term)
+            return capped_difference(standing, past, kept, first, second, log_term)
 
         return least
 

@@ -193,8 +193,13 @@ class Evidence:
             )
         self.__dict__.update(then.__dict__)
 
-    def answers_at(self, contexts: Any, exploration: Any, available: Any) -> Answers | None:
-        """What the policies say at contexts, if that is kept with the evidence; by default not."""
+    def answers_at(
+        self, contexts: Any, exploration: Any, available: Any, uniforms: Array
+    ) -> Answers | None:
+        """What the policies say at contexts, if that is kept with the evidence; here it is not.
+
+        The uniforms are those that the exploration will draw with, as far as is known.
+        """
         return None
 
     def take_answered(
@@ -319,7 +324,7 @@ class Evidence:
     def certificate(self, *, pending: int = 0) -> Certificate:
         """What is proved now; `pending` rounds were left out because they have no answer yet."""
         standing, incumbent, guards = self._now()
-        q, policies, leader = self.problem.unit, self.policies, standing.leader
+        q, past, policies, leader = self.problem.unit, self._past, self.policies, standing.leader
         if incumbent is None:
             certified = self._holds_in_retrospect(standing)
             threshold = standing.cohorts.log_retrospect(leader)
@@ -332,7 +337,7 @@ class Evidence:
         def find_bound() -> float:
             if incumbent is not None:
                 return incumbent.smallest_epsilon(policies)
-            return self._proof_in_retrospect(standing).smallest_epsilon(low, high)
+            return self._proof_in_retrospect(past, standing).smallest_epsilon(low, high)
 
         against = policies.against(q)
         least = self._least_difference(standing)
@@ -364,15 +369,15 @@ class Evidence:
         standing, incumbent, _ = self._now()
         if incumbent is not None:
             return incumbent.proof(self.policies)
-        return self._proof_in_retrospect(standing)
+        return self._proof_in_retrospect(self._past, standing)
 
     def _holds_in_retrospect(self, standing: Standing) -> bool:
         """Whether all rounds prove the problem's epsilon of the leader of a standing."""
         return self._retrospect.after(self._past, standing, self.policies).holds
 
-    def _proof_in_retrospect(self, standing: Standing) -> Proof:
+    def _proof_in_retrospect(self, past: Past, standing: Standing) -> Proof:
         """The bets on the leader of a standing in all rounds."""
-        return proof_in_retrospect(self._past, standing, self.policies)
+        return proof_in_retrospect(past, standing, self.policies)
 
     def _least_difference(self, standing: Standing) -> Callable[[int, int, float], float]:
         """How lower limits on differences are found, from two policies and a level."""

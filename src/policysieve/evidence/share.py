@@ -19,7 +19,7 @@ from policysieve.log import Log
 from policysieve.policies import Policies, Slates
 from policysieve.problem import Problem
 
-__all__ = ["ASKING", "HeldPast", "Judged", "Missing", "Period", "Shape", "Share", "Source", "Start", "Sums", "Weights"]
+__all__ = ["ASKING", "HeldPast", "Judged", "Known", "Missing", "Period", "Shape", "Share", "Source", "Start", "Sums", "Weights"]
 
 Array = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.intp]
@@ -27,6 +27,7 @@ Numbers = npt.NDArray[np.intp]
 ASKING = ("answer", "restore")
 """Methods of a share that are given its policies, and the number of the first of them."""
 
+_WEIGHTS = 4  # of explorations and models that are kept
 _STATES = 3  # of one evidence that are kept: what was done last may be taken back
 
 Key = tuple[int, int]
@@ -52,6 +53,13 @@ class Weights(NamedTuple):
         low, high = self.survivors.searchsorted((first, last))
         need = None if self.need is None else self.need[low:high]
         return Weights(self.survivors[low:high].astype(np.intp), need, self.votes[low:high])
+
+
+class Known(NamedTuple):
+    """Weights by their key, which come with it if they may not be known yet."""
+
+    key: int
+    weights: Weights | None = None
 
 
 class Sums(NamedTuple):
@@ -112,9 +120,10 @@ class Judged(NamedTuple):
     """What a share says after a look."""
 
     left: tuple[npt.NDArray[Any], ...]  # who was eliminated, as `Standing.gone` has it
-    leader: int  # of this share, and its score; -1 and -inf if nobody is left
+    scores: Array  # estimates and errors of the survivors, shape (2, n_survivors)
+    leader: int  # of this share, and its score; -1 and -inf if nobody is left,
     score: float
-    nbytes: int
+    slates: npt.NDArray[Any]  # and what it said in all rounds, shape (n, slate_size)
 
 
 class Shape(NamedTuple):
@@ -207,12 +216,15 @@ class Share:
         """Let go of what nobody will ask for any more."""
         for key in keys:
             self._batches.pop(key, None)
-            self._weights.pop(key, None)
             self._prune(key, 0)
 
-    def weigh(self, key: int, weights: Weights) -> None:
-        """Remember needs and votes."""
-        self._weights[key] = weights
+    def _known(self, known: "Known") -> Weights | Missing:
+        """Weights by their key; those that come with it are remembered."""
+        if known.weights is not None:
+            self._weights[known.key] = known.weights
+            while len(self._weights) > _WEIGHTS:
+                del self._weights[next(iter(self._weights))]
+        return self._weights.get(known.key) or Missing("weights", known.key)
 
     def hold(self, key: int, asked: Numbers, slates: npt.NDArray[Any]) -> None:
         """Remember what some policies have said elsewhere."""
@@ -226,25 +238,30 @@ class Share:
         asked: Any,
         contexts: Any,
         available: Available | None,
-    ) -> Missing | None:
-        """Ask policies, by their numbers or the key of their weights, and remember what they say."""
-        if isinstance(asked, int):
-            if asked not in self._weights:
-                return Missing("weights", asked)
-            asked = self._weights[asked].survivors
-        places = None if len(asked) == part.n_policies else asked - first
-        if available is None:
-            slates = part._evaluate(contexts, places)
-        else:
-            slates = part._evaluate_among(contexts, places, available)
-        self._batches[key] = asked, slates
-        return None
+        rows: Numbers,
+        policies: Numbers,
+    ) -> npt.NDArray[Any] | Missing:
+        """Ask policies, by their numbers or their weights, and remember what they say.
 
-    def summed(self, sources: list[Source], key: int, sums: Sums) -> Sums | Missing:
+        Returns what some of them say in some rows, shape (n, slate_size).
+        """
+        if isinstance(asked, Known):
+            weights = self._known(asked)
+            if isinstance(weights, Missing):
+                return weights
+            asked = weights.survivors
+        slates = _evaluated(part, contexts, asked - first, available)
+        self._batches[key] = asked, slates
+        return slates[rows, asked.searchsorted(policies)]
+
+    def summed(self, sources: list[Source], known: "Known", sums: Sums) -> Sums | Missing:
         """Sums of the survivors before this share, and of those of this share."""
-        if key not in self._weights:
-            return Missing("weights", key)
-        survivors, need, votes = self._weights[key]
+        weights = self._known(known)
+        if isinstance(weights, Missing):
+            return weights
+        survivors, need, votes = weights
+        if not sources:
+            return sums
         slates = self._said(sources, survivors)
         if isinstance(slates, Missing):
             return slates
@@ -283,11 +300,13 @@ class Share:
             found = found.judged(past.led_by(period.slates), len(slates))
         past = past.kept_for(found.survivors)
         self._keep(key, _State(found, past))
-        scores = found.scores
-        best = int(scores.argmax()) if len(scores) else -1
-        leader = int(found.survivors[best]) if len(scores) else -1
-        score = float(scores[best]) if len(scores) else -np.inf
-        return Judged(found.gone.arrays, leader, score, past.nbytes + found.totals.nbytes)
+        left, both = found.gone.arrays, np.stack([found.estimates, found.errors])
+        if not len(found.survivors):
+            return Judged(left, both, -1, -np.inf, period.slates[:0])
+        best = int(found.scores.argmax())
+        leader = found.survivors[best : best + 1]
+        slates = past.slates_of(leader, 0)[:, 0]
+        return Judged(left, both, int(leader[0]), float(found.scores[best]), slates)
 
     def restore(
         self,
@@ -305,11 +324,7 @@ class Share:
         found = replace(found, survivors=survivors, totals=found.totals[low])
         for period in periods:
             log = period.rounds
-            places = survivors - first
-            if log.available is None:
-                slates = part._evaluate(log.contexts, places)
-            else:
-                slates = part._evaluate_among(log.contexts, places, log.available)
+            slates = _evaluated(part, log.contexts, survivors - first, log.available)
             past = past.plus_period(period, slates)
             weight = past.cost(len(past) - len(slates)) ** -0.5
             cohorts = found.cohorts.after(len(slates), weight)
@@ -404,6 +419,16 @@ class Share:
         for key in mine[: len(mine) - most]:
             del self._states[key]
             self._bets.pop(key, None)
+
+
+def _evaluated(
+    part: Policies, contexts: Any, places: Numbers, available: Available | None
+) -> npt.NDArray[Any]:
+    """What policies of a part say at contexts."""
+    which = None if len(places) == part.n_policies else places
+    if available is None:
+        return part._evaluate(contexts, which)
+    return part._evaluate_among(contexts, which, available)
 
 
 class Start(NamedTuple):

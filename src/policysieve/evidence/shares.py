@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from policysieve.availability import Available
 from policysieve.errors import ClusterError
-from policysieve.evidence.share import Missing, Period, Source, Start, Sums, Weights
+from policysieve.evidence.share import Judged, Known, Missing, Period, Source, Start, Sums, Weights
 from policysieve.policies import Answers, Slates
 from policysieve.problem import Problem
 
@@ -23,23 +23,29 @@ Numbers = npt.NDArray[np.intp]
 _KNOWN = 3  # weights whose keys are remembered
 
 
+Chain = tuple[str, Mapping[int, tuple[Any, ...]]]
+
+
 class Holders(Protocol):
     """Those who hold a class in shares: runs of its policies, each with a `Share`."""
 
     runs: tuple[tuple[int, int], ...]
 
-    def call(self, method: str, given: Mapping[int, tuple[Any, ...]]) -> dict[int, Any]:
+    def call(
+        self, method: str, given: Mapping[int, tuple[Any, ...]], chain: Chain | None = None
+    ) -> tuple[dict[int, Any], Any]:
         """What a method of some shares returns, each with its own arguments, at the same time.
 
-        Those in `ASKING` are given the policies of the share, and the number of the first, before
+        Methods in `ASKING` are given the policies of the share, and the number of the first, before
         the other arguments. A share that is lost is replaced by one that knows nothing.
+
+        Behind that, and without waiting for it, a `chain` calls a method of one share after the
+        other. Its last argument is what the one before has returned; for the first share it is
+        given. None comes back if a share was lost, or something is `Missing`.
         """
 
-    def chain(self, method: str, given: Mapping[int, tuple[Any, ...]]) -> Any:
-        """The same for one share after the other, the last argument being what the last returned.
-
-        That of the first is given. None if a share was lost, or something is `Missing`.
-        """
+    def forget(self, keys: list[int]) -> None:
+        """Let all shares forget something, without waiting for it."""
 
 
 class Batch:
@@ -58,12 +64,15 @@ class Node(NamedTuple):
         Of the state, and of the one that it came from.
     survivors : integer array
     periods : tuple of Period
+    fresh : list of Judged
+        What the shares have said of it, until more rounds come: it takes memory for each survivor.
     """
 
     key: tuple[int, int]
     before: tuple[int, int] | None
     survivors: Numbers
     periods: tuple[Period, ...]
+    fresh: list[Judged]
 
 
 class Shares:
@@ -119,16 +128,42 @@ class Shares:
         weakref.finalize(owner, self._released.append, key)
 
     def asked(
-        self, contexts: Any, available: Available | None, weights: Weights
+        self,
+        contexts: Any,
+        available: Available | None,
+        weights: Weights,
+        leader: int,
+        drawn: tuple[Numbers, Numbers],
     ) -> "DividedAnswers":
-        """Ask survivors at contexts, once; what they say stays with the shares."""
+        """Ask survivors at contexts, once; what they say stays with the shares.
+
+        What comes back are sums, what the leader says, and what some policies say in some rows,
+        which may be those that are drawn.
+        """
+        n, m = len(contexts), self.problem.slate_size
         batch = Batch(contexts, available, weights.survivors)
         self.released_with(batch, batch.key)
-        key = self._key_of(weights)
-        given = {s: (batch.key, key, contexts, available) for s in self._needed(weights)}
-        if len(contexts):
-            self.call("answer", given, weights=weights)
-        return DividedAnswers.of(self, batch)
+        answers = DividedAnswers.of(self, batch)
+        if not n:
+            return answers
+        rows = np.concatenate([np.arange(n), drawn[0]])
+        policies = np.concatenate([np.full(n, leader), drawn[1]])
+        parts, known = self.owners(policies), self._known_to(weights)
+        nothing, given = np.empty(0, np.intp), {}
+        for share in known:
+            mine = parts.get(share, nothing)
+            more = contexts, available, rows[mine], policies[mine]
+            given[share] = (batch.key, known[share], *more)
+        sums = Sums.nothing(n, self.problem.n_actions)
+        chain = {share: (answers.sources, Known(one.key), sums) for share, one in known.items()}
+        said, summed = self.call("answer", given, weights=weights, chain=("summed", chain))
+        found = np.empty((len(rows), m), np.int32)
+        for share in given:
+            found[parts.get(share, nothing)] = said[share]
+        if summed is None:
+            summed = self.summed(answers, weights)
+        led, followed = (leader, found[:n]), (*drawn, found[n:])
+        return answers.knowing((weights, summed), led, followed)
 
     def pushed(self, answers: Slates, contexts: Any, survivors: Numbers) -> "DividedAnswers":
         """Give shares what was said elsewhere."""
@@ -147,15 +182,15 @@ class Shares:
 
         So every sum is that of one pass over all of them, to the last bit.
         """
-        sums = Sums.nothing(len(answers), self.problem.n_actions)
-        key, sources = self._key_of(weights), answers.sources
-        given = {share: (sources, key, sums) for share in self._needed(weights)}
-        found = self._holders.chain("summed", given)
+        sums, sources = Sums.nothing(len(answers), self.problem.n_actions), answers.sources
+        known = self._known_to(weights)
+        given = {share: (sources, one, sums) for share, one in known.items()}
+        found = self.call("summed", {}, chain=("summed", given))[1]
         if found is not None:
             return cast(Sums, found)
-        for share in given:  # one at a time, which are given what they miss
-            again = {share: (sources, key, sums)}
-            said = self.call("summed", again, weights=weights, batches=answers.batches)
+        for share, (_, one, _) in given.items():  # one at a time, which are given what they miss
+            again = {share: (sources, one, sums)}
+            said = self.call("summed", again, weights=weights, batches=answers.batches)[0]
             sums = said[share]
         return sums
 
@@ -164,7 +199,7 @@ class Shares:
         shape = (len(answers), self.problem.slate_size)
         found, parts = np.empty(shape, np.int32), self.owners(policies)
         given = {s: (answers.take(rows).sources, policies[rows]) for s, rows in parts.items()}
-        for share, said in self.call("slates_of", given, batches=answers.batches).items():
+        for share, said in self.call("slates_of", given, batches=answers.batches)[0].items():
             found[parts[share]] = said
         return found
 
@@ -176,29 +211,31 @@ class Shares:
         weights: Weights | None = None,
         batches: Mapping[int, Batch] | None = None,
         node: Node | None = None,
-    ) -> dict[int, Any]:
+        chain: Chain | None = None,
+    ) -> tuple[dict[int, Any], Any]:
         """What some shares return; those that miss something are given it, and asked again.
 
         Parameters
         ----------
-        method, given
+        method, given, chain
             As `Holders.call` has them.
         weights, batches, node
             What they may miss.
         """
         released = [self._released.popleft() for _ in range(len(self._released))]
         if released:
-            self._holders.call("forget", dict.fromkeys(range(len(self.runs)), (released,)))
+            self._holders.forget(released)
         found: dict[int, Any] = {}
-        left = dict(given)
-        while left:
-            said = self._holders.call(method, left)
+        left, chained = dict(given), None
+        while left or chain is not None:
+            said, last = self._holders.call(method, left, chain)
+            chained, chain = (chained if chain is None else last), None
             missed = {s: one for s, one in said.items() if isinstance(one, Missing)}
             found.update({s: one for s, one in said.items() if s not in missed})
             left = {share: left[share] for share in missed}
             for share, one in missed.items():
                 self._supply(share, one, weights, batches or {}, node)
-        return found
+        return found, chained
 
     def _supply(
         self,
@@ -212,12 +249,14 @@ class Shares:
         first, last = self.runs[share]
         if missing.kind == "weights":
             assert weights is not None
-            self._holders.call("weigh", {share: (missing.key, weights.of_run(first, last))})
+            given: Any = ([], Known(missing.key, weights.of_run(first, last)), None)
+            self._holders.call("summed", {share: given})
         elif missing.kind == "batch":
             batch = batches[missing.key]
             low, high = batch.asked.searchsorted((first, last))
             asked = batch.asked[low:high].astype(np.intp)
-            given = (batch.key, asked, batch.contexts, batch.available)
+            nothing = np.empty(0, np.intp)
+            given = (batch.key, asked, batch.contexts, batch.available, nothing, nothing)
             self._holders.call("answer", {share: given})
         else:
             assert node is not None
@@ -226,21 +265,17 @@ class Shares:
             given = (missing.key, self.start(share), mine, node.periods)
             self._holders.call("restore", {share: given})
 
-    def _needed(self, weights: Weights) -> list[int]:
-        """Shares that hold any of the survivors, in their order."""
+    def _known_to(self, weights: Weights) -> dict[int, Known]:
+        """Weights as the shares know them that hold any of the survivors, in their order."""
         ends = weights.survivors.searchsorted([last for _, last in self.runs])
-        return np.flatnonzero(np.diff(ends, prepend=0)).tolist()
-
-    def _key_of(self, weights: Weights) -> int:
-        """By which the shares know weights."""
+        needed = np.flatnonzero(np.diff(ends, prepend=0)).tolist()
         for need, votes, key in self._known:
             if need is weights.need and votes is weights.votes:
-                return key
+                return dict.fromkeys(needed, Known(key))
         key = new_key()
         self._known = [*self._known, (weights.need, weights.votes, key)]
-        while len(self._known) > _KNOWN:
-            self._released.append(self._known.pop(0)[2])
-        return key
+        del self._known[:-_KNOWN]
+        return {share: Known(key, weights.of_run(*self.runs[share])) for share in needed}
 
 
 class DividedAnswers(Answers):
@@ -259,6 +294,7 @@ class DividedAnswers(Answers):
     ) -> None:
         self.shares, self.batches, self._places = shares, batches, places
         self._available, self._sums, self._led = available, sums, led
+        self._followed: tuple[Numbers, Numbers, npt.NDArray[Any]] | None = None
 
     @classmethod
     def of(cls, shares: Shares, batch: Batch) -> "DividedAnswers":
@@ -276,13 +312,25 @@ class DividedAnswers(Answers):
         pairs = zip(edges[:-1], edges[1:], strict=True)
         return [Source(keys[low], rows[low:high]) for low, high in pairs if low < high]
 
-    def known(self, weights: Weights, leader: int) -> "DividedAnswers":
-        """The same with the sums of some weights, and what a leader says."""
-        if not len(self):
-            return self
-        sums = (weights, self.summed(weights))
-        led = (leader, self.slates_of(leader))
-        return DividedAnswers(self.shares, self.batches, self._places, self._available, sums, led)
+    def knowing(
+        self,
+        sums: tuple[Weights, Sums],
+        led: tuple[int, npt.NDArray[Any]],
+        followed: tuple[Numbers, Numbers, npt.NDArray[Any]],
+    ) -> "DividedAnswers":
+        """The same with some sums, what a leader says, and policies in some rows."""
+        given = self.shares, self.batches, self._places, self._available
+        found = DividedAnswers(*given, sums, led)
+        found._followed = followed
+        return found
+
+    def following(self, rows: Numbers, policies: Numbers) -> npt.NDArray[Any]:
+        """What one policy for each of some rows says there."""
+        known = self._followed
+        if known is not None and np.array_equal(known[0], rows):
+            if np.array_equal(known[1], policies):
+                return known[2]
+        return self.take(rows).slates_of(policies)
 
     def summed(self, weights: Weights) -> Sums:
         """Sums of the survivors' slates."""

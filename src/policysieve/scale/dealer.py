@@ -80,8 +80,13 @@ class Dealer:
         """The policies of each shard, if these stay where they are."""
         return tuple((int(held[0]), int(held[-1]) + 1) for held in self._dealt[0].held)
 
-    def call(self, method: str, given: Mapping[int, tuple[Any, ...]]) -> dict[int, Any]:
-        """What a method of the shares of evidence in some shards returns, at the same time.
+    def call(
+        self,
+        method: str,
+        given: Mapping[int, tuple[Any, ...]],
+        chain: tuple[str, Mapping[int, tuple[Any, ...]]] | None = None,
+    ) -> tuple[dict[int, Any], Any]:
+        """What methods of the shares of evidence in some shards return, as `Holders` has it.
 
         Raises
         ------
@@ -93,7 +98,10 @@ class Dealer:
         dealing, parts = self._dealt
         firsts, found = [first for first, _ in self.runs], {}
         failures: list[BaseException] = []
-        for shard, said in self._shards.call(parts, self._owner, firsts, method, given):
+        whose = parts, self._owner, firsts
+        calls = self._shards.call(*whose, method, given)
+        last = None if chain is None else self._shards.chained(*whose, *chain)
+        for shard, said in calls:
             for place, counts in said.spent.items():
                 self._meter.add(int(dealing.held[shard][place]), **counts)
             if said.error is not None:
@@ -102,16 +110,13 @@ class Dealer:
         if failures:
             everyone = np.arange(self._policies.n_policies)
             raise min(failures, key=lambda error: _place(error, everyone))
-        return found
+        chained = None if last is None else self._shards.end_of(last)
+        return found, None if isinstance(chained, Missing) else chained
 
-    def chain(self, method: str, given: Mapping[int, tuple[Any, ...]]) -> Any:
-        """The same for one shard after the other, each of which goes on from what the last found.
-
-        None if something was lost or is missing.
-        """
-        said = self._shards.chain(self._dealt[1], self._owner, method, given)
-        found = None if said is None or said.error is not None else said.slates
-        return None if isinstance(found, Missing) else found
+    def forget(self, keys: list[int]) -> None:
+        """Let the shares of evidence forget something, without waiting for it."""
+        everyone = dict.fromkeys(range(len(self._shards)), (keys,))
+        self._shards.call(self._dealt[1], self._owner, [0] * len(everyone), "forget", everyone)
 
     def ask(
         self,

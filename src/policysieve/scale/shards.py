@@ -106,29 +106,33 @@ class Shards:
 
         return self._said(sent, given)
 
-    def chain(
+    def chained(
         self,
         parts: Sequence[Part],
         owner: int,
+        firsts: Sequence[int],
         method: str,
         given: Mapping[int, tuple[Any, ...]],
-    ) -> Said | None:
-        """The same for one shard after the other, where each goes on from what the last has said.
+    ) -> Any:
+        """Call one shard after the other, each of which goes on from what the last has said.
 
-        Nothing passes through this process on the way. None if a shard was lost.
+        Nothing passes through this process on the way. Returns the reference to what the last says.
         """
-        self._check_cluster()
         last: Any = None
         for shard, args in given.items():
             key, reference = parts[shard]
-            actor = self._actors[shard]
             more = args if last is None else (*args[:-1], last)
-            last = actor.evidence.remote(key, [reference], owner, 0, method, *more)
+            actor, whose = self._actors[shard], (owner, firsts[shard])
+            last = actor.evidence.remote(key, [reference], *whose, method, *more)
+        return last
+
+    def end_of(self, last: Any) -> Any:
+        """What the last shard of a chain has found; None if one of them was lost, or failed."""
         try:
             said: Said = self._ray.get(last)
         except self._ray.exceptions.RayError:
             return None
-        return said
+        return None if said.error is not None else said.slates
 
     def _check_cluster(self) -> None:
         if not self._ray.is_initialized():
@@ -145,10 +149,16 @@ class Shards:
         self, sent: Callable[[int, Any], Any], shards: Iterable[int]
     ) -> Iterator[tuple[int, Said]]:
         """What shards say as soon as it is known; `sent` calls an actor for one of them."""
-        errors, running = self._ray.exceptions, {}
+        running = {}
         for shard in shards:
             call = _Call(shard, self._actors[shard], _ATTEMPTS)
             running[sent(shard, call.actor)] = call
+        return self._collected(sent, running)
+
+    def _collected(
+        self, sent: Callable[[int, Any], Any], running: dict[Any, "_Call"]
+    ) -> Iterator[tuple[int, Said]]:
+        errors = self._ray.exceptions
         while running:
             (ready,), _ = self._ray.wait(list(running), num_returns=1)
             call = running.pop(ready)

@@ -103,12 +103,10 @@ class NeedExploration(Exploration):
         slates = np.empty((len(answers), self.problem.slate_size), dtype=np.int32)
         propensities = np.empty(slates.shape)
         if isinstance(answers, DividedAnswers):
-            by_vote = np.flatnonzero(uniforms[:, 0] >= self.mixing)
-            drawn = np.empty(len(by_vote), np.intp)
-            draw_voters(uniforms[by_vote, 1], *self._alias, drawn)
-            slates[by_vote] = answers.take(by_vote).slates_of(self.survivors[drawn])
+            by_vote, voters = self.voters(uniforms)
+            slates[by_vote] = answers.following(by_vote, voters)
             summed_slates(
-                uniforms, self.mixing, *answers.summed(self._weights), slates, propensities
+                uniforms, self.mixing, *answers.summed(self.weights), slates, propensities
             )
             return slates, propensities
         sieve_slates(
@@ -129,7 +127,7 @@ class NeedExploration(Exploration):
     def _propensities(self, answers: Any) -> Array:
         shown = np.empty((len(answers), self.problem.n_actions))
         if isinstance(answers, DividedAnswers):
-            m, sums = self.problem.slate_size, answers.summed(self._weights)
+            m, sums = self.problem.slate_size, answers.summed(self.weights)
             summed_propensities(self.mixing, m, *sums, shown)
             return shown
         sieve_propensities(
@@ -144,9 +142,16 @@ class NeedExploration(Exploration):
         return shown
 
     @property
-    def _weights(self) -> Weights:
+    def weights(self) -> Weights:
         """As the shares of a class take them."""
         return Weights(self.survivors, self.need, self.votes)
+
+    def voters(self, uniforms: Array) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.int32]]:
+        """The rounds that follow a survivor drawn by vote, and these survivors."""
+        rounds = np.flatnonzero(uniforms[:, 0] >= self.mixing)
+        drawn = np.empty(len(rounds), np.intp)
+        draw_voters(uniforms[rounds, 1], *self._alias, drawn)
+        return rounds, self.survivors[drawn]
 
     def __repr__(self) -> str:
         return (

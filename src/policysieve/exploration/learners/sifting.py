@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from copy import copy
+from copy import copy, deepcopy
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -271,7 +271,11 @@ class SiftingExplorer(Explorer):
 
     def _answers_at(self, contexts: Any, exploration: Any, available: Any) -> Answers:
         """Of the survivors; what they say may be kept with the evidence."""
-        found = self.evidence.answers_at(contexts, exploration, available)
+        if self.policies.holders is None or not isinstance(exploration, NeedExploration):
+            return super()._answers_at(contexts, exploration, available)
+        # What will be drawn, unless another thread asks meanwhile: then it is fetched again.
+        uniforms = deepcopy(self._rng).random((len(contexts), exploration.draws_per_round))
+        found = self.evidence.answers_at(contexts, exploration, available, uniforms)
         return super()._answers_at(contexts, exploration, available) if found is None else found
 
     def _class_of(self, exploration: Any) -> Any:
