@@ -1,10 +1,10 @@
 """Evidence whose wealth and past are with the shares of a class (docs/maths.md, "Evidence in
-shards")."""
+shards").
+"""
 
 from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -12,9 +12,8 @@ import numpy.typing as npt
 
 from policysieve.availability import Available
 from policysieve.columns import Columns
-from policysieve.errors import InvalidArgumentError
 from policysieve.evidence.certificate import Proof
-from policysieve.evidence.comparing import Comparison, capped_difference
+from policysieve.evidence.comparing import capped_difference
 from policysieve.evidence.estimates import ValueIntervals
 from policysieve.evidence.evidence import DENSE, Evidence, look_after
 from policysieve.evidence.guardrails import Guards
@@ -27,7 +26,7 @@ from policysieve.evidence.standing import BIN_EDGES, Standing
 from policysieve.evidence.values import best_survivors, policy_interval, policy_intervals
 from policysieve.kernels.listing import list_summed
 from policysieve.log import Log
-from policysieve.policies import Answers, Policies, Slates
+from policysieve.policies import Policies, Slates
 from policysieve.policies.base import action_dtype
 from policysieve.problem import Problem
 
@@ -70,7 +69,8 @@ class _Recent(Past):
     def period(self, rounds: Log, leader: int, slates: npt.NDArray[Any], scale: float) -> Period:
         """All of them, as shares are told of them."""
         (offsets,), costs = self._offsets.arrays, self._rounds.arrays[3]
-        return Period(rounds, (offsets, *self._lists.arrays), costs, scale, leader, slates)
+        items, w, means = self._lists.arrays
+        return Period(rounds, (offsets, items, w, means), costs, scale, leader, slates)
 
 
 @dataclass(frozen=True, eq=False)
@@ -289,9 +289,7 @@ class DividedEvidence(Evidence):
         self._log = rounds.copy() if self._log is None else self._log.plus(rounds)
         self._said = said if self._said is None else self._said.plus(said)
 
-    def _now(
-        self, own: bool = False
-    ) -> tuple[_DividedStanding, Incumbent | None, Guards | None]:
+    def _now(self, own: bool = False) -> tuple[_DividedStanding, Incumbent | None, Guards | None]:
         """How things stand after all rounds, as a look would find them."""
         standing = self.standing
         if standing.rounds < self.rounds:
@@ -324,9 +322,7 @@ class DividedEvidence(Evidence):
         judged = dict(sorted(found.items()))
         return Node(key, before and before.key, survivors, periods, [*judged.values()]), judged
 
-    def _look_at(
-        self, standing: Any, incumbent: Incumbent | None, guards: Guards | None
-    ) -> None:
+    def _look_at(self, standing: Any, incumbent: Incumbent | None, guards: Guards | None) -> None:
         self.standing = standing
         self._verdicts = {}
         self._forget_recent()
@@ -363,9 +359,7 @@ class DividedEvidence(Evidence):
             rounds = past_of(standing, [*rivals, leader]) if few else _Everywhere(standing)
             return log_wealth_in_retrospect(cohorts, rounds, leader, rivals, epsilons)
 
-        return Proof(
-            standing.all_rivals(self.policies), cohorts.log_retrospect(leader), log_wealth
-        )
+        return Proof(standing.all_rivals(self.policies), cohorts.log_retrospect(leader), log_wealth)
 
     def _least_difference(self, standing: Any) -> Callable[[int, int, float], float]:
         kept = self.survivors

@@ -1,5 +1,6 @@
 """The evidence on some of the policies, kept by whoever holds these (docs/maths.md, "Evidence in
-shards")."""
+shards").
+"""
 
 from copy import copy
 from dataclasses import replace
@@ -10,7 +11,6 @@ import numpy.typing as npt
 
 from policysieve.availability import Available
 from policysieve.columns import Columns
-from policysieve.evidence.cohorts import Cohorts
 from policysieve.evidence.past import Listing, Past, PastArrays
 from policysieve.evidence.retrospect import Retrospect
 from policysieve.evidence.standing import BIN_EDGES, Standing, add_rounds
@@ -19,10 +19,23 @@ from policysieve.log import Log
 from policysieve.policies import Policies, Slates
 from policysieve.problem import Problem
 
-__all__ = ["ASKING", "HeldPast", "Judged", "Known", "Missing", "Period", "Shape", "Share", "Source", "Start", "Sums", "Weights"]
+__all__ = [
+    "ASKING",
+    "HeldPast",
+    "Judged",
+    "Known",
+    "Missing",
+    "Period",
+    "Shape",
+    "Share",
+    "Source",
+    "Start",
+    "Sums",
+    "Weights",
+]
 
 Array = npt.NDArray[np.float64]
-Numbers = npt.NDArray[np.intp]
+Numbers = npt.NDArray[Any]  # of policies, whole ones
 
 ASKING = ("answer", "restore")
 """Methods of a share that are given its policies, and the number of the first of them."""
@@ -75,6 +88,10 @@ class Sums(NamedTuple):
         """Before the first survivor."""
         named = np.zeros((n, n_actions), np.int32)
         return cls(np.zeros(n, np.int64), named, *np.zeros((2, n, n_actions)))
+
+    def copy(self) -> "Sums":
+        """The same with memory of its own."""
+        return Sums(*(array.copy() for array in self))  # type: ignore[arg-type]
 
     def take(self, which: Any) -> "Sums":
         """Those at some of the contexts."""
@@ -185,11 +202,9 @@ class SharePast(HeldPast):
         leader = self._guest[len(self._guest) - (len(self) - since) :, None]
         slates = self.slates_of(policies, since)
         table = np.concatenate([leader.astype(slates.dtype), slates], axis=1)
-        actions, rewards, *_ = self._rounds.arrays
-        (offsets,), lists = self._offsets.arrays, self._lists.arrays
-        rows, columns = np.arange(len(table)), np.arange(1, 1 + len(policies))
-        given = actions[since:], rewards[since:], offsets[since:]
-        return PastArrays(table, rows, columns, *given, *lists, self._n_actions)
+        found = super().arrays(policies, since)
+        columns = np.arange(1, 1 + len(policies))
+        return found._replace(table=table, rows=np.arange(len(table)), columns=columns)
 
 
 class _State(NamedTuple):
@@ -252,7 +267,7 @@ class Share:
             asked = weights.survivors
         slates = _evaluated(part, contexts, asked - first, available)
         self._batches[key] = asked, slates
-        return slates[rows, asked.searchsorted(policies)]
+        return np.asarray(slates[rows, asked.searchsorted(policies)])
 
     def summed(self, sources: list[Source], known: "Known", sums: Sums) -> Sums | Missing:
         """Sums of the survivors before this share, and of those of this share."""
@@ -266,13 +281,11 @@ class Share:
         if isinstance(slates, Missing):
             return slates
         need = np.ones(len(votes)) if need is None else need
-        more = Sums(*(np.array(array) for array in sums))
+        more = sums.copy()
         sum_answers(slates, np.arange(len(survivors)), need, votes, *more)
         return more
 
-    def slates_of(
-        self, sources: list[Source], policies: Numbers
-    ) -> npt.NDArray[Any] | Missing:
+    def slates_of(self, sources: list[Source], policies: Numbers) -> npt.NDArray[Any] | Missing:
         """What one policy for each row says there, shape (n, slate_size)."""
         found = []
         for batch, rows in sources:
@@ -395,16 +408,23 @@ class Share:
         return bets.holds
 
     def _said(self, sources: list[Source], policies: Numbers) -> npt.NDArray[Any] | Missing:
-        """What policies have said in some rows of batches, shape (n, n_policies, slate_size)."""
+        """What policies have said in some rows of batches, shape (n, n_policies, slate_size).
+
+        Of who was not asked any more there is 0, which nobody reads.
+        """
         found = []
         for batch, rows in sources:
             if batch not in self._batches:
                 return Missing("batch", batch)
             asked, slates = self._batches[batch]
-            if len(asked) == len(policies):
+            if np.array_equal(asked, policies):
                 found.append(slates[rows])
-            else:
-                found.append(slates[rows][:, asked.searchsorted(policies)])
+                continue
+            places = np.minimum(asked.searchsorted(policies), len(asked) - 1)
+            known = asked[places] == policies
+            said = np.zeros((len(rows), len(policies), slates.shape[2]), slates.dtype)
+            said[:, known] = slates[rows][:, places[known]]
+            found.append(said)
         return found[0] if len(found) == 1 else np.concatenate(found)
 
     def _keep(self, key: Key, state: _State) -> None:

@@ -18,8 +18,9 @@ from policysieve.problem import Problem
 __all__ = ["DividedAnswers", "Holders", "Node", "Shares"]
 
 Array = npt.NDArray[np.float64]
-Numbers = npt.NDArray[np.intp]
+Numbers = npt.NDArray[Any]  # of policies, whole ones
 
+_ATTEMPTS = 12  # to give a share what it misses, and one more for each batch
 _KNOWN = 3  # weights whose keys are remembered
 
 
@@ -226,8 +227,14 @@ class Shares:
         if released:
             self._holders.forget(released)
         found: dict[int, Any] = {}
-        left, chained = dict(given), None
+        left, chained, attempts = dict(given), None, _ATTEMPTS + len(batches or ())
         while left or chain is not None:
+            if not attempts:
+                raise ClusterError(
+                    f"shares were lost again and again while they were asked to {method!r}: they "
+                    "may need more memory than a worker has"
+                )
+            attempts -= 1
             said, last = self._holders.call(method, left, chain)
             chained, chain = (chained if chain is None else last), None
             missed = {s: one for s, one in said.items() if isinstance(one, Missing)}
@@ -327,16 +334,15 @@ class DividedAnswers(Answers):
     def following(self, rows: Numbers, policies: Numbers) -> npt.NDArray[Any]:
         """What one policy for each of some rows says there."""
         known = self._followed
-        if known is not None and np.array_equal(known[0], rows):
-            if np.array_equal(known[1], policies):
-                return known[2]
+        if known is not None and all(map(np.array_equal, known, (rows, policies))):
+            return known[2]
         return self.take(rows).slates_of(policies)
 
     def summed(self, weights: Weights) -> Sums:
         """Sums of the survivors' slates."""
-        if self._sums is not None and self._sums[0].votes is weights.votes:
-            if weights.need is None or self._sums[0].need is weights.need:
-                return self._sums[1]
+        known = self._sums
+        if known is not None and known[0].votes is weights.votes:
+            return known[1]
         return self.shares.summed(self, weights)
 
     def slates_of(self, policies: Any) -> npt.NDArray[Any]:

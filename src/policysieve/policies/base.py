@@ -18,7 +18,7 @@ from policysieve.naming import (
     looked_up,
     number_of,
 )
-from policysieve.policies.answers import Answers, ContextAnswers, Slates
+from policysieve.policies.answers import ContextAnswers, Slates
 from policysieve.policies.policy_class import PolicyClass
 from policysieve.policies.restricting import as_order, with_fallback
 from policysieve.policies.usage import Meter, Usage
@@ -194,7 +194,7 @@ class Policies(PolicyClass):
         A class that stores its actions hands out its own table without a copy, unless not all of
         them are available.
         """
-        if isinstance(contexts, Answers) and not isinstance(contexts, ContextAnswers):
+        if isinstance(contexts, Slates):
             return contexts
         if isinstance(contexts, ContextAnswers):
             contexts, available = contexts.contexts, contexts.available

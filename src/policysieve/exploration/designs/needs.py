@@ -99,6 +99,9 @@ class NeedExploration(Exploration):
         answers: Answers = self.policies.answers_at(contexts, asked, available)
         return answers
 
+    def _given(self, answers: Answers) -> Answers:
+        return answers if isinstance(answers, DividedAnswers) else super()._given(answers)
+
     def _choose(self, answers: Any, uniforms: Array) -> tuple[npt.NDArray[np.int32], Array]:
         slates = np.empty((len(answers), self.problem.slate_size), dtype=np.int32)
         propensities = np.empty(slates.shape)
