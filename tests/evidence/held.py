@@ -1,5 +1,7 @@
 """A class in shares that are all in this process, and can be lost."""
 
+import itertools
+
 import numpy as np
 
 from policysieve.evidence.share import ASKING, Missing, Share
@@ -17,7 +19,7 @@ class HeldPolicies(WrappedPolicies):
     def __init__(self, policies, n_shares, loses=never):
         super().__init__(policies)
         cuts = [len(policies) * k // n_shares for k in range(n_shares + 1)]
-        self.runs = tuple(zip(cuts[:-1], cuts[1:], strict=True))
+        self.runs = tuple(itertools.pairwise(cuts))
         self.shares, self.loses = [Share() for _ in self.runs], loses
         self.asked, self.lost = [], 0
 

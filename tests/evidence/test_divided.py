@@ -25,7 +25,11 @@ def same(mine, theirs):
     assert isinstance(divided, DividedEvidence)
     assert not isinstance(whole, DividedEvidence)
     np.testing.assert_array_equal(divided.survivors, whole.survivors)
-    for one, two in ((divided, whole), (divided.at_look, whole.at_look), (divided.now(), whole.now())):
+    for one, two in (
+        (divided, whole),
+        (divided.at_look, whole.at_look),
+        (divided.now(), whole.now()),
+    ):
         totals = one.standing.gathered().totals
         np.testing.assert_array_equal(totals, two.standing.totals)
         assert one.certificate().to_dict() == two.certificate().to_dict()

@@ -1,6 +1,4 @@
-"""Evidence whose wealth and past are with the shares of a class (docs/maths.md, "Evidence in
-shards").
-"""
+"""Evidence whose wealth and past are with the shares of a class."""
 
 from collections.abc import Callable
 from copy import copy
@@ -150,7 +148,8 @@ class _DividedStanding(Standing):
 
     def _asked(self, what: str, place: int) -> Array:
         """One number of each survivor."""
-        assert self.shares is not None and self.node is not None
+        assert self.shares is not None
+        assert self.node is not None
         if self.node.fresh:
             return np.concatenate([one.scores[place] for one in self.node.fresh])
         parts = self.shares.owners(self.survivors)
@@ -173,7 +172,8 @@ class _Everywhere(Past):
     ) -> None:
         """As `Past.add_terms`, by the shares; their rule is the same but for the epsilons."""
         standing, new, epsilons = self._standing, len(self) - since, rule[3]
-        assert standing.shares is not None and standing.node is not None
+        assert standing.shares is not None
+        assert standing.node is not None
         parts, node = standing.shares.owners(policies), standing.node
         slates = slates_of(standing, np.array([leader]), since)[:, 0]
         given = {
@@ -187,7 +187,8 @@ class _Everywhere(Past):
 def slates_of(standing: _DividedStanding, some: Numbers, since: int = 0) -> npt.NDArray[Any]:
     """What some survivors have said in the later rounds, shape (n, len(some), slate_size)."""
     shares, node = standing.shares, standing.node
-    assert shares is not None and node is not None
+    assert shares is not None
+    assert node is not None
     problem, parts = standing.problem, shares.owners(some)
     shape = (standing.rounds - since, len(some), problem.slate_size)
     found = np.empty(shape, action_dtype(problem.n_actions))
@@ -251,8 +252,11 @@ class DividedEvidence(Evidence):
     @property
     def nbytes(self) -> int:
         """Memory that is kept here from look to look: for rounds, and for each policy."""
-        periods = () if self.standing.node is None else self.standing.node.periods
-        return self._past.nbytes + self.standing.nbytes + sum(one.nbytes for one in periods)
+        found, node = self._past.nbytes + self.standing.nbytes, self.standing.node
+        if node is None:
+            return found
+        fresh = sum(one.scores.nbytes + one.slates.nbytes for one in node.fresh)
+        return found + fresh + sum(one.nbytes for one in node.periods)
 
     def answers_at(
         self, contexts: Any, exploration: Any, available: Available | None, uniforms: Array
@@ -301,7 +305,8 @@ class DividedEvidence(Evidence):
     def _judge(self) -> tuple[Node, dict[int, Judged]]:
         """Let all shares judge the rounds since the last look."""
         standing, log, said, shares = self.standing, self._log, self._said, self.shares
-        assert log is not None and said is not None
+        assert log is not None
+        assert said is not None
         given = log, standing.leader, self._led.arrays[0], standing.model.scale
         period, before = self._past.period(*given), standing.node
         key = (self._owner.key, new_key())

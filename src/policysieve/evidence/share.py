@@ -1,5 +1,6 @@
-"""The evidence on some of the policies, kept by whoever holds these (docs/maths.md, "Evidence in
-shards").
+"""The evidence on some of the policies, kept by whoever holds these.
+
+The formulas are in docs/maths.md, "Evidence in shards".
 """
 
 from copy import copy

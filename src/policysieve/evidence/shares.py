@@ -1,5 +1,6 @@
 """Who asks the shares of a class, and gives those that began anew what they miss."""
 
+import itertools
 import uuid
 import weakref
 from collections import deque
@@ -316,7 +317,7 @@ class DividedAnswers(Answers):
         keys, rows = self._places
         cuts = np.flatnonzero(keys[1:] != keys[:-1]) + 1
         edges = [0, *cuts.tolist(), len(keys)]
-        pairs = zip(edges[:-1], edges[1:], strict=True)
+        pairs = itertools.pairwise(edges)
         return [Source(keys[low], rows[low:high]) for low, high in pairs if low < high]
 
     def knowing(
