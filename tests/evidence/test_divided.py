@@ -178,7 +178,7 @@ def test_rounds_that_were_decided_elsewhere():
 
 
 def test_how_often_shares_are_asked():
-    """Once for an ask; for a tell not at all, or with a look twice and for the rest of the batch."""
+    """Once for an ask; for a tell not at all, or twice with a look, and for what is behind it."""
     held = HeldPolicies(TABLE, 4)
     learner = ps.Sieve(held, PROBLEM, rng=0)
     decisions = learner.ask(np.arange(15))

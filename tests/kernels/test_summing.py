@@ -1,4 +1,4 @@
-"""Sums over shares of survivors compiled, interpreted, against a slow twin, and against one pass."""
+"""Sums over shares of survivors compiled, interpreted, and against twins, slow or in one pass."""
 
 from types import SimpleNamespace
 

@@ -103,7 +103,7 @@ def test_a_candidate_that_fails_is_named(engine):
 
     rules = [Column(c) for c in WORLD.pool.T[:4]] + [fails]
     learner = ps.Sieve(in_shards(ps.FunctionPolicies(rules, n_actions=12), engine), PROBLEM, rng=0)
-    with pytest.raises(ps.errors.PolicyFailureError, match="policy 4 .*no such thing"):
+    with pytest.raises(ps.errors.PolicyFailureError, match=r"policy 4 .*no such thing"):
         learner.ask(np.arange(5))
     assert learner.pending == 0
 
@@ -125,7 +125,7 @@ def test_what_cannot_be_taken_apart(engine):
         def part(self, numbers):
             return None
 
-    with pytest.raises(ps.errors.InvalidArgumentError, match="taken apart.*Whole"):
+    with pytest.raises(ps.errors.InvalidArgumentError, match=r"taken apart.*Whole"):
         in_shards(Whole(WORLD.pool, n_actions=12), engine)
     learner = ps.Sieve(ShardedPolicies(TABLE, engine=engine), PROBLEM, rng=0)
     assert not isinstance(learner.evidence, DividedEvidence)

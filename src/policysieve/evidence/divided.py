@@ -263,7 +263,7 @@ class DividedEvidence(Evidence):
     ) -> DividedAnswers:
         """Ask the survivors of an exploration; what they say is kept by the shares."""
         leader, drawn = self.standing.leader, exploration.voters(uniforms)
-        return self.shares.asked(contexts, available, exploration.weights, leader, drawn)
+        return self.shares.asked(contexts, available, exploration.weighed, leader, drawn)
 
     def take(self, rounds: Log, answers: Any, propensities: Callable[[slice], Array]) -> None:
         """`add` for rounds that are known to keep its rules."""

@@ -109,7 +109,7 @@ class NeedExploration(Exploration):
             by_vote, voters = self.voters(uniforms)
             slates[by_vote] = answers.following(by_vote, voters)
             summed_slates(
-                uniforms, self.mixing, *answers.summed(self.weights), slates, propensities
+                uniforms, self.mixing, *answers.summed(self.weighed), slates, propensities
             )
             return slates, propensities
         sieve_slates(
@@ -130,7 +130,7 @@ class NeedExploration(Exploration):
     def _propensities(self, answers: Any) -> Array:
         shown = np.empty((len(answers), self.problem.n_actions))
         if isinstance(answers, DividedAnswers):
-            m, sums = self.problem.slate_size, answers.summed(self.weights)
+            m, sums = self.problem.slate_size, answers.summed(self.weighed)
             summed_propensities(self.mixing, m, *sums, shown)
             return shown
         sieve_propensities(
@@ -145,7 +145,7 @@ class NeedExploration(Exploration):
         return shown
 
     @property
-    def weights(self) -> Weights:
+    def weighed(self) -> Weights:
         """As the shares of a class take them."""
         return Weights(self.survivors, self.need, self.votes)
 
