@@ -177,6 +177,26 @@ def test_rounds_that_were_decided_elsewhere():
     same(*found[::-1])
 
 
+@pytest.mark.parametrize("every", [7, 1000])
+def test_a_study_on_a_class_in_shares(every, tmp_path):
+    """Its rounds come without contexts: what was lost is made from what was said."""
+    contexts, found = np.random.default_rng(0).integers(60, size=(5, 40)), []
+    columns = [lambda x, c=c: c[np.asarray(x)] for c in WORLD.pool.T]
+    plain = ps.FunctionPolicies(columns, n_actions=12)
+    held = HeldPolicies(plain, 2, lambda _, count: count % every == 0)
+    for policies in (plain, held):
+        name = f"sqlite:///{tmp_path / type(policies).__name__}.db"
+        study = ps.Study.create(name, "s", policies, PROBLEM, seed=0)
+        said = []
+        for x in contexts:
+            decisions = study.ask(x)
+            study.tell(decisions.ids, (decisions.actions[:, 0] == WORLD.pool[x, 5]) * 1.0)
+            said.append((decisions.propensities.tolist(), study.recommend().to_dict()))
+        found.append(said)
+    assert found[0] == found[1]
+    assert (held.lost > 0) == (every == 7)
+
+
 def test_how_often_shares_are_asked():
     """Once for an ask; for a tell not at all, or twice with a look, and for what is behind it."""
     held = HeldPolicies(TABLE, 4)

@@ -269,7 +269,7 @@ class DividedEvidence(Evidence):
         """`add` for rounds that are known to keep its rules."""
         then, start = copy(self), 0
         if isinstance(answers, Slates):
-            answers = self.shares.pushed(answers, rounds.contexts, self.survivors)
+            answers = self.shares.pushed(answers, self.survivors)
         rounds = rounds.without_units()
         size = max(1, DENSE // self.policies.n_actions)
         while start < len(rounds):
@@ -308,7 +308,9 @@ class DividedEvidence(Evidence):
         assert log is not None
         assert said is not None
         given = log, standing.leader, self._led.arrays[0], standing.model.scale
-        period, before = self._past.period(*given), standing.node
+        pieces = ((said.batches[key].said, rows) for key, rows in said.sources)
+        known = tuple((len(rows), one and one.take(rows)) for one, rows in pieces)
+        period, before = self._past.period(*given)._replace(pieces=known), standing.node
         key = (self._owner.key, new_key())
         parts = shares.owners(standing.survivors)
         sent, sources = period.sent(), said.sources

@@ -120,6 +120,28 @@ class Period(NamedTuple):
     scale: float
     leader: int
     slates: npt.NDArray[Any]  # of the leader, shape (n, slate_size)
+    pieces: tuple[tuple[int, Any], ...] = ()
+    """Neighbouring rounds with what was said there elsewhere; None if it can be asked again."""
+
+    def of_some(self, policies: Numbers) -> "Period":
+        """The same with what some policies have said."""
+        cut = (
+            (n, None if said is None else said.table[said.rows[:, None], policies[None, :]])
+            for n, said in self.pieces
+        )
+        return self._replace(pieces=tuple(cut))
+
+    def said(self, part: Policies, places: Numbers) -> npt.NDArray[Any]:
+        """What policies of a part say in these rounds; they are asked where it is not known."""
+        found, start, log = [], 0, self.rounds
+        for n, known in self.pieces:
+            rows = slice(start, start + n)
+            allowed = None if log.available is None else log.available[rows]
+            if known is None:
+                known = _evaluated(part, log.contexts[rows], places, allowed)
+            found.append(known)
+            start += n
+        return np.concatenate(found)
 
     @property
     def nbytes(self) -> int:
@@ -131,7 +153,8 @@ class Period(NamedTuple):
         """The same without contexts, which shares know."""
         log = self.rounds
         columns = log.actions, log.propensities, log.rewards
-        return self._replace(rounds=Log.trusted(np.zeros(len(log), np.int8), *columns))
+        plain = Log.trusted(np.zeros(len(log), np.int8), *columns)
+        return self._replace(rounds=plain, pieces=())
 
 
 class Judged(NamedTuple):
@@ -337,8 +360,7 @@ class Share:
         low = found.survivors.searchsorted(survivors)
         found = replace(found, survivors=survivors, totals=found.totals[low])
         for period in periods:
-            log = period.rounds
-            slates = _evaluated(part, log.contexts, survivors - first, log.available)
+            slates = period.said(part, survivors - first)
             past = past.plus_period(period, slates)
             weight = past.cost(len(past) - len(slates)) ** -0.5
             cohorts = found.cohorts.after(len(slates), weight)

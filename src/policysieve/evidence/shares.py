@@ -51,10 +51,22 @@ class Holders(Protocol):
 
 
 class Batch:
-    """Contexts that were asked about together. What was said there is with the shares."""
+    """Contexts that were asked about together. What was said there is with the shares.
 
-    def __init__(self, contexts: Any, available: Available | None, asked: Numbers) -> None:
+    If it was said elsewhere, and contexts may not be known, it is here as well.
+    """
+
+    def __init__(
+        self, contexts: Any, available: Available | None, asked: Numbers, said: Slates | None = None
+    ) -> None:
         self.key, self.contexts, self.available, self.asked = new_key(), contexts, available, asked
+        self.said = said
+
+    def held(self, policies: Numbers) -> tuple[Any, ...]:
+        """What was said elsewhere, as a share takes it."""
+        assert self.said is not None
+        slates = self.said.table[self.said.rows[:, None], policies[None, :]]
+        return self.key, policies, slates
 
 
 class Node(NamedTuple):
@@ -167,15 +179,12 @@ class Shares:
         led, followed = (leader, found[:n]), (*drawn, found[n:])
         return answers.knowing((weights, summed), led, followed)
 
-    def pushed(self, answers: Slates, contexts: Any, survivors: Numbers) -> "DividedAnswers":
+    def pushed(self, answers: Slates, survivors: Numbers) -> "DividedAnswers":
         """Give shares what was said elsewhere."""
-        batch = Batch(contexts, answers.available, survivors)
+        batch = Batch(np.arange(len(answers)), answers.available, survivors, answers)
         self.released_with(batch, batch.key)
-        given = {}
-        for share, places in self.owners(survivors).items():
-            mine = survivors[places]
-            said = answers.table[answers.rows[:, None], mine[None, :]]
-            given[share] = (batch.key, mine, said)
+        parts = self.owners(survivors)
+        given = {share: batch.held(survivors[places]) for share, places in parts.items()}
         self.call("hold", given)
         return DividedAnswers.of(self, batch)
 
@@ -263,6 +272,9 @@ class Shares:
             batch = batches[missing.key]
             low, high = batch.asked.searchsorted((first, last))
             asked = batch.asked[low:high].astype(np.intp)
+            if batch.said is not None:
+                self._holders.call("hold", {share: batch.held(asked)})
+                return
             nothing = np.empty(0, np.intp)
             given = (batch.key, asked, batch.contexts, batch.available, nothing, nothing)
             self._holders.call("answer", {share: given})
@@ -270,7 +282,8 @@ class Shares:
             assert node is not None
             low, high = node.survivors.searchsorted((first, last))
             mine = node.survivors[low:high]
-            given = (missing.key, self.start(share), mine, node.periods)
+            periods = [period.of_some(mine) for period in node.periods]
+            given = (missing.key, self.start(share), mine, periods)
             self._holders.call("restore", {share: given})
 
     def _known_to(self, weights: Weights) -> dict[int, Known]:

@@ -223,11 +223,6 @@ class Policies(PolicyClass):
         slates[:, asked] = said
         return Slates(slates, available=available)
 
-    @property
-    def holders(self) -> Any:
-        """Who keeps the evidence on the policies with these; None if nobody does."""
-        return None
-
     def usage(self) -> Usage:
         """What asking the policies has cost since this class was made, in this process.
 
