@@ -150,8 +150,9 @@ class _DividedStanding(Standing):
         """One number of each survivor."""
         assert self.shares is not None
         assert self.node is not None
-        if self.node.fresh:
-            return np.concatenate([one.scores[place] for one in self.node.fresh])
+        fresh = list(self.node.fresh)  # which another thread may clear
+        if fresh:
+            return np.concatenate([one.scores[place] for one in fresh])
         parts = self.shares.owners(self.survivors)
         given = dict.fromkeys(parts, (self.node.key, what))
         said = self.shares.call("numbers", given, node=self.node)[0]
@@ -255,7 +256,7 @@ class DividedEvidence(Evidence):
         found, node = self._past.nbytes + self.standing.nbytes, self.standing.node
         if node is None:
             return found
-        fresh = sum(one.scores.nbytes + one.slates.nbytes for one in node.fresh)
+        fresh = sum(one.scores.nbytes + one.slates.nbytes for one in list(node.fresh))
         return found + fresh + sum(one.nbytes for one in node.periods)
 
     def answers_at(
@@ -353,7 +354,7 @@ class DividedEvidence(Evidence):
     def _slates_of_leader(self, standing: _DividedStanding) -> npt.NDArray[Any]:
         """In all rounds, shape (n, slate_size)."""
         assert standing.node is not None
-        for one in standing.node.fresh:
+        for one in list(standing.node.fresh):
             if one.leader == standing.leader:
                 return one.slates
         return slates_of(standing, np.array([standing.leader]))[:, 0]
