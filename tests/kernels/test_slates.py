@@ -17,7 +17,7 @@ from tests.statistics import TINY
 def pick(request, monkeypatch):
     if request.param == "compiled":
         return lambda kernel: kernel
-    for name in ("draw_subset", "_by_alias", "_followed"):
+    for name in ("draw_subset", "by_alias", "_followed"):
         monkeypatch.setattr(slates, name, getattr(slates, name).py_func)
     return lambda kernel: kernel.py_func
 

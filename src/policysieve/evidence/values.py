@@ -15,7 +15,13 @@ from policysieve.kernels.capped import ABOVE, BELOW, add_value_factors
 from policysieve.kernels.threads import in_pieces
 from policysieve.problem import Problem
 
-__all__ = ["betting_limits", "limits_from_sums", "policy_interval", "policy_intervals"]
+__all__ = [
+    "best_survivors",
+    "betting_limits",
+    "limits_from_sums",
+    "policy_interval",
+    "policy_intervals",
+]
 
 Array = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.intp]
@@ -42,8 +48,7 @@ def policy_intervals(standing: Standing, past: Past) -> ValueIntervals:
     past : Past
         The rounds behind it; nothing is bet on if they were forgotten.
     """
-    order = np.argsort(-standing.estimates, kind="stable")
-    bet_on = standing.survivors[order[:_BET_ON]]
+    bet_on = best_survivors(standing)
     sums, counted, found = standing.sums, standing.counted, []
     for one in standing.cohorts.every:
         mine = slice(one.first, one.first + one.size)
@@ -61,6 +66,12 @@ def policy_intervals(standing: Standing, past: Past) -> ValueIntervals:
         found.append(limits)
     lower, upper = (np.concatenate(part) for part in zip(*found, strict=True))
     return ValueIntervals(standing.values, lower, upper)
+
+
+def best_survivors(standing: Standing) -> Numbers:
+    """Those whose limits are found by betting, too."""
+    order = np.argsort(-standing.estimates, kind="stable")
+    return standing.survivors[order[:_BET_ON]]
 
 
 def policy_interval(
