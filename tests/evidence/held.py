@@ -4,7 +4,8 @@ import itertools
 
 import numpy as np
 
-from policysieve.evidence.share import ASKING, Missing, Share
+from policysieve.evidence.exchanged import Missing
+from policysieve.evidence.share import ASKING, Share
 from policysieve.policies.wrapping import WrappedPolicies
 
 

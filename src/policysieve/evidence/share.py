@@ -3,40 +3,35 @@
 The formulas are in docs/maths.md, "Evidence in shards".
 """
 
-from copy import copy
 from dataclasses import replace
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from policysieve.availability import Available
 from policysieve.columns import Columns
-from policysieve.evidence.past import Listing, Past, PastArrays
+from policysieve.evidence.exchanged import (
+    Judged,
+    Known,
+    Missing,
+    Numbers,
+    Period,
+    Source,
+    Sums,
+    Weights,
+    evaluated,
+)
+from policysieve.evidence.held_past import SharePast
 from policysieve.evidence.retrospect import Retrospect
-from policysieve.evidence.standing import BIN_EDGES, Standing, add_rounds
+from policysieve.evidence.standing import Standing, add_rounds
 from policysieve.kernels.summing import sum_answers
-from policysieve.log import Log
-from policysieve.policies import Policies, Slates
+from policysieve.policies import Policies
 from policysieve.problem import Problem
 
-__all__ = [
-    "ASKING",
-    "HeldPast",
-    "Judged",
-    "Known",
-    "Missing",
-    "Period",
-    "Shape",
-    "Share",
-    "Source",
-    "Start",
-    "Sums",
-    "Weights",
-]
+__all__ = ["ASKING", "Share", "Start"]
 
 Array = npt.NDArray[np.float64]
-Numbers = npt.NDArray[Any]  # of policies, whole ones
 
 ASKING = ("answer", "restore")
 """Methods of a share that are given its policies, and the number of the first of them."""
@@ -46,189 +41,6 @@ _STATES = 3  # of one evidence that are kept: what was done last may be taken ba
 
 Key = tuple[int, int]
 """Of a state: the evidence that it belongs to, and its number there."""
-
-
-class Missing(NamedTuple):
-    """What a share does not have, because it began anew: it is given that, and asked again."""
-
-    kind: str
-    key: Any
-
-
-class Weights(NamedTuple):
-    """Some survivors with their needs and votes; None if all have the same need."""
-
-    survivors: Numbers
-    need: Array | None
-    votes: Array
-
-    def of_run(self, first: int, last: int) -> "Weights":
-        """Those of the policies first..last-1."""
-        low, high = self.survivors.searchsorted((first, last))
-        need = None if self.need is None else self.need[low:high]
-        return Weights(self.survivors[low:high].astype(np.intp), need, self.votes[low:high])
-
-
-class Known(NamedTuple):
-    """Weights by their key, which come with it if they may not be known yet."""
-
-    key: int
-    weights: Weights | None = None
-
-
-class Sums(NamedTuple):
-    """Of the slates of survivors at n contexts, as `sum_answers` has them."""
-
-    sizes: npt.NDArray[np.int64]
-    named: npt.NDArray[np.int32]
-    largest: Array
-    shares: Array
-
-    @classmethod
-    def nothing(cls, n: int, n_actions: int) -> "Sums":
-        """Before the first survivor."""
-        named = np.zeros((n, n_actions), np.int32)
-        return cls(np.zeros(n, np.int64), named, *np.zeros((2, n, n_actions)))
-
-    def copy(self) -> "Sums":
-        """The same with memory of its own."""
-        return Sums(*(array.copy() for array in self))  # type: ignore[arg-type]
-
-    def take(self, which: Any) -> "Sums":
-        """Those at some of the contexts."""
-        return Sums(*(array[which] for array in self))
-
-    def plus(self, later: "Sums") -> "Sums":
-        """These, and others behind them."""
-        pairs = zip(self, later, strict=True)
-        return Sums(*(np.concatenate(pair) for pair in pairs))  # type: ignore[arg-type]
-
-
-class Source(NamedTuple):
-    """Some rows of a batch of answers, which is known by its key."""
-
-    batch: int
-    rows: Any
-
-
-class Period(NamedTuple):
-    """Rounds that were judged by one leader, as all shares are told of them."""
-
-    rounds: Log
-    listing: Listing
-    costs: Array
-    scale: float
-    leader: int
-    slates: npt.NDArray[Any]  # of the leader, shape (n, slate_size)
-    pieces: tuple[tuple[int, Any], ...] = ()
-    """Neighbouring rounds with what was said there elsewhere; None if it can be asked again."""
-
-    def of_some(self, policies: Numbers) -> "Period":
-        """The same with what some policies have said."""
-        cut = (
-            (n, None if said is None else said.table[said.rows[:, None], policies[None, :]])
-            for n, said in self.pieces
-        )
-        return self._replace(pieces=tuple(cut))
-
-    def said(self, part: Policies, places: Numbers) -> npt.NDArray[Any]:
-        """What policies of a part say in these rounds; they are asked where it is not known."""
-        found, start, log = [], 0, self.rounds
-        for n, known in self.pieces:
-            rows = slice(start, start + n)
-            allowed = None if log.available is None else log.available[rows]
-            if known is None:
-                known = _evaluated(part, log.contexts[rows], places, allowed)
-            found.append(known)
-            start += n
-        return np.concatenate(found)
-
-    @property
-    def nbytes(self) -> int:
-        """Memory that it takes, without contexts."""
-        arrays = (self.rounds.actions, self.rounds.rewards, self.costs, self.slates, *self.listing)
-        return sum(array.nbytes for array in arrays)
-
-    def sent(self) -> "Period":
-        """The same without contexts, which shares know."""
-        log = self.rounds
-        columns = log.actions, log.propensities, log.rewards
-        plain = Log.trusted(np.zeros(len(log), np.int8), *columns)
-        return self._replace(rounds=plain, pieces=())
-
-
-class Judged(NamedTuple):
-    """What a share says after a look."""
-
-    left: tuple[npt.NDArray[Any], ...]  # who was eliminated, as `Standing.gone` has it
-    scores: Array  # estimates and errors of the survivors, shape (2, n_survivors)
-    leader: int  # of this share, and its score; -1 and -inf if nobody is left,
-    score: float
-    slates: npt.NDArray[Any]  # and what it said in all rounds, shape (n, slate_size)
-
-
-class Shape(NamedTuple):
-    """What a past needs to know of policies."""
-
-    n_actions: int
-    slate_size: int
-    n_policies: int
-    looked_up: bool = False
-
-    @classmethod
-    def of(cls, policies: Policies) -> "Shape":
-        """Without any of the policies."""
-        return cls(policies.n_actions, policies.slate_size, 0)
-
-
-class HeldPast(Past):
-    """The rounds with the slates of some policies, in increasing order."""
-
-    @classmethod
-    def first(cls, problem: Problem, numbers: Numbers) -> Self:
-        """Before any round."""
-        shape = Shape(problem.n_actions, problem.slate_size, len(numbers))
-        past = cls(shape, len(BIN_EDGES) + 1)  # type: ignore[arg-type]
-        past._kept = numbers
-        return past
-
-    def plus_period(self, period: Period, slates: npt.NDArray[Any]) -> Self:
-        """These, and rounds that came next with the slates of those that are kept."""
-        longer = self._appended(period.rounds, period.listing, period.costs, period.scale)
-        said = Slates(slates)
-        longer._answers = said if self._answers is None else self._answers.plus(said)
-        return longer
-
-    def slates_of(self, policies: Numbers, since: int) -> npt.NDArray[Any]:
-        """Those of some survivors in the later rounds, shape (n, n_policies, slate_size)."""
-        assert self._answers is not None
-        return self._answers.table[since:][:, np.searchsorted(self._kept, policies)]
-
-
-class SharePast(HeldPast):
-    """The same, and the slates of one leader, who may be elsewhere."""
-
-    _guest: npt.NDArray[Any] | None = None
-
-    def led_by(self, slates: npt.NDArray[Any]) -> Self:
-        """The same with the slates of a leader in the last rounds, shape (n, slate_size)."""
-        led = copy(self)
-        led._guest = slates
-        return led
-
-    def column(self, policy: int) -> int:
-        """The leader's slates come first."""
-        return 0
-
-    def arrays(self, policies: Numbers, since: int = 0) -> PastArrays:
-        """What kernels take of the later rounds, for some of the survivors and the leader."""
-        assert self._guest is not None
-        leader = self._guest[len(self._guest) - (len(self) - since) :, None]
-        slates = self.slates_of(policies, since)
-        table = np.concatenate([leader.astype(slates.dtype), slates], axis=1)
-        found = super().arrays(policies, since)
-        columns = np.arange(1, 1 + len(policies))
-        return found._replace(table=table, rows=np.arange(len(table)), columns=columns)
 
 
 class _State(NamedTuple):
@@ -289,7 +101,7 @@ class Share:
             if isinstance(weights, Missing):
                 return weights
             asked = weights.survivors
-        slates = _evaluated(part, contexts, asked - first, available)
+        slates = evaluated(part, contexts, asked - first, available)
         self._batches[key] = asked, slates
         return np.asarray(slates[rows, asked.searchsorted(policies)])
 
@@ -462,16 +274,6 @@ class Share:
         for key in mine[: len(mine) - most]:
             del self._states[key]
             self._bets.pop(key, None)
-
-
-def _evaluated(
-    part: Policies, contexts: Any, places: Numbers, available: Available | None
-) -> npt.NDArray[Any]:
-    """What policies of a part say at contexts."""
-    which = None if len(places) == part.n_policies else places
-    if available is None:
-        return part._evaluate(contexts, which)
-    return part._evaluate_among(contexts, which, available)
 
 
 class Start(NamedTuple):

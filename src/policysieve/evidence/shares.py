@@ -12,7 +12,8 @@ import numpy.typing as npt
 
 from policysieve.availability import Available
 from policysieve.errors import ClusterError
-from policysieve.evidence.share import Judged, Known, Missing, Period, Source, Start, Sums, Weights
+from policysieve.evidence.exchanged import Judged, Known, Missing, Period, Source, Sums, Weights
+from policysieve.evidence.share import Start
 from policysieve.policies import Answers, Slates
 from policysieve.problem import Problem
 

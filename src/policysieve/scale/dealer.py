@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from policysieve.errors import PolicyFailureError, UnpicklableError
-from policysieve.evidence.share import Missing
+from policysieve.evidence.exchanged import Missing
 from policysieve.policies import Policies
 from policysieve.policies.base import action_dtype, run_of
 from policysieve.policies.usage import Meter

@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 
 from policysieve.arrays import told
 from policysieve.errors import ClusterError
-from policysieve.evidence.share import ASKING, Missing, Share
+from policysieve.evidence.exchanged import Missing
+from policysieve.evidence.share import ASKING, Share
 from policysieve.policies import Policies
 
 __all__ = ["Question", "Said", "Shard", "packed"]
