@@ -48,7 +48,7 @@ def search_share(z, right):
     often = right[max(known, key=lambda k: z[k])]
     odds = sum(math.exp(value) for k, value in enumerate(z) if k not in known)
     odds /= sum(math.exp(z[k]) for k in known)
-    odds *= max(8 * often / (30 + often), 0.3)
+    odds *= max(8 * often / (30 + often), 1)
     return odds**2 / (1 + odds**2)
 
 

@@ -72,7 +72,7 @@ class BanditClassifier(ClassifierMixin, LabelLearner):
         self,
         classes: Any = None,
         *,
-        prior_variance: float = 5.0,
+        prior_variance: float = 20.0,
         mixing: float = 0.1,
         random_state: Any = None,
     ) -> None:

@@ -26,8 +26,8 @@ _PATIENCE = 2.0  # right answers per label that matters at which half of the rou
 _BELIEF = 0.3  # agreeing pairs that the belief that all labels matter is worth
 _LEAST_EVEN = 0.1  # at least this share of the labels is taken to matter
 _ENOUGH = 10.0  # right answers per label at which finding new labels is worth as much as any other
-_EAGER, _OFTEN = 8.0, 30.0  # odds that a label is unknown count up to so much; right answers
-_LEAST_EAGER = 0.3
+_EAGER = 8.0  # times which odds count that a label is unknown, where the others are known well
+_OFTEN = 30.0  # right answers at which it is half of that
 
 
 class LabelCounts:
@@ -147,7 +147,7 @@ def search_share(z: Array, known: npt.NDArray[np.bool_], right: Array) -> Array:
     powers = np.exp(z - z.max(axis=1, keepdims=True))
     odds = powers[:, ~known].sum(axis=1) / np.maximum(powers[:, known].sum(axis=1), _FLOOR)
     often = right[known][best]
-    odds *= np.maximum(_EAGER * often / (_OFTEN + often), _LEAST_EAGER)
+    odds *= np.maximum(_EAGER * often / (_OFTEN + often), 1.0)
     return np.asarray(1 / (1 + np.maximum(odds, _FLOOR) ** -2.0))[:, None]
 
 

@@ -240,8 +240,7 @@ class LabelLearner(Asking, BaseEstimator):
         number("mixing", self.mixing, above=0, below=1, closed=True)
         rng = as_rng(self.random_state, name="random_state", stream=_STREAM)
         if labelled:
-            likeness = self._likeness(labelled, len(classes))
-            model = model.fitted(labelled, 0.0 if likeness is None else likeness.typical)
+            model = _fitted(model, labelled, self._likeness(labelled, len(classes)))
         self.classes_, self._model, self._rng = classes, model, rng
         self._labelled = [(block[0].copy(), *block[1:]) for block in labelled]
         self._counts = LabelCounts(len(classes))
@@ -304,7 +303,7 @@ class LabelLearner(Asking, BaseEstimator):
             block = (features, told.actions.astype(np.intp), told.rewards)
             blocks = [*self._labelled, block]
             likeness = self._likeness(blocks, len(self.classes_))
-            model = self._model.fitted(blocks, 0.0 if likeness is None else likeness.typical)
+            model = _fitted(self._model, blocks, likeness)
             self._search = self._searched(block, counts, likeness)
             self._model, self._fit_at = model, self._next_fit(answers.rounds)
         self._answers, self._counts = answers, counts
@@ -416,3 +415,9 @@ class LabelLearner(Asking, BaseEstimator):
 def _called(name: str, model: Any) -> str:
     """What a comparison calls a model, or labels that one named."""
     return type(model).__name__ if hasattr(model, "predict") else f"the {name}"
+
+
+def _fitted(model: LabelModel, blocks: Sequence[Block], likeness: Likeness | None) -> LabelModel:
+    if likeness is None:
+        return model.fitted(blocks)
+    return model.fitted(blocks, likeness.typical, likeness.tightness)

@@ -25,6 +25,8 @@ _OF_A_LABEL = 5  # examples of one label, beside the first, that count
 _BINS = 40  # of cosines
 _RIDGE = np.array([0.1, 0.02])  # prior precisions of offset and slope
 _NEWTON = 12  # steps
+_TIGHT = 3.0  # how much surer typical weights are than others, before any right answer
+_MANY = 10.0  # right answers at which it is half of that
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,12 +42,15 @@ class Likeness:
     typical : array of shape (d + 1, K)
         Weights and intercepts by which logits are these log ratios for the mean direction of each
         label, and 0 for labels that were never right.
+    tightness : array of shape (K,)
+        How many times surer these weights are than others, while labels have few right answers.
     """
 
     centre: Array
     offset: float
     slope: float
     typical: Array
+    tightness: Array
 
     @classmethod
     def of(cls, blocks: Sequence[Block], n_labels: int) -> Self | None:
@@ -69,7 +74,8 @@ class Likeness:
         means = Directions(rows, centre).sums(labels, n_labels) / np.maximum(n_of, 1)[:, None]
         weights = slope / np.sqrt(square) * means
         intercepts = offset * (n_of > 0) - weights @ centre
-        return cls(centre, offset, slope, np.vstack([weights.T, intercepts]))
+        tightness = 1 + _TIGHT * _MANY / (_MANY + n_of)
+        return cls(centre, offset, slope, np.vstack([weights.T, intercepts]), tightness)
 
 
 def last_of_each(labels: Labels) -> npt.NDArray[np.intp]:

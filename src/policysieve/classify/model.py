@@ -75,16 +75,17 @@ class LabelModel:
         with few_threads(self._weights.size):
             return np.asarray(np.sqrt(squares @ self._variances[:-1] + self._variances[-1]))
 
-    def fitted(self, blocks: Sequence[Block], typical: Any = 0.0) -> "LabelModel":
+    def fitted(self, blocks: Sequence[Block], typical: Any = 0.0, tightness: Any = 1.0) -> "LabelModel":
         """The most probable model after these answers, searched for from this one.
 
         Each block has feature rows (n, d), the labels shown there (n, m) and the answers (n, m).
-        Weights are `typical` before the answers, shape (d + 1, K) with the intercepts last.
+        Weights are `typical` before the answers, shape (d + 1, K) with the intercepts last;
+        prior precisions of those of label k are multiplied by ``tightness[k]``.
         """
         with few_threads(self._weights.size):
-            return self._fitted(blocks, typical)
+            return self._fitted(blocks, typical, tightness)
 
-    def _fitted(self, blocks: Sequence[Block], typical: Any) -> "LabelModel":
+    def _fitted(self, blocks: Sequence[Block], typical: Any, tightness: Any) -> "LabelModel":
         n_labels = self._weights.shape[1]
         n_rows = sum(len(shown) for _, shown, _ in blocks)
         model = copy(self)
@@ -96,7 +97,8 @@ class LabelModel:
         precision = np.float64 if n_rows * n_labels <= FEW_LOGITS else np.float32
         unit = np.ones((len(self._weights), 1))
         unit[:-1] = 1 / model._scale
-        precisions = model._precisions * unit**2
+        precisions = model._precisions * unit**2 * np.ones(n_labels)
+        precisions[:-1] *= tightness
         stretches = [
             (
                 (rows * unit[0, 0]).astype(precision),
