@@ -74,7 +74,7 @@ class Likeness:
         means = Directions(rows, centre).sums(labels, n_labels) / np.maximum(n_of, 1)[:, None]
         weights = slope / np.sqrt(square) * means
         intercepts = offset * (n_of > 0) - weights @ centre
-        tightness = 1 + _TIGHT * _MANY / (_MANY + n_of)
+        tightness: Array = 1.0 + _TIGHT * _MANY / (_MANY + n_of.astype(np.float64))
         return cls(centre, offset, slope, np.vstack([weights.T, intercepts]), tightness)
 
 

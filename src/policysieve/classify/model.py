@@ -75,7 +75,9 @@ class LabelModel:
         with few_threads(self._weights.size):
             return np.asarray(np.sqrt(squares @ self._variances[:-1] + self._variances[-1]))
 
-    def fitted(self, blocks: Sequence[Block], typical: Any = 0.0, tightness: Any = 1.0) -> "LabelModel":
+    def fitted(
+        self, blocks: Sequence[Block], typical: Any = 0.0, tightness: Any = 1.0
+    ) -> "LabelModel":
         """The most probable model after these answers, searched for from this one.
 
         Each block has feature rows (n, d), the labels shown there (n, m) and the answers (n, m).
