@@ -45,8 +45,9 @@ demo: $(VENV)/installed-demo ## choose among hundreds of classifiers from right/
 serve-demo: $(VENV)/installed-serve ## a service with a dashboard, and a made-up shop that keeps it busy; DEMO_SECONDS=60 ends it
 	@$(BIN)/python examples/shop/demo.py
 
+# Byte code is kept, whatever the environment says: else each process rewrites and compiles every file of the tests anew.
 test: $(VENV)/installed-dev ## run the tests
-	@$(BIN)/python -m pytest
+	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest
 
 lint: $(VENV)/installed-dev ## ruff, strict mypy, and the rooms' import contracts
 	@$(BIN)/ruff check .

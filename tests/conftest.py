@@ -6,6 +6,8 @@ that each is fetched once; all else that tests keep is gone when they are done.
 
 import os
 import shutil
+from collections import Counter
+from functools import cached_property
 from pathlib import Path
 from tempfile import mkdtemp
 
@@ -18,6 +20,8 @@ __all__ = ["database", "postgres"]
 
 settings.register_profile("steady", deadline=None, derandomize=True, print_blob=True)
 settings.load_profile("steady")
+
+_FEW = 20  # tests of a file that are not kept together
 
 
 def pytest_configure(config):
@@ -32,7 +36,10 @@ def pytest_configure(config):
 
 
 def pytest_xdist_make_scheduler(config, log):
-    """Let one process run all tests of a cluster, so that one cluster is started; it begins first.
+    """Let one process run all tests of a file: what it compiles and makes for them it makes once.
+
+    Long files begin first, and files of few tests are dealt out test by test, so that all processes
+    end at about the same time. All tests of a cluster are together, so that one cluster is started.
 
     Marks of a group do nothing with pytest 9: it does not take the ids that pytest-xdist gives.
     """
@@ -40,6 +47,13 @@ def pytest_xdist_make_scheduler(config, log):
 
     class Scheduler(LoadScopeScheduling):
         def _split_scope(self, nodeid):
-            return "ray" if nodeid.startswith("tests/scale/") else nodeid
+            if nodeid.startswith("tests/scale/"):
+                return "ray"
+            path = nodeid.partition("::")[0]
+            return path if self._sizes[path] > _FEW else nodeid
+
+        @cached_property
+        def _sizes(self):
+            return Counter(nodeid.partition("::")[0] for nodeid in self.collection)
 
     return Scheduler(config, log)

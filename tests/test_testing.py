@@ -12,10 +12,12 @@ SCRIPT = runpy.run_path(str(ROOT / "docs" / "figures" / "fill_testing.py"))
 STALE = 0.2  # how far a count may be from what the page says, before it is counted again
 
 
-@pytest.mark.parametrize(("what", "number"), SCRIPT["counted"]().items(), ids=lambda one: str(one))
-def test_what_was_counted(what, number):
-    (said,) = re.findall(rf"^\| {re.escape(what)} \| ([\d,]+) \|$", PAGE, re.MULTILINE)
-    assert number == pytest.approx(int(said.replace(",", "")), rel=STALE), "run fill_testing.py"
+def test_what_was_counted():
+    """Counting reads every file, which each process that only collects tests would do as well."""
+    for what, number in SCRIPT["counted"]().items():
+        (said,) = re.findall(rf"^\| {re.escape(what)} \| ([\d,]+) \|$", PAGE, re.MULTILINE)
+        near = pytest.approx(int(said.replace(",", "")), rel=STALE)
+        assert number == near, f"{what}: run fill_testing.py"
 
 
 def test_what_was_measured():

@@ -9,6 +9,7 @@ import ast
 import json
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "testing.md"
 
 
+@cache
 def counted() -> dict[str, int]:
     """What is in the repository, by the words of the page."""
     tests = list(_functions("tests", "test_"))

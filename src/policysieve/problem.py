@@ -255,7 +255,9 @@ def _about_epsilon(slate_size: int, reward_range: Range) -> str:
         return "a round is worth at most min(sparsity, slate_size)" + (
             "" if reward_range is None else ", in the units of the rewards"
         )
-    return "" if reward_range is None else "it is in the units of the rewards"
+    if reward_range is None:
+        return "it is in the units of the rewards, so 0.05 for five hundredths of a full reward"
+    return "it is in the units of the rewards"
 
 
 def _as_no_answer(no_answer: Any, low: float, high: float) -> float | None:

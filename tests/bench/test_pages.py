@@ -1,4 +1,5 @@
 import json
+from functools import cache
 from html import escape
 from pathlib import Path
 
@@ -36,8 +37,19 @@ KEPT = Path(__file__).parents[2] / "benchmarks"
 kinds = pytest.mark.parametrize("kind", BENCHES)
 
 
+@cache
+def made(kind):
+    """The page of a kind's result, which takes longer to draw than tests take to look at it."""
+    return bench_page(kind, BENCHES[kind])
+
+
+@cache
+def shown(kind):
+    return made(kind).html()
+
+
 def document(kind, result=None):
-    return Document(bench_page(kind, result or BENCHES[kind]).html())
+    return Document(bench_page(kind, result).html() if result else shown(kind))
 
 
 def words(page, tag):
@@ -66,8 +78,8 @@ def test_a_page_for_each_kind(kind):
 @kinds
 def test_the_report_and_its_figures(kind, tmp_path):
     folder = tmp_path / "figures"
-    made = bench_page(kind, BENCHES[kind], command="typed <this>")
-    made.save(tmp_path / "a.html", figures=folder)
+    typed = bench_page(kind, BENCHES[kind], command="typed <this>")
+    typed.save(tmp_path / "a.html", figures=folder)
     page = Document((tmp_path / "a.html").read_text(encoding="utf-8"))
     assert page.text_of("code") == ["typed <this>"]
     names = {f"{name}.{ending}" for name in FIGURES[kind] for ending in ("png", "svg")}
@@ -76,10 +88,9 @@ def test_the_report_and_its_figures(kind, tmp_path):
 
 @kinds
 def test_the_terminal_shows_the_tables_of_the_page(kind):
-    page = bench_page(kind, BENCHES[kind]).html()
     for table in bench_tables(kind, BENCHES[kind]):
         assert table.rows
-        assert escape(f"{table.title}. {table.note}".strip()) in page
+        assert escape(f"{table.title}. {table.note}".strip()) in shown(kind)
 
 
 @kinds
@@ -88,7 +99,7 @@ def test_the_code_that_measured(kind):
     kept = json.loads((KEPT / kind / f"{kind}.json").read_text())
     older = {name: kept[name] for name in kept if name != "code"}
     codes = {row.get("code", "unknown") for row in kept.get("picking", kept.get("sweeps", [{}]))}
-    assert bench_page(kind, BENCHES[kind]).configuration["code"] == "unknown"
+    assert made(kind).configuration["code"] == "unknown"
     assert codes <= set(bench_page(kind, older).configuration["code"].split(", "))
     page = document(kind, {**BENCHES[kind], "code": "1.2.3+456789ab"})
     assert "1.2.3+456789ab" in page.text_of("dd")

@@ -33,7 +33,8 @@ def _in_folder(tmp_path, monkeypatch):
         ("broken_import:make", "RuntimeError: no data here"),
         ("broken_exit:make", "SystemExit: 3"),
         ("broken_call:make", "KeyError: 'key'"),
-        ("broken_call:other", "AttributeError"),
+        ("broken_call:other", "AttributeError: broken_call has no 'other'; it has make"),
+        ("broken_call:mke", r"AttributeError: .*; did you mean 'make'\?"),
         ("broken_bytes:make", "source code string cannot contain null bytes"),
         (":make", "ValueError"),
         ("..:make", "TypeError"),
@@ -45,6 +46,11 @@ def test_a_module_that_cannot_be_loaded_is_an_error_with_its_reason(source, reas
     with pytest.raises(ps.InvalidArgumentError, match=f"{source} cannot be loaded: .*{reason}"):
         load_policies(source, None, 1)
     assert sys.path == path
+
+
+def test_a_file_without_a_name_is_told_how_to_say_it():
+    with pytest.raises(ps.InvalidArgumentError, match=r"say pol\.py:policies$"):
+        load_policies("pol.py", None, 1)
 
 
 def test_truncated_weights_are_no_archive(tmp_path):

@@ -1,6 +1,11 @@
 """Rounds of all kinds to send through files, and what comes back."""
 
+import json
+
 import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 from hypothesis import strategies as st
 
 from policysieve.formats import FORMATS, open_contexts
@@ -86,3 +91,14 @@ def assert_same(got, expected):
         assert got.ids is None or not any(got.ids)
     else:
         assert got.ids.tolist() == expected.ids.tolist()
+
+
+def write_rows(path, rows, *, separator=","):
+    """The rows as the suffix says."""
+    if path.suffix == ".csv":
+        pd.DataFrame(rows).convert_dtypes().to_csv(path, sep=separator, index=False)
+    elif path.suffix == ".jsonl":
+        path.write_text("\n".join(map(json.dumps, rows)))
+    else:
+        pq.write_table(pa.Table.from_pylist(rows), path)
+    return path

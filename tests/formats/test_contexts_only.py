@@ -166,7 +166,7 @@ def test_what_is_refused(tmp_path, name, content, message):
 
 @pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
 def test_comes_in_batches(tmp_path, monkeypatch, ending):
-    for module in ("text", "parquet"):
+    for module in ("text", "parquet_file"):
         monkeypatch.setattr(f"policysieve.formats.{module}.BATCH", 4)
     lines = {
         "csv": "context\n" + "\n".join(map(str, range(10))),

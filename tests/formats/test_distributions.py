@@ -102,7 +102,7 @@ class TestEveryFormatThatHoldsThem:
         assert_same(read(tmp_path / "b", other), ROUNDS)
 
     def test_is_read_in_pieces(self, tmp_path, format, monkeypatch):
-        for module in ("text", "parquet"):
+        for module in ("text", "parquet_file"):
             monkeypatch.setattr(f"policysieve.formats.{module}.BATCH", 3)
         actions = np.arange(10, dtype=np.int32)[:, None] % 5
         every = full_propensities(actions, 5)
@@ -452,7 +452,7 @@ class TestParquet:
             assert Log.load(opened) == ROUNDS.to_log()
 
     def test_long_lists_are_read_a_few_rounds_at_a_time(self, tmp_path, monkeypatch):
-        monkeypatch.setattr("policysieve.formats.parquet._VALUES", 1000)
+        monkeypatch.setattr("policysieve.formats.parquet_file._VALUES", 1000)
         every = np.random.default_rng(0).dirichlet(np.ones(100), 30)
         rounds = Rounds(
             np.arange(30),

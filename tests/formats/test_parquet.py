@@ -63,7 +63,7 @@ class TestNulls:
         assert json.loads(skipped["text"])["id"] == "abc"[row]
 
     def test_bad_rows_keep_their_numbers_and_their_order(self, tmp_path, monkeypatch):
-        monkeypatch.setattr("policysieve.formats.parquet.BATCH", 4)
+        monkeypatch.setattr("policysieve.formats.parquet_file.BATCH", 4)
         n = 11
         path = save(
             tmp_path / "a.parquet",

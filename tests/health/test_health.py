@@ -129,7 +129,7 @@ def test_propensities_of_other_rounds_show_within_contexts_only():
 
 
 def test_batches_do_not_matter(log, tmp_path, monkeypatch):
-    monkeypatch.setattr("policysieve.formats.parquet.BATCH", 700)
+    monkeypatch.setattr("policysieve.formats.parquet_file.BATCH", 700)
     whole = ps.check_log(log).to_dict()
     log.save(tmp_path / "log.parquet")
     sizes = []

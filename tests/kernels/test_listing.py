@@ -12,10 +12,13 @@ from tests.oracles import capped as oracle
 
 @pytest.fixture(params=["compiled", "interpreted"])
 def kernels(request, monkeypatch):
-    found = {name: getattr(listing, name) for name in ("_bin_of", "list_items")}
+    found = {
+        name: getattr(listing, name) for name in ("_bin_of", "_expect", "list_items", "list_summed")
+    }
     if request.param == "interpreted":
         found = {name: kernel.py_func for name, kernel in found.items()}
-        monkeypatch.setattr(listing, "_bin_of", found["_bin_of"])
+        for name in ("_bin_of", "_expect"):
+            monkeypatch.setattr(listing, name, found[name])
     return SimpleNamespace(**found)
 
 

@@ -11,7 +11,7 @@ from tests.oracles import sieve as oracle
 from tests.statistics import assert_binomial
 
 SHAPES = [(2, 1), (9, 1), (60, 1), (9, 4), (60, 3), (5, 5)]
-PARTS = ("_inclusion", "_systematic", "_by_alias")
+PARTS = ("_inclusion", "scale_needs", "systematic", "by_alias")
 WHOLES = ("sieve_slates", "sieve_propensities")
 
 
@@ -120,16 +120,16 @@ def test_systematic_sampling(kernels, K, m):
         chances[list(pi)] = list(pi.values())
         allowed, out = np.array(list(pi)), np.empty(m, np.int64)
         for u in [0.0, *rng.random(20)]:
-            kernels._systematic(u, allowed, len(allowed), chances, out)
+            kernels.systematic(u, allowed, len(allowed), chances, out)
             assert out.tolist() == oracle.systematic(u, pi)
-        kernels._systematic(np.nextafter(1, 0), allowed, len(allowed), chances, out)
+        kernels.systematic(np.nextafter(1, 0), allowed, len(allowed), chances, out)
         assert len(set(out.tolist())) == m
         assert set(out.tolist()) <= set(pi)
 
 
 def test_places_that_rounding_leaves_over_go_to_the_last_items(kernels):
     pi, out = np.full(10, 0.3 * (1 - 1e-13)), np.empty(3, np.int64)
-    kernels._systematic(np.nextafter(1, 0), np.arange(10), 10, pi, out)
+    kernels.systematic(np.nextafter(1, 0), np.arange(10), 10, pi, out)
     assert out.tolist() == [3, 6, 9]
 
 

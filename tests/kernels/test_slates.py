@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from policysieve.exploration.designs.parts import uniform_slates
 from policysieve.kernels import slates
 from tests.oracles import baselines as oracle
 from tests.oracles.naive import all_ordered_subsets
@@ -16,7 +17,7 @@ from tests.statistics import TINY
 def pick(request, monkeypatch):
     if request.param == "compiled":
         return lambda kernel: kernel
-    for name in ("draw_subset", "_by_alias", "_followed"):
+    for name in ("draw_subset", "by_alias", "_followed"):
         monkeypatch.setattr(slates, name, getattr(slates, name).py_func)
     return lambda kernel: kernel.py_func
 
@@ -47,6 +48,15 @@ def test_subsets_compiled_equals_interpreted(shape, seed):
     slates.uniform_subsets.py_func(u, K, two)
     np.testing.assert_array_equal(one, two)
     assert all(len(set(slate)) == m and 0 <= min(slate) <= max(slate) < K for slate in one.tolist())
+
+
+@pytest.mark.parametrize("K", [1, 2, 3, 10, 257, 100_003])
+def test_single_items_need_no_kernel(K):
+    u = np.random.default_rng(K).random((2_000, 1))
+    u[0], u[1] = 1 - 2**-53, 0
+    by_kernel = np.empty(u.shape, np.int32)
+    slates.uniform_subsets(u, K, by_kernel)
+    np.testing.assert_array_equal(uniform_slates(u, K), by_kernel, strict=True)
 
 
 @pytest.mark.parametrize("size", [1, 2, 5, 64])

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 import policysieve as ps
 from policysieve.log import Distributions
-from policysieve.log.distributions import agreeing, disagreements, faults, in_order, stacked
+from policysieve.log.distributions import faults, in_order, stacked
+from policysieve.log.fitting import agreeing, disagreements
 
 few = settings(deadline=None, max_examples=60)
 

@@ -8,8 +8,9 @@ import pytest
 
 import policysieve as ps
 from policysieve.formats import FORMATS, convert, open_contexts, to_bandit_feedback
+from policysieve.formats.lines import plain_lines
 from policysieve.formats.table import ScalarCells
-from policysieve.formats.text import TextRow, plain_lines, text_format
+from policysieve.formats.text import TextRow, text_format
 from policysieve.log import Rounds, open_log
 from tests.formats.rounds import write
 
@@ -333,7 +334,7 @@ def test_two_loops_over_one_log_do_not_meet(tmp_path, monkeypatch):
 
 
 def test_the_first_rounds_can_be_left_out(tmp_path, monkeypatch):
-    monkeypatch.setattr("policysieve.formats.parquet.BATCH", 7)
+    monkeypatch.setattr("policysieve.formats.parquet_file.BATCH", 7)
     rng = np.random.default_rng(0)
     log = ps.Log(
         contexts=np.arange(30),

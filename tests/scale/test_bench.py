@@ -5,8 +5,8 @@ import json
 import pytest
 
 from policysieve.bench.pages import bench_page, bench_tables
-from policysieve.bench.scale.growth import fitted, foretold
 from policysieve.bench.scale.measuring import STEPS, ScaleSettings, measure_scale
+from policysieve.bench.scale.models import fitted, foretold
 
 
 def test_every_step_is_measured_and_shown(engine, few_actors, tmp_path):
@@ -38,8 +38,9 @@ def test_every_step_is_measured_and_shown(engine, few_actors, tmp_path):
     (slow,) = result["shards"]["slow"]
     assert slow["ideal"] == 0.04
     assert slow["ratio"] >= 0.99  # nobody sleeps for less
-    plain, sharded = result["shards"]["evidence"]
-    assert plain["survivors"] == sharded["survivors"]
+    plain, sharded, divided = result["shards"]["evidence"]
+    assert plain["survivors"] == sharded["survivors"] == divided["survivors"]
+    assert divided["evidence_bytes"] < sharded["evidence_bytes"]
     assert sharded["evidence_bytes"] > plain["evidence_bytes"]  # answers are remembered
     assert "Beyond one machine" in bench_page("scale", result).html()
 

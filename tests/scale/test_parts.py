@@ -17,7 +17,7 @@ BATCH = 4096  # rounds of a piece, so that these few make several parts
 
 @pytest.fixture(autouse=True)
 def _small_batches(monkeypatch):
-    monkeypatch.setattr("policysieve.formats.parquet.BATCH", BATCH)
+    monkeypatch.setattr("policysieve.formats.parquet_file.BATCH", BATCH)
     monkeypatch.setattr("policysieve.scale.parts._LEAST", BATCH)
 
 

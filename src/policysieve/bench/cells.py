@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import policysieve
 from policysieve.errors import ClusterError, InvalidArgumentError
 from policysieve.files import write_whole
+from policysieve.naming import meant
 
 if TYPE_CHECKING:
     from policysieve.scale import RayEngine
@@ -74,7 +75,10 @@ def check_names(argument: str, names: Sequence[str], known: Collection[str]) -> 
     """Refuse a name that is not among those that can be measured."""
     for name in names:
         if name not in known:
-            raise InvalidArgumentError(f"{argument} must be among {', '.join(known)}, got {name!r}")
+            raise InvalidArgumentError(
+                f"{argument} must be among {', '.join(known)}, got {name!r}"
+                f"{meant(name, list(known))}"
+            )
 
 
 def kept_cell(folder: Path | None, name: str, settings: dict[str, Any]) -> dict[str, Any] | None:

@@ -22,7 +22,7 @@ def word_rows(texts: npt.NDArray[Any], n_train: int) -> Any:
 
 
 def reduced_rows(rows: Any, n_train: int, size: int) -> npt.NDArray[np.float64]:
-    """Rows in `size` dimensions, those of the first `n_train`.
+    """Rows in the `size` dimensions in which the first `n_train` vary most.
 
     In one thread, because several add up in another order: rows would differ in the last digits,
     and runs that begin with them soon in all.

@@ -1,118 +1,21 @@
 """``policysieve bench``: measure on this machine."""
 
-import sys
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from importlib import import_module
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import click
 
-from policysieve.cli.commands import group
-from policysieve.cli.options import (
-    ClusterOptions,
-    Decorator,
-    cluster_options,
-    count_option,
-    folder_option,
-    grouped,
-    json_option,
-    report_option,
+from policysieve.cli.bench_output import (
+    BenchOutput,
+    disk_option,
+    names_option,
+    output_options,
+    quick_option,
 )
-from policysieve.cli.options.values import SomeOf
-from policysieve.cli.output import command_line, print_json, print_result, write_json
-from policysieve.files import sole_writer
-from policysieve.progress import progress_bar
+from policysieve.cli.commands import group
+from policysieve.cli.options import ClusterOptions, cluster_options, count_option
 
 __all__ = ["bench"]
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Output:
-    """What becomes of a result, as it was typed."""
-
-    as_json: bool
-    folder: Path | None
-    report: Path | None
-
-    def __post_init__(self) -> None:
-        if self.folder is not None:  # until the command has ended: it resumes what the folder holds
-            click.get_current_context().with_resource(sole_writer(self.folder))
-
-    def give(self, kind: str, result: dict[str, Any]) -> None:
-        """Write what was asked for, and print the result as JSON or in tables."""
-        from policysieve.bench.pages import bench_page, bench_tables
-
-        if self.folder is not None:
-            write_json(result, self.folder / f"{kind}.json")
-        if self.folder is not None or self.report is not None:
-            page = bench_page(kind, result, command=command_line())
-            if self.folder is not None:
-                page.save_figures(self.folder)
-            if self.report is not None:
-                page.save(self.report)
-                if not self.as_json:
-                    click.echo(f"Report: {self.report}")
-        if self.as_json:
-            print_json(result)
-            return
-        for table in bench_tables(kind, result):
-            print_result(table)
-
-    def say_step(self, step: str) -> None:
-        """Say on a terminal what is measured next."""
-        if not self.as_json and sys.stderr.isatty():
-            click.echo(f"Measuring {step.replace('_', ' ')} ...", err=True)
-
-    @contextmanager
-    def cells(self, cluster: ClusterOptions) -> Iterator[dict[str, Any]]:
-        """How cells are run, as arguments: where they are kept, who is told, who runs them."""
-        from policysieve.bench.cells import on_cluster
-
-        with cluster.connected() as engine, self.cells_bar() as progress:
-            runner = None if engine is None else on_cluster(engine)
-            yield {"folder": self.folder, "progress": progress, "runner": runner}
-
-    @contextmanager
-    def cells_bar(self) -> Iterator[Callable[[int, int, str], None]]:
-        """Say which cell is done on one line of a terminal, or nothing."""
-        with progress_bar("racing", quiet=self.as_json) as move:
-            yield lambda done, total, name: move(done, total=total, title=name)
-
-
-def _output_options(kept: str) -> Decorator:
-    """The options ``--json``, ``--folder`` and ``--report``; `kept` is what the folder holds."""
-    return grouped("output", _Output, json_option(), folder_option(kept), report_option)
-
-
-_quick_option = click.option("--quick", is_flag=True, help="Measure everything briefly.")
-_disk_option = click.option(
-    "--disk",
-    metavar="FOLDER",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="Folder on the disk to measure; by default that of temporary files.",
-)
-
-
-def _names_option(option: str, module: str, registry: str, note: str = "") -> Decorator:
-    """An option whose help lists the names of a registry, and then a `note`.
-
-    The module of the registry is imported only when the help is shown.
-    """
-
-    def known() -> Iterable[str]:
-        names: Iterable[str] = getattr(import_module(module), registry)
-        return names
-
-    class NamesOption(click.Option):
-        def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
-            said = f"Any of these, with commas between them; all by default: {', '.join(known())}."
-            self.help = f"{said} {note}".strip()
-            return super().get_help_record(ctx)
-
-    return click.option(option, cls=NamesOption, type=SomeOf(known))
 
 
 _FORMERLY = {"--out": "--folder"}
@@ -131,8 +34,8 @@ def bench() -> None:
     examples=("policysieve bench speed --folder speed",),
     formerly=_FORMERLY,
 )
-@_output_options("speed.json and the plots")
-def speed(output: _Output) -> None:
+@output_options("speed.json and the plots")
+def speed(output: BenchOutput) -> None:
     """Learners and certificates against naive twins, memory bandwidth and the class size.
 
     Takes about four minutes on two cores.
@@ -150,8 +53,8 @@ def speed(output: _Output) -> None:
 @count_option("--runs", 300, "Runs on null worlds.")
 @count_option("--seeds", 5, "Seeds of the race.")
 @cluster_options
-@_output_options("certificates.json and the plot; cells that it holds are not run again")
-def certificates(runs: int, seeds: int, cluster: ClusterOptions, output: _Output) -> None:
+@output_options("certificates.json and the plot; cells that it holds are not run again")
+def certificates(runs: int, seeds: int, cluster: ClusterOptions, output: BenchOutput) -> None:
     """Count false certificates on null worlds, and race the methods to a true one."""
     from policysieve.bench.certificates.measuring import measure_certificates
 
@@ -167,8 +70,8 @@ def certificates(runs: int, seeds: int, cluster: ClusterOptions, output: _Output
     ),
     formerly=_FORMERLY,
 )
-@_names_option("--tasks", "policysieve.bench.race.tasks", "TASKS")
-@_names_option(
+@names_option("--tasks", "policysieve.bench.race.tasks", "TASKS")
+@names_option(
     "--learners",
     "policysieve.bench.race.measuring",
     "LEARNERS",
@@ -179,7 +82,7 @@ def certificates(runs: int, seeds: int, cluster: ClusterOptions, output: _Output
 @count_option("--most", 10_000, "Rounds after which a learner is given up that is not right.")
 @click.option("--proofs-only", is_flag=True, help="Leave out the rounds until they are right.")
 @cluster_options
-@_output_options("samples.json and the plots; cells that it holds are not run again")
+@output_options("samples.json and the plots; cells that it holds are not run again")
 def samples(
     tasks: tuple[str, ...] | None,
     learners: tuple[str, ...] | None,
@@ -188,7 +91,7 @@ def samples(
     most: int,
     proofs_only: bool,
     cluster: ClusterOptions,
-    output: _Output,
+    output: BenchOutput,
 ) -> None:
     """Race all learners: rounds until they are right, and until they can prove it."""
     from policysieve.bench.race.measuring import LEARNERS, RaceSettings, measure_race
@@ -210,9 +113,9 @@ def samples(
     examples=("policysieve bench scaling --sweeps epsilon_few --kinds certified --learners Sieve",),
     formerly=_FORMERLY,
 )
-@_names_option("--sweeps", "policysieve.bench.scaling.sweeps", "SWEEPS")
-@_names_option("--kinds", "policysieve.bench.scaling.measuring", "KINDS")
-@_names_option("--learners", "policysieve.bench.scaling.sweeps", "LEARNERS")
+@names_option("--sweeps", "policysieve.bench.scaling.sweeps", "SWEEPS")
+@names_option("--kinds", "policysieve.bench.scaling.measuring", "KINDS")
+@names_option("--learners", "policysieve.bench.scaling.sweeps", "LEARNERS")
 @click.option(
     "--seeds",
     type=click.IntRange(1),
@@ -220,7 +123,7 @@ def samples(
 )
 @click.option("--full", is_flag=True, help="More points and larger sizes.")
 @cluster_options
-@_output_options(
+@output_options(
     "scaling.json and the plots; cells that it holds are not run again, and rows of scaling.json "
     "that are not measured again are kept"
 )
@@ -231,7 +134,7 @@ def scaling(
     seeds: int | None,
     full: bool,
     cluster: ClusterOptions,
-    output: _Output,
+    output: BenchOutput,
 ) -> None:
     """Measure how rounds grow with 1/epsilon, actions, sparsity, lists and policies."""
     from policysieve.bench.scaling.measuring import KINDS, ScalingSettings, measure_scaling
@@ -253,8 +156,8 @@ def scaling(
     examples=("policysieve bench classify --tasks digits --contestants policysieve --seeds 1",),
     formerly=_FORMERLY,
 )
-@_names_option("--tasks", "policysieve.bench.classify.tasks", "CLASSIFY_TASKS")
-@_names_option(
+@names_option("--tasks", "policysieve.bench.classify.tasks", "CLASSIFY_TASKS")
+@names_option(
     "--contestants",
     "policysieve.bench.classify.contestants",
     "CONTESTANTS",
@@ -263,14 +166,14 @@ def scaling(
 @count_option("--seeds", 5, "Runs of each cell.")
 @count_option("--rounds", 20_000, "Of each run.")
 @count_option("--batch", 100, "Rounds at once.")
-@_output_options("classify.json and the plot; cells that it holds are not run again")
+@output_options("classify.json and the plot; cells that it holds are not run again")
 def classify(
     tasks: tuple[str, ...] | None,
     contestants: tuple[str, ...] | None,
     seeds: int,
     rounds: int,
     batch: int,
-    output: _Output,
+    output: BenchOutput,
 ) -> None:
     """Compare bandit classifiers: accuracy on held-out rows, and rounds per second.
 
@@ -296,8 +199,8 @@ def classify(
     short_help="Classifiers that show lists: right labels on held-out rows.",
     examples=("policysieve bench lists --contestants policysieve --seeds 1 --folder lists",),
 )
-@_names_option("--tasks", "policysieve.bench.classify.lists.tasks", "LIST_TASKS")
-@_names_option(
+@names_option("--tasks", "policysieve.bench.classify.lists.tasks", "LIST_TASKS")
+@names_option(
     "--contestants",
     "policysieve.bench.classify.lists.contestants",
     "LIST_CONTESTANTS",
@@ -306,14 +209,14 @@ def classify(
 @count_option("--seeds", 3, "Runs of each cell.")
 @count_option("--rounds", 5_000, "Of each run.")
 @count_option("--batch", 100, "Rounds at once.")
-@_output_options("lists.json and the plot; cells that it holds are not run again")
+@output_options("lists.json and the plot; cells that it holds are not run again")
 def lists(
     tasks: tuple[str, ...] | None,
     contestants: tuple[str, ...] | None,
     seeds: int,
     rounds: int,
     batch: int,
-    output: _Output,
+    output: BenchOutput,
 ) -> None:
     """Compare classifiers that show lists of labels: how many are right on held-out rows.
 
@@ -339,9 +242,9 @@ def lists(
     short_help="What goes wrong when disks fill up and processes are killed.",
     examples=("policysieve bench faults --quick",),
 )
-@_quick_option
-@_output_options("faults.json and the plot")
-def faults(quick: bool, output: _Output) -> None:
+@quick_option
+@output_options("faults.json and the plot")
+def faults(quick: bool, output: BenchOutput) -> None:
     """Bad input, killed writers, full disks, threads, interrupts, clocks and long runs.
 
     Counts what went wrong, which should be nothing. Takes about ten minutes; with --quick, two.
@@ -356,10 +259,10 @@ def faults(quick: bool, output: _Output) -> None:
     short_help="A durable study next to Optuna: speed, size, processes.",
     examples=("policysieve bench study --quick",),
 )
-@_quick_option
-@_disk_option
-@_output_options("study.json")
-def study(quick: bool, disk: Path | None, output: _Output) -> None:
+@quick_option
+@disk_option
+@output_options("study.json")
+def study(quick: bool, disk: Path | None, output: BenchOutput) -> None:
     """A durable study next to Optuna on the same disk, its size, and many processes at once.
 
     Takes about a minute; with --quick, half of that.
@@ -374,21 +277,21 @@ def study(quick: bool, disk: Path | None, output: _Output) -> None:
     short_help="Logs in parts and candidates in shards, on Ray clusters.",
     examples=("policysieve bench scale --quick",),
 )
-@_quick_option
+@quick_option
 @click.option(
     "--rounds",
     type=click.IntRange(1),
     help="Of the log that one worker and two select from with a floor: 1e8, or 1e6 with --quick.",
 )
-@_disk_option
-@_names_option("--steps", "policysieve.bench.scale.measuring", "STEPS")
-@_output_options("scale.json; what it holds of other --steps is kept, if the settings are the same")
+@disk_option
+@names_option("--steps", "policysieve.bench.scale.measuring", "STEPS")
+@output_options("scale.json; what it holds of other --steps is kept, if the settings are the same")
 def scale(
     quick: bool,
     rounds: int | None,
     disk: Path | None,
     steps: tuple[str, ...] | None,
-    output: _Output,
+    output: BenchOutput,
 ) -> None:
     """Logs in parts and candidates in shards, on Ray clusters of this machine.
 
@@ -413,11 +316,11 @@ def scale(
     short_help="The HTTP service next to a bare FastAPI app.",
     examples=("policysieve bench service --quick",),
 )
-@_quick_option
+@quick_option
 @click.option("--soak", is_flag=True, help="Let people come for ten minutes, not for one.")
-@_disk_option
-@_output_options("service.json")
-def service(quick: bool, soak: bool, disk: Path | None, output: _Output) -> None:
+@disk_option
+@output_options("service.json")
+def service(quick: bool, soak: bool, disk: Path | None, output: BenchOutput) -> None:
     """The HTTP service next to a bare FastAPI app: speed, waiting, errors and memory.
 
     Everything runs on 127.0.0.1. Takes about three minutes; with --soak ten more, with --quick half
@@ -435,17 +338,17 @@ def service(quick: bool, soak: bool, disk: Path | None, output: _Output) -> None
     short_help="Forecasts of the rounds to a proof, next to what it took.",
     examples=("policysieve bench forecast --tasks close_10 --seeds 10 --made-up 20",),
 )
-@_names_option("--tasks", "policysieve.bench.race.tasks", "TASKS")
+@names_option("--tasks", "policysieve.bench.race.tasks", "TASKS")
 @count_option("--seeds", 5, "Runs of each task.")
 @count_option("--made-up", 100, "Made-up tasks, like those on which the forecast was chosen.")
 @cluster_options
-@_output_options("forecast.json and the plot; cells that it holds are not run again")
+@output_options("forecast.json and the plot; cells that it holds are not run again")
 def forecast(
     tasks: tuple[str, ...] | None,
     seeds: int,
     made_up: int,
     cluster: ClusterOptions,
-    output: _Output,
+    output: BenchOutput,
 ) -> None:
     """Forecast the rounds to a proof on the way, and compare with what it took.
 

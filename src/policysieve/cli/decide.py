@@ -152,7 +152,7 @@ def _decisions(
     import numpy as np
 
     from policysieve.log import Beside, Rounds
-    from policysieve.log.distributions import fitting
+    from policysieve.log.fitting import fitting
     from policysieve.policies.policy_class import names_of_actions
     from policysieve.scaling import usual_range
 

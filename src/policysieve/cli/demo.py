@@ -37,6 +37,7 @@ def demo(seed: int, seeds: int, rounds: int, classifiers: int, output: Experimen
     """
     from policysieve.cli.live import live_bounds, training_bar
     from policysieve.experiment import make_experiment
+    from policysieve.kernels import before_compiling
 
     output.folder.mkdir(parents=True, exist_ok=True)
     if not output.as_json:
@@ -58,7 +59,12 @@ def demo(seed: int, seeds: int, rounds: int, classifiers: int, output: Experimen
     )
     if not output.as_json:
         click.echo("Playing: guess a label, hear only right or wrong, until the best is proved ...")
-    with live_bounds(experiment, output.as_json) as tell:
+
+    def say() -> None:
+        if not output.as_json:
+            click.echo("Compiling for this machine first, which is kept: 10 to 20 seconds ...")
+
+    with before_compiling(say), live_bounds(experiment, output.as_json) as tell:
         result = experiment.run(tell)
     output.write(result, title=f"The best of {classifiers} digit classifiers, from right or wrong")
     if output.as_json:

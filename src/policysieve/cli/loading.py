@@ -7,12 +7,13 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from policysieve.archives import arrays_in
 from policysieve.errors import InvalidArgumentError, PolicySieveError
+from policysieve.naming import meant
 from policysieve.policies import (
     AnyPolicies,
     ImplicitPolicies,
@@ -122,10 +123,11 @@ def _load(
         (weights,) = arrays_in(source, "weights", advice=_IN_PYTHON)
         return LinearPolicies(weights, slate_size=slate_size, names=names, actions=actions)
     module, _, attribute = source.rpartition(":")
-    if ":" not in source or attribute.endswith(".py"):
+    if ":" not in source or _is_python(attribute):
         raise InvalidArgumentError(
             "--policies must be a .npy table, a .npz of linear weights, or file.py:name or "
             f"module:name with the name of a policy class or of a function, got {source}"
+            + (f"; if it has policies = ..., say {source}:policies" if _is_python(source) else "")
         )
     policies = _made(source, module, attribute)
     if not isinstance(policies, Policies | ImplicitPolicies):
@@ -138,12 +140,12 @@ def _load(
 
 def _made(source: str, module: str, attribute: str) -> object:
     """What an attribute of a module is, or returns; the module's own code may raise anything."""
-    is_file = module.endswith(".py")
+    is_file = _is_python(module)
     folder = str(Path(module).resolve().parent if is_file else Path.cwd())
     sys.path.insert(0, folder)
     try:
         loaded = _run_file(module) if is_file else importlib.import_module(module)
-        found = getattr(loaded, attribute)
+        found = _named(loaded, attribute)
         return found() if callable(found) else found
     except PolicySieveError:
         raise
@@ -154,6 +156,19 @@ def _made(source: str, module: str, attribute: str) -> object:
     finally:
         if folder in sys.path:
             sys.path.remove(folder)
+
+
+def _is_python(source: str) -> bool:
+    return source.endswith(".py")
+
+
+def _named(module: ModuleType, attribute: str) -> Any:
+    """An attribute of a module, or an error that says which it has."""
+    if not hasattr(module, attribute):
+        known = [name for name in vars(module) if not name.startswith("_")]
+        hint = meant(attribute, known) or f"; it has {', '.join(known)}"
+        raise AttributeError(f"{module.__name__} has no {attribute!r}{hint}")
+    return getattr(module, attribute)
 
 
 def _run_file(path: str) -> ModuleType:

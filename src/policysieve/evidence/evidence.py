@@ -33,11 +33,11 @@ from policysieve.evidence.values import policy_interval, policy_intervals
 from policysieve.evidence.verdicts import Guardrail
 from policysieve.log import AnyLog, Log
 from policysieve.log.returning import Met, first_rounds
-from policysieve.policies import Policies, Slates
+from policysieve.policies import Answers, Policies, Slates
 from policysieve.policies.union import check_joins, union_of
 from policysieve.problem import Problem
 
-__all__ = ["MEMORY_LIMIT", "Decider", "Evidence", "check_decider"]
+__all__ = ["DENSE", "MEMORY_LIMIT", "Decider", "Evidence", "check_decider", "look_after"]
 
 Array = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.intp]
@@ -46,7 +46,7 @@ MEMORY_LIMIT = 1 << 30  # bytes of rounds, by default
 _FIRST_LOOK = 20  # rounds
 _LOOK = 1.05  # growth of the rounds between looks
 _SAME = 1e-6  # relative difference of propensities that were written and read
-_DENSE = 1 << 22  # propensities that are worked with at once
+DENSE = 1 << 22  # propensities that are worked with at once
 
 
 class Decider(Protocol):
@@ -193,6 +193,15 @@ class Evidence:
             )
         self.__dict__.update(then.__dict__)
 
+    def answers_at(
+        self, contexts: Any, exploration: Any, available: Any, uniforms: Array
+    ) -> Answers | None:
+        """What the policies say at contexts, if that is kept with the evidence; here it is not.
+
+        The uniforms are those that the exploration will draw with, as far as is known.
+        """
+        return None
+
     def take_answered(
         self,
         log: Log,
@@ -207,7 +216,7 @@ class Evidence:
         """
         self.add(log, exploration, answers.received(self.policies, which))
 
-    def take(self, rounds: Log, answers: Slates, propensities: Callable[[slice], Array]) -> None:
+    def take(self, rounds: Log, answers: Any, propensities: Callable[[slice], Array]) -> None:
         """`add` for rounds that are known to keep its rules.
 
         Parameters
@@ -220,7 +229,7 @@ class Evidence:
             From a slice of the rounds to the propensities of all actions, shape (n, n_actions).
         """
         then, start, own = copy(self), 0, False
-        size = max(1, _DENSE // self.policies.n_actions)
+        size = max(1, DENSE // self.policies.n_actions)
         while start < len(rounds):
             end = min(len(rounds), start + size, start + then.next_look - then.rounds)
             rows = slice(start, end)
@@ -317,8 +326,8 @@ class Evidence:
         standing, incumbent, guards = self._now()
         q, past, policies, leader = self.problem.unit, self._past, self.policies, standing.leader
         if incumbent is None:
-            judged = self._retrospect.after(past, standing, policies)
-            certified, threshold = judged.holds, judged.log_threshold
+            certified = self._holds_in_retrospect(standing)
+            threshold = standing.cohorts.log_retrospect(leader)
         else:
             proof = incumbent.proof(policies)
             certified, threshold = proof.holds(q.epsilon), proof.log_threshold
@@ -328,10 +337,10 @@ class Evidence:
         def find_bound() -> float:
             if incumbent is not None:
                 return incumbent.smallest_epsilon(policies)
-            return proof_in_retrospect(past, standing, policies).smallest_epsilon(low, high)
+            return self._proof_in_retrospect(past, standing).smallest_epsilon(low, high)
 
         against = policies.against(q)
-        least = partial(capped_difference, standing, past, self.survivors)
+        least = self._least_difference(standing)
         eliminated = np.ones(self.policies.n_policies, dtype=np.bool_)
         eliminated[standing.survivors] = False
         return Certificate(
@@ -360,7 +369,19 @@ class Evidence:
         standing, incumbent, _ = self._now()
         if incumbent is not None:
             return incumbent.proof(self.policies)
-        return proof_in_retrospect(self._past, standing, self.policies)
+        return self._proof_in_retrospect(self._past, standing)
+
+    def _holds_in_retrospect(self, standing: Standing) -> bool:
+        """Whether all rounds prove the problem's epsilon of the leader of a standing."""
+        return self._retrospect.after(self._past, standing, self.policies).holds
+
+    def _proof_in_retrospect(self, past: Past, standing: Standing) -> Proof:
+        """The bets on the leader of a standing in all rounds."""
+        return proof_in_retrospect(past, standing, self.policies)
+
+    def _least_difference(self, standing: Standing) -> Callable[[int, int, float], float]:
+        """How lower limits on differences are found, from two policies and a level."""
+        return partial(capped_difference, standing, self._past, self.survivors)
 
     def times_to_proof(self) -> float | None:
         """How many times the rounds so far it takes to certify the leader at the problem's epsilon.
@@ -431,7 +452,7 @@ class Evidence:
 
     def compare_among(self, first: int | str, second: int | str, among: int) -> Comparison:
         """`compare` for a pair that the data may have chosen among so many policies."""
-        standing, past, kept = self._now()[0], self._past, self.survivors
+        standing = self._now()[0]
         cohorts, pairs = standing.cohorts, None
         if cohorts.additions and among > 2:
             numbers = (self.policies.number_of(policy) for policy in (first, second))
@@ -442,7 +463,7 @@ class Evidence:
             first,
             second,
             estimate_of=lambda policy: standing.of_one(policy)[0],
-            least=partial(capped_difference, standing, past, kept),
+            least=self._least_difference(standing),
             rounds=self.rounds,
             among=among,
             when="whenever you look",
@@ -494,7 +515,7 @@ class Evidence:
         begin, look, size = self.rounds + waiting, self.next_look, most
         while look <= begin + most:
             size = look - begin if look > begin else most
-            look = _look_after(look)
+            look = look_after(look)
         return size
 
     def _now(self, own: bool = False) -> tuple[Standing, Incumbent | None, Guards | None]:
@@ -529,7 +550,7 @@ class Evidence:
             waiting = 0 if self._guards is None else self.rounds - self._guards.least_counted
             self._past = self._past.last(min(len(self._past), waiting))
             self._retrospect = Retrospect.first(self.standing.cohorts)
-        self.next_look = _look_after(self.rounds)
+        self.next_look = look_after(self.rounds)
         self.__dict__.pop("at_look", None)  # a look does not keep the looks before it
         self.at_look = copy(self)
 
@@ -544,7 +565,7 @@ def _numbers_of(policies: Policies, keep: Any, more: tuple[int, ...]) -> Numbers
     return np.unique(np.array([*numbers, *more], np.intp))
 
 
-def _look_after(rounds: int) -> int:
+def look_after(rounds: int) -> int:
     """When to look again after a look at so many rounds."""
     return int(_LOOK * rounds) + 1
 

@@ -6,8 +6,9 @@ from typing import Any, Literal, get_args
 
 from policysieve.errors import InvalidArgumentError
 from policysieve.evidence.classical import value_intervals
+from policysieve.evidence.divided import DividedEvidence
 from policysieve.evidence.estimates import Estimates, ValueIntervals
-from policysieve.evidence.evidence import Decider, Evidence
+from policysieve.evidence.evidence import MEMORY_LIMIT, Decider, Evidence
 from policysieve.evidence.floored import FloorEvidence, FloorMethod
 from policysieve.evidence.implicit import ImplicitEstimates, ImplicitEvidence, leader_intervals
 from policysieve.evidence.record import Record
@@ -21,6 +22,7 @@ __all__ = [
     "AnyEvidence",
     "Method",
     "anytime_intervals",
+    "capped_evidence",
     "default_method",
     "estimates_of",
     "evidence_of",
@@ -40,6 +42,20 @@ def estimates_of(policies: PolicyClass) -> Estimates | ImplicitEstimates:
         return Estimates(policies.n_policies)
     assert isinstance(policies, ImplicitPolicies)
     return ImplicitEstimates(policies)
+
+
+def capped_evidence(
+    policies: Policies, problem: Problem, *, memory_limit: int = MEMORY_LIMIT, additions: int = 0
+) -> Evidence:
+    """Evidence of capped scores before the first round, for a learner.
+
+    With the shares of a class that has any, unless something is asked for that needs all policies
+    in one place: a policy that runs today, outcomes, candidates that join, or a limit of memory.
+    """
+    simple = problem.against is None and problem.outcomes is None and problem.guardrails is None
+    if policies.holders is not None and simple and not additions and memory_limit == MEMORY_LIMIT:
+        return DividedEvidence(policies, problem)
+    return Evidence(policies, problem, memory_limit=memory_limit, additions=additions)
 
 
 def default_method(

@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from policysieve.columns import Columns
+from policysieve.kernels.capped import add_terms
 from policysieve.kernels.listing import list_items
 from policysieve.log import Log
 from policysieve.policies import Policies, Slates
@@ -16,6 +17,8 @@ __all__ = ["Model", "Past"]
 
 Array = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.intp]
+Listing = tuple[npt.NDArray[np.int64], npt.NDArray[Any], Array, npt.NDArray[np.float32]]
+"""Where the lists of rounds begin, then items, their propensities and means."""
 
 _LEAST = 1e-12  # propensity that counts as typical: stakes must not vanish
 _SPARE = 2  # slates of so many times the survivors are kept before the others are dropped
@@ -142,16 +145,21 @@ class Past:
             costs,
             tally,
         )
-        end = offsets[-1]
-        longer = copy(self)
+        longer = self._appended(rounds, (offsets, items, w, mean), costs, model.scale)
+        longer.tally = tally
         if self._looked_up and answers.available is not None:  # these are not in the class's table
             longer._looked_up, longer._kept = False, model.voters
             if self._answers is not None:
                 longer._answers = _columns(self._answers, longer._kept)
         kept = answers if longer._looked_up else _columns(answers, longer._kept)
-        longer.tally = tally
         longer._answers = kept if longer._answers is None else longer._answers.plus(kept)
-        scales = np.full(n, model.scale)
+        return longer
+
+    def _appended(self, rounds: Log, listing: Listing, costs: Array, scale: float) -> Self:
+        """These, and rounds behind them with their lists, but without answers."""
+        offsets, items, w, mean = listing
+        longer, end = copy(self), offsets[-1]
+        scales = np.full(len(costs), scale)
         longer._rounds = self._rounds.plus(rounds.actions, rounds.rewards, scales, costs)
         longer._lists = self._lists.plus(items[:end], w[:end], mean[:end])
         longer._offsets = self._offsets.plus(self._offsets.arrays[0][-1] + offsets[1:])
@@ -242,6 +250,16 @@ class Past:
         part._offsets = Columns(offsets - offsets[0])
         part._lists = Columns(items, w, np.repeat(means.astype(np.float32), np.diff(offsets)))
         return part
+
+    def add_terms(
+        self, totals: Array, leader: int, policies: Numbers, since: int, *rule: Any
+    ) -> None:
+        """Add what the later rounds say of policies and a leader, by a rule, as the kernel has it.
+
+        The rule is the sparsity, fixed stakes and shares, epsilons, and the weight of the rounds.
+        """
+        given = (*self.arrays(policies, since), self.scales(since), self.column(leader))
+        add_terms(*given, *rule, self.room, totals)
 
     @property
     def room(self) -> npt.NDArray[np.int64] | None:

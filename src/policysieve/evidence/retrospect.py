@@ -23,12 +23,12 @@ from policysieve.kernels.capped import AGAINST, add_value_factors
 from policysieve.policies import Policies
 from policysieve.problem import Problem
 
-__all__ = ["Retrospect", "proof_in_retrospect"]
+__all__ = ["FEW", "Retrospect", "log_wealth_in_retrospect", "proof_in_retrospect"]
 
 Array = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.intp]
 
-_FEW = 64  # rivals whose bets are made for many epsilons at once
+FEW = 64  # rivals whose bets are made for many epsilons at once
 _HARD_PARTS = 2  # parts of the rivals that a forecast looks at, at least
 
 
@@ -156,11 +156,11 @@ def proof_in_retrospect(past: Past, standing: Standing, policies: Policies) -> P
     return Proof(
         standing.all_rivals(policies),
         standing.cohorts.log_retrospect(standing.leader),
-        partial(_log_wealth, standing.cohorts, past, standing.leader),
+        partial(log_wealth_in_retrospect, standing.cohorts, past, standing.leader),
     )
 
 
-def _log_wealth(
+def log_wealth_in_retrospect(
     cohorts: Cohorts, past: Past, leader: int, rivals: Numbers, epsilons: Array
 ) -> Array:
     """Of bets against some rivals in all rounds that count, shape (n_rivals, n_epsilons)."""
@@ -177,7 +177,7 @@ def _log_wealth_since(
 ) -> Array:
     """The same if so many rounds do not count."""
     new, m = len(past) - since, problem.slate_size
-    if len(rivals) > _FEW or not new:
+    if len(rivals) > FEW or not new:
         return log_mean_exp(log_factors(problem, past, leader, rivals, epsilons, new))
     wealth = np.zeros((len(rivals), len(FIXED_STAKES) + len(STAKE_SHARES), len(epsilons)))
     add_value_factors(

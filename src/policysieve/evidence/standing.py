@@ -11,7 +11,6 @@ from policysieve.columns import Columns
 from policysieve.evidence.betting import log_mean_exp
 from policysieve.evidence.cohorts import Cohorts
 from policysieve.evidence.past import Model, Past
-from policysieve.kernels.capped import add_terms
 from policysieve.policies import Policies
 from policysieve.problem import Problem
 
@@ -114,6 +113,23 @@ class Standing:
             kept=kept,
         )
 
+    @classmethod
+    def of_some(cls, problem: Problem, n_policies: int, some: Numbers) -> Self:
+        """Before any round, for some of so many policies, and without a model."""
+        nothing = np.empty(0)
+        nobody = (np.empty(0, np.intp), np.empty((0, _N_SUMS)), np.empty((0, 2)))
+        return cls(
+            problem,
+            rounds=0,
+            survivors=some,
+            totals=np.zeros((len(some), _N_STAKES + _N_SUMS)),
+            cohorts=Cohorts.first(problem, n_policies, 0),
+            gone=Columns(*nobody, np.empty(0, np.int64)),
+            leader=0,
+            model=Model(np.empty(0, np.intp), nothing, BIN_EDGES, _PRIOR, 0.0),
+            kept=np.empty(0, np.intp),
+        )
+
     @property
     def n_policies(self) -> int:
         """All policies, eliminated or not."""
@@ -125,6 +141,11 @@ class Standing:
         model = self.model.votes.nbytes
         arrays = (self.totals, self.survivors, *self.gone.arrays)
         return model + sum(array.nbytes for array in arrays)
+
+    @property
+    def scores(self) -> Array:
+        """Sums of the survivors' weighted doubly robust scores."""
+        return self.totals[:, _N_STAKES]
 
     @property
     def log_wealth(self) -> Array:
@@ -245,8 +266,10 @@ class Standing:
         wealth is a supermartingale then, whoever leads, and no other policy has to be right: there
         is no union over the class (docs/maths.md, "Elimination without the union").
         """
-        if not new:
-            return self
+        return self.judged(past, new, own)._led_anew(past, new) if new else self
+
+    def judged(self, past: Past, new: int, own: bool = False) -> "Standing":
+        """`after` some rounds, with the leader and the model that they were judged by."""
         problem, survivors = self.problem, self.survivors
         weight = past.cost(len(past) - new) ** -0.5
         cohorts = self.cohorts.after(new, weight)
@@ -264,7 +287,7 @@ class Standing:
                 survivors=survivors[~leaves],
                 totals=_left(totals, ~leaves),
             )
-        return found._led_anew(past, new)
+        return found
 
     def _of_those(self, leaves: npt.NDArray[np.bool_]) -> tuple[npt.NDArray[Any], ...]:
         """What is remembered of some survivors that leave."""
@@ -300,7 +323,7 @@ class Standing:
 
     def _led_anew(self, past: Past, new: int) -> "Standing":
         """The same with the leader and the model that follow from its sums."""
-        scores = self.totals[:, _N_STAKES]
+        scores = self.scores
         if len(self.cohorts.every) > 1:
             later = self.cohorts.since(self.survivors) > 0
             scores = self.estimates - np.where(later, self.errors, 0.0)
@@ -381,17 +404,16 @@ def add_rounds(
     and the seven sums if there are more columns; `weight` is that of the rounds.
     """
     if new and len(policies):
-        add_terms(
-            *past.arrays(policies, len(past) - new),
-            past.scales(len(past) - new),
-            past.column(leader),
+        past.add_terms(
+            totals,
+            leader,
+            policies,
+            len(past) - new,
             sparsity_of(problem),
             FIXED_STAKES / problem.slate_size,
             STAKE_SHARES / problem.slate_size,
             epsilons,
             weight,
-            past.room,
-            totals,
         )
 
 

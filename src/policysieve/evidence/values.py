@@ -1,6 +1,5 @@
 """Limits on the values of single policies, by betting on capped scores and from their sums."""
 
-from functools import partial
 from math import log
 
 import numpy as np
@@ -16,7 +15,13 @@ from policysieve.kernels.capped import ABOVE, BELOW, add_value_factors
 from policysieve.kernels.threads import in_pieces
 from policysieve.problem import Problem
 
-__all__ = ["betting_limits", "limits_from_sums", "policy_interval", "policy_intervals"]
+__all__ = [
+    "best_survivors",
+    "betting_limits",
+    "limits_from_sums",
+    "policy_interval",
+    "policy_intervals",
+]
 
 Array = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.intp]
@@ -43,17 +48,30 @@ def policy_intervals(standing: Standing, past: Past) -> ValueIntervals:
     past : Past
         The rounds behind it; nothing is bet on if they were forgotten.
     """
-    order = np.argsort(-standing.estimates, kind="stable")
-    bet_on = standing.survivors[order[:_BET_ON]]
+    bet_on = best_survivors(standing)
     sums, counted, found = standing.sums, standing.counted, []
     for one in standing.cohorts.every:
         mine = slice(one.first, one.first + one.size)
         here = bet_on[(bet_on >= mine.start) & (bet_on < mine.stop)]
-        places, log_term = here - one.first, _log_term(standing, one)
-        given = sums[:, mine], counted[mine], here, places, one.since, log_term
-        found.append(_limits(standing, past, *given))
+        limits = _limits(
+            standing,
+            past,
+            sums[:, mine],
+            counted[mine],
+            bet_on=here,
+            places=here - one.first,
+            since=one.since,
+            log_term=_log_term(standing, one),
+        )
+        found.append(limits)
     lower, upper = (np.concatenate(part) for part in zip(*found, strict=True))
     return ValueIntervals(standing.values, lower, upper)
+
+
+def best_survivors(standing: Standing) -> Numbers:
+    """Those whose limits are found by betting, too."""
+    order = np.argsort(-standing.estimates, kind="stable")
+    return standing.survivors[order[:_BET_ON]]
 
 
 def policy_interval(
@@ -67,10 +85,16 @@ def policy_interval(
     log_term = _log_term(standing, cohort) if log_term is None else log_term
     value, sums, counted = standing.of_one(policy)
     bet_on = standing.survivors[standing.survivors == policy]
-    here = np.zeros(len(bet_on), np.intp)
-    counts = np.array([counted])
-    given = sums[:, None], counts, bet_on, here, cohort.since, log_term
-    lower, upper = _limits(standing, past, *given)
+    lower, upper = _limits(
+        standing,
+        past,
+        sums[:, None],
+        np.array([counted]),
+        bet_on=bet_on,
+        places=np.zeros(len(bet_on), np.intp),
+        since=cohort.since,
+        log_term=log_term,
+    )
     return value, float(lower[0]), float(upper[0])
 
 
@@ -84,6 +108,7 @@ def _limits(
     past: Past,
     sums: Array,
     counted: npt.NDArray[np.int64],
+    *,
     bet_on: Numbers,
     places: Numbers,
     since: int,
@@ -142,20 +167,14 @@ def betting_limits(
     supermartingale from one, so v is a lower limit once that reaches exp(log_term); likewise from
     above. The wealth is monotone in v: the last v that passes is found by zooming in.
     """
-    cap, stakes = problem.reward_cap, _STAKES / problem.slate_size
-    found = []
+    cap, found = problem.reward_cap, []
     for above in (False, True):
         low, high = np.zeros(len(which)), np.full(len(which), cap)
         for _ in range(_ZOOMS):
             steps = np.linspace(0.0, 1.0, _POINTS)
             grid = low[:, None] + (high - low)[:, None] * steps
-            wealth = np.zeros((len(which), len(stakes), _POINTS))
-            given = problem, past, which, since, stakes, ABOVE if above else BELOW, grid, wealth
-            bet = partial(_bet_on_values, *given)
-            if len(past) >= _MANY:
-                in_pieces(bet, len(which))  # no policy's wealth depends on the others
-            else:
-                bet(0, len(which))
+            kind = ABOVE if above else BELOW
+            wealth = _log_wealth(problem, past, which, since=since, kind=kind, grid=grid)
             passed = log_mean_exp(wealth.swapaxes(1, 2)) >= log_term  # up to, or from some v on
             count = passed.sum(axis=1)
             rows = np.arange(len(which))
@@ -169,29 +188,30 @@ def betting_limits(
     return found[0], found[1]
 
 
-def _bet_on_values(
-    problem: Problem,
-    past: Past,
-    which: Numbers,
-    since: int,
-    stakes: Array,
-    kind: int,
-    grid: Array,
-    wealth: Array,
-    first: int,
-    last: int,
-) -> None:
-    """Add to the wealth of the policies at the places first..last-1 what the rounds have."""
-    add_value_factors(
-        *past.arrays(which[first:last], since),
-        past.scales(since),
-        0,
-        sparsity_of(problem),
-        problem.reward_cap,
-        stakes,
-        _NO_SHARES,
-        kind,
-        grid[first:last],
-        past.room,
-        wealth[first:last],
-    )
+def _log_wealth(
+    problem: Problem, past: Past, which: Numbers, *, since: int, kind: int, grid: Array
+) -> Array:
+    """Of bets on the values of a grid (n, V), one row for each policy: shape (n, G, V)."""
+    stakes = _STAKES / problem.slate_size
+    wealth = np.zeros((len(which), len(stakes), grid.shape[1]))
+
+    def bet(first: int, last: int) -> None:
+        add_value_factors(
+            *past.arrays(which[first:last], since),
+            past.scales(since),
+            0,
+            sparsity_of(problem),
+            problem.reward_cap,
+            stakes,
+            _NO_SHARES,
+            kind,
+            grid[first:last],
+            past.room,
+            wealth[first:last],
+        )
+
+    if len(past) >= _MANY:
+        in_pieces(bet, len(which))  # no policy's wealth depends on the others
+    else:
+        bet(0, len(which))
+    return wealth

@@ -139,8 +139,7 @@ class Explorer(Folding):
         beside = self._beside(len(x), allowed, units)
         while decisions is None:
             now, explores = self._snapshot(), self._may_explore(max(1, len(x))) > 0
-            asked = now._asked_for(now.exploration if explores else now._today)
-            answers = now.policies.answers_at(x, asked, allowed)
+            answers = now._answers_at(x, now.exploration if explores else now._today, allowed)
             # Candidates may be slow: they had no lock.
             decisions = self._decide(x, answers, known, explores, beside, now._period)
         return decisions

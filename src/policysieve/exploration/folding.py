@@ -142,6 +142,12 @@ class Folding(Restrained, OutcomeTelling):
             return np.array([exploration._today])
         return self._consults(exploration)
 
+    def _answers_at(self, contexts: Any, exploration: Any, available: Any) -> Answers:
+        """What the candidates say at checked contexts that an exploration will decide."""
+        asked = self._asked_for(exploration)
+        answers: Answers = self.policies.answers_at(contexts, asked, available)
+        return answers
+
     def _consults(self, exploration: Any) -> npt.NDArray[np.integer] | None:
         """Policies whose answers are ever read of rounds that it decides from now on; None if all.
 

@@ -18,6 +18,7 @@ from policysieve.formats.beside_names import AVAILABLE, UNIT, outcome_columns
 from policysieve.formats.cells import earned, finite, seconds
 from policysieve.formats.format import refuse_sparse, refuse_text_rows
 from policysieve.formats.frame_cells import FrameCells, check_held, held_of_frames, written
+from policysieve.formats.lines import Lines, RawRow
 from policysieve.formats.mapped import TEXT_CELLS, MappedRows, slates
 from policysieve.formats.rules import Rules
 from policysieve.formats.table import (
@@ -31,7 +32,7 @@ from policysieve.formats.table import (
     item_names,
     understand,
 )
-from policysieve.formats.text import ContextReader, Lines, RawRow, TextRow, text_format
+from policysieve.formats.text import ContextReader, TextRow, text_format
 from policysieve.frames import ContextFrame
 from policysieve.log import Layout, Rounds
 

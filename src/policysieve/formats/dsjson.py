@@ -21,8 +21,9 @@ from policysieve.formats.json_values import (
     optional_time,
     short,
 )
+from policysieve.formats.lines import RawRow, plain_lines
 from policysieve.formats.rules import Rules
-from policysieve.formats.text import RawRow, TextRow, plain_lines, text_format
+from policysieve.formats.text import TextRow, text_format
 from policysieve.log import Layout, Rounds
 
 __all__ = ["FORMAT"]

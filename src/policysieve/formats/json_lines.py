@@ -27,10 +27,11 @@ from policysieve.formats.json_values import (
     reward_in,
     short,
 )
+from policysieve.formats.lines import RawRow, plain_lines
 from policysieve.formats.mapped import JSON_CELLS, MappedRows, slates
 from policysieve.formats.rules import Rules
 from policysieve.formats.table import advice, check_mapped
-from policysieve.formats.text import ContextReader, RawRow, TextRow, plain_lines, text_format
+from policysieve.formats.text import ContextReader, TextRow, text_format
 from policysieve.frames import ContextFrame
 from policysieve.log import Layout, Rounds
 

@@ -19,8 +19,9 @@ from policysieve.formats.json_values import (
     reward_in,
     short,
 )
+from policysieve.formats.lines import RawRow
 from policysieve.formats.rules import Rules
-from policysieve.formats.text import RawRow, TextRow
+from policysieve.formats.text import TextRow
 from policysieve.log.mapping import ColumnMap
 
 __all__ = ["JSON_CELLS", "MOST_ITEMS", "TEXT_CELLS", "Cells", "MappedRows", "slates"]

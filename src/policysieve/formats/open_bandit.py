@@ -20,8 +20,9 @@ from policysieve.formats.format import (
     refuse_slates,
     refuse_text_rows,
 )
+from policysieve.formats.lines import RawRow
 from policysieve.formats.rules import Rules, check_rounds
-from policysieve.formats.text import RawRow, TextRow, text_format
+from policysieve.formats.text import TextRow, text_format
 from policysieve.frames import kind_of
 from policysieve.log import AnyLog, Layout, Log, Rounds
 

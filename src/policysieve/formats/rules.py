@@ -13,7 +13,8 @@ from policysieve.checks import MOST_ACTIONS, integer, number, repeated_items
 from policysieve.errors import FileFormatError
 from policysieve.frames import ContextFrame, Contexts
 from policysieve.log import Rounds
-from policysieve.log.distributions import agreeing, disagreements, faults, in_order
+from policysieve.log.distributions import faults, in_order
+from policysieve.log.fitting import agreeing, disagreements
 from policysieve.log.mapping import ColumnMap
 from policysieve.log.named import Names
 from policysieve.naming import as_names

@@ -20,8 +20,9 @@ from policysieve.formats.format import (
     refuse_slates,
     refuse_text_rows,
 )
+from policysieve.formats.lines import Lines, RawRow, plain_lines
 from policysieve.formats.rules import Rules
-from policysieve.formats.text import Lines, RawRow, TextRow, plain_lines, text_format
+from policysieve.formats.text import TextRow, text_format
 from policysieve.log import Layout, Rounds
 
 __all__ = ["ADF_FORMAT", "FORMAT"]

@@ -7,7 +7,8 @@ P policies, n rounds.
 
 import hashlib
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from typing import Any
 import numba as nb
 from numba.core.caching import FunctionCache
 
-__all__ = ["kernel"]
+__all__ = ["before_compiling", "kernel"]
 
 
 def kernel(function: Callable[..., Any], /) -> Any:
@@ -36,6 +37,19 @@ def kernel(function: Callable[..., Any], /) -> Any:
     return compiled
 
 
+@contextmanager
+def before_compiling(tell: Callable[[], None]) -> Iterator[None]:
+    """Within, call a function once before a kernel is compiled, if any is: that takes seconds."""
+    _to_tell.append(tell)
+    try:
+        yield
+    finally:
+        _to_tell.clear()
+
+
+_to_tell: list[Callable[[], None]] = []
+
+
 class _Kept(FunctionCache):
     """numba's cache of machine code, without which a kernel runs as well.
 
@@ -50,6 +64,12 @@ class _Kept(FunctionCache):
         self._cache_file._source_stamp = _source_of_all()
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
+        found = self._load(sig, target_context)
+        while found is None and _to_tell:
+            _to_tell.pop()()
+        return found
+
+    def _load(self, sig: Any, target_context: Any) -> Any:
         try:
             found = super().load_overload(sig, target_context)
             wanted = tuple(getattr(sig, "args", sig))

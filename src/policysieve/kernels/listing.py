@@ -19,6 +19,29 @@ def _bin_of(share, edges):
 
 
 @kernel
+def _expect(
+    share, listed, items, propensities, shown, shown_w, rewards, edges, rates, w, mean, cost, tally
+):
+    """Write w and mean of the items of a round and add to its cost and the tally.
+
+    share is that of the votes; items that are listed are not any more afterwards.
+    """
+    for k in range(len(shown)):
+        j = shown[k]
+        if listed[j]:
+            bin = _bin_of(share[j], edges)
+            tally[0, bin] += rewards[k] / shown_w[k]
+            tally[1, bin] += 1.0 / shown_w[k]
+    for k in range(len(items)):
+        j = items[k]
+        w[k] = propensities[j]
+        mean[k] = rates[_bin_of(share[j], edges)] if share[j] > 0.0 else 0.0
+        if w[k] > 0.0:
+            cost[0] += share[j] / w[k]
+        listed[j] = False
+
+
+@kernel
 def list_items(
     table,
     rows,
@@ -58,17 +81,66 @@ def list_items(
                     items[end] = j
                     end += 1
                 share[j] += votes[s]
-        for k in range(shown.shape[1]):
-            j = shown[i, k]
-            if listed[j]:
-                bin = _bin_of(share[j], edges)
-                tally[0, bin] += rewards[i, k] / shown_w[i, k]
-                tally[1, bin] += 1.0 / shown_w[i, k]
+        _expect(
+            share,
+            listed,
+            items[start:end],
+            propensities[i],
+            shown[i],
+            shown_w[i],
+            rewards[i],
+            edges,
+            rates,
+            w[start:end],
+            mean[start:end],
+            costs[i : i + 1],
+            tally,
+        )
         for k in range(start, end):
-            j = items[k]
-            w[k] = propensities[i, j]
-            mean[k] = rates[_bin_of(share[j], edges)] if share[j] > 0.0 else 0.0
-            if w[k] > 0.0:
-                costs[i] += share[j] / w[k]
-            share[j], listed[j] = 0.0, False
+            share[items[k]] = 0.0
+        offsets[i + 1] = end
+
+
+@kernel
+def list_summed(
+    sizes,
+    named,
+    shares,
+    propensities,
+    shown,
+    shown_w,
+    rewards,
+    edges,
+    rates,
+    offsets,
+    items,
+    w,
+    mean,
+    costs,
+    tally,
+):
+    """The same where the sums of votes are known: sizes, named and shares of `sum_answers`."""
+    listed, end = np.zeros((1, propensities.shape[1]), np.bool_)[0], 0
+    offsets[0] = 0
+    for i in range(len(sizes)):
+        start, costs[i] = end, 0.0
+        for k in range(sizes[i]):
+            listed[named[i, k]] = True
+            items[end] = named[i, k]
+            end += 1
+        _expect(
+            shares[i],
+            listed,
+            items[start:end],
+            propensities[i],
+            shown[i],
+            shown_w[i],
+            rewards[i],
+            edges,
+            rates,
+            w[start:end],
+            mean[start:end],
+            costs[i : i + 1],
+            tally,
+        )
         offsets[i + 1] = end

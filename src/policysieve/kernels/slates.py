@@ -35,10 +35,6 @@ def uniform_subsets(u, K, out):
 
     Exactly m uniforms per row: the result does not depend on how rows are batched.
     """
-    if u.shape[1] == 1:
-        for i in range(len(u)):
-            out[i, 0] = min(int(u[i, 0] * K), K - 1)
-        return
     deck = np.arange(K)
     swapped = np.empty(u.shape[1], np.int64)
     for i in range(len(u)):
@@ -78,7 +74,7 @@ def alias_table(p, accept, alias):
 
 
 @kernel
-def _by_alias(u, accept, alias):
+def by_alias(u, accept, alias):
     """Draw from the weights behind Walker's tables by one uniform."""
     place = u * len(accept)
     k = min(int(place), len(accept) - 1)
@@ -101,7 +97,7 @@ def mixed_subsets(u, gamma, K, table, rows, support, accept, alias, out):
             else:
                 draw_subset(u[i, 2:], K, deck, swapped, out[i])
             continue
-        k = _by_alias(u[i, 1], accept, alias)
+        k = by_alias(u[i, 1], accept, alias)
         for j in range(m):
             out[i, j] = table[rows[i], support[k], j]
 
@@ -217,16 +213,22 @@ def _inclusion(row, survivors, need, votes, mark, seen, allowed, pi, q):
             else:
                 pi[a] = max(pi[a], need[k])
                 q[a] += votes[k]
+    scale_needs(allowed, size, m, pi)
+    return size
+
+
+@kernel
+def scale_needs(allowed, size, m, pi):
+    """Turn the needs pi of the listed items into their inclusion probabilities, m v / sum v."""
     total = 0.0
     for i in range(size):
         total += pi[allowed[i]]
     for i in range(size):
         pi[allowed[i]] *= m / total
-    return size
 
 
 @kernel
-def _systematic(u, allowed, size, pi, out):
+def systematic(u, allowed, size, pi, out):
     """Draw m items with inclusion probabilities pi, which sum to m, from one uniform u.
 
     Of the points u, u + 1, ..., u + m - 1, each picks the item in whose stretch it falls.
@@ -257,9 +259,9 @@ def sieve_slates(
         row = table[rows[i]]
         size = _inclusion(row, survivors, need, votes, i + 1, seen, allowed, pi, q)
         if u[i, 0] < gamma:
-            _systematic(u[i, 2], allowed, size, pi, slates[i])
+            systematic(u[i, 2], allowed, size, pi, slates[i])
         else:
-            k = _by_alias(u[i, 1], accept, alias)
+            k = by_alias(u[i, 1], accept, alias)
             for j in range(m):
                 slates[i, j] = row[survivors[k], j]
         for j in range(m):

@@ -15,11 +15,10 @@ from policysieve.errors import InvalidArgumentError
 __all__ = [
     "Distributions",
     "Faults",
-    "agreeing",
-    "disagreements",
+    "entry_keys",
     "faults",
-    "fitting",
     "in_order",
+    "refuse_faults",
     "stacked",
 ]
 
@@ -27,9 +26,7 @@ Faults = list[tuple[npt.NDArray[np.bool_], Callable[[int], str]]]
 """For each rule a mask of the rounds that break it, and in words how one of them does."""
 
 _LARGEST = MOST_ACTIONS - 1
-_SUM_SLACK = 1e-3 + 1e-9  # files round: 0.333 three times is a distribution
 _WHOLE = "an array of whole numbers"
-_SAME = 1e-6  # relative difference of two texts of the same propensity
 
 
 class Distributions:
@@ -65,7 +62,7 @@ class Distributions:
 
     def __init__(self, offsets: Any, actions: Any, propensities: Any) -> None:
         lists = in_order(Distributions.trusted(*_as_arrays(offsets, actions, propensities)))
-        _refuse(faults(lists))
+        refuse_faults(faults(lists))
         actions = lists.actions.astype(np.int32, copy=False)
         self._hold(Columns(lists.offsets), Columns(actions, lists.propensities))
 
@@ -172,7 +169,7 @@ class Distributions:
 
     def check_actions(self, n_actions: int) -> None:
         """Raise if an action is not below a number of actions; the row is named."""
-        _refuse(faults(self, n_actions - 1))
+        refuse_faults(faults(self, n_actions - 1))
 
     def __len__(self) -> int:
         return len(self._offsets) - 1
@@ -241,7 +238,7 @@ def stacked(lists: Sequence[Sequence[tuple[int, float]]]) -> Distributions:
 
 def in_order(lists: Distributions) -> Distributions:
     """The same with the entries of each round in the order of their actions."""
-    keys = _keys(lists.rows, lists.actions)
+    keys = entry_keys(lists.rows, lists.actions)
     if (keys[1:] >= keys[:-1]).all():
         return lists
     order = np.argsort(keys, kind="stable")
@@ -251,7 +248,7 @@ def in_order(lists: Distributions) -> Distributions:
 def faults(lists: Distributions, largest: int = _LARGEST) -> Faults:
     """What is wrong with lists that are in order, by themselves."""
     rows, actions, propensities = lists.rows, lists.actions, lists.propensities
-    keys = _keys(rows, actions)
+    keys = entry_keys(rows, actions)
     misnumbered = (actions < 0) | (actions > largest)
     twice = np.append(keys[1:] == keys[:-1], np.zeros(min(len(keys), 1), dtype=np.bool_))
     improbable = ~((propensities > 0) & (propensities <= 1))
@@ -294,86 +291,17 @@ def faults(lists: Distributions, largest: int = _LARGEST) -> Faults:
     ]
 
 
-def disagreements(
-    lists: Distributions, actions: npt.NDArray[Any], propensities: npt.NDArray[np.float64]
-) -> Faults:
-    """Where lists that are in order do not fit what was shown, of shape (n, m)."""
-    m = actions.shape[1]
-    sums = np.bincount(lists.rows, lists.propensities, minlength=len(lists))
-    places, found = _places(lists, actions)
-    absent = ~found
-    listed = np.append(lists.propensities, np.nan)[places]
-    with np.errstate(invalid="ignore"):  # of propensities that are none
-        other = found & ~(np.abs(listed - propensities) <= _SAME * propensities)
-
-    def unequal(row: int) -> str:
-        item = int(other[row].argmax())
-        return (
-            f"action {actions[row, item]} was shown with propensity {propensities[row, item]:.9g}, "
-            f"but has {listed[row, item]:.9g} in the distribution; both must be of the same draw"
-        )
-
-    return [
-        (
-            ~(np.abs(sums - m) <= _SUM_SLACK * m),
-            lambda i: (
-                f"the propensities of the distribution must sum to {m}, as {m} "
-                f"{'item is' if m == 1 else 'items are'} shown, got {sums[i]:g}; list every action "
-                "that could be shown"
-            ),
-        ),
-        (
-            absent.any(axis=1),
-            lambda i: (
-                f"action {actions[i][absent[i]][0]} was shown, but is not in the distribution; are "
-                "the actions of both numbered in the same way?"
-            ),
-        ),
-        (other.any(axis=1), unequal),
-    ]
-
-
-def agreeing(
-    lists: Distributions, actions: npt.NDArray[Any], propensities: npt.NDArray[np.float64]
-) -> Distributions:
-    """Lists that fit what was shown, with exactly the propensities that it was shown with."""
-    places, _ = _places(lists, actions)
-    exact = lists.propensities
-    if not np.array_equal(exact[places], propensities):
-        exact = exact.copy()
-        exact[places] = propensities
-    return Distributions.trusted(lists.offsets, lists.actions.astype(np.int32, copy=False), exact)
-
-
-def fitting(
-    values: Any, actions: npt.NDArray[np.int32], propensities: npt.NDArray[np.float64]
-) -> Distributions:
-    """Distributions of rounds that showed these items, or raise."""
-    lists = Distributions.of(values, len(actions))
-    _refuse(disagreements(lists, actions, propensities))
-    return agreeing(lists, actions, propensities)
-
-
-def _refuse(found: Faults) -> None:
+def refuse_faults(found: Faults) -> None:
+    """Raise if a rule is broken, and name the first row."""
     for mask, reason in found:
         if mask.any():
             row = int(np.flatnonzero(mask)[0])
             raise InvalidArgumentError(f"distributions, row {row}: {reason(row)}{first_rows(mask)}")
 
 
-def _keys(rows: npt.NDArray[np.int64], actions: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+def entry_keys(rows: npt.NDArray[np.int64], actions: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
     """Round and action as one number, in their order; an action that is none counts as another."""
     return np.asarray(rows << 32 | np.clip(actions, 0, _LARGEST).astype(np.int64, copy=False))
-
-
-def _places(
-    lists: Distributions, actions: npt.NDArray[Any]
-) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.bool_]]:
-    """Entries of the actions of rounds, of shape (n, m), and whether they are there."""
-    keys = _keys(lists.rows, lists.actions)
-    wanted = _keys(np.arange(len(lists), dtype=np.int64)[:, None], actions)
-    places = np.searchsorted(keys, wanted)
-    return places, np.append(keys, -1)[places] == wanted
 
 
 def _offsets(lengths: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:

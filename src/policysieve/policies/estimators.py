@@ -12,7 +12,8 @@ from policysieve.checks import as_contexts
 from policysieve.errors import InvalidArgumentError
 from policysieve.frames import ContextFrame, check_columns, own_copy
 from policysieve.naming import named_parts, number_of
-from policysieve.policies.base import Policies, mended, top_actions
+from policysieve.policies.answered import mended
+from policysieve.policies.base import Policies, top_actions
 from policysieve.policies.restricting import best_available
 
 __all__ = ["EstimatorPolicies"]

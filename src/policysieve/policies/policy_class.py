@@ -65,6 +65,11 @@ class PolicyClass(ABC):
         self.slate_size = integer("slate_size", slate_size, low=1, high=self.n_actions)
 
     @property
+    def holders(self) -> Any:
+        """Who keeps the evidence on the policies with these; None if nobody does."""
+        return None
+
+    @property
     @abstractmethod
     def log_size(self) -> float | None:
         """What the guarantees need: ln|Pi|, or the largest ln(1/p1(pi)) for a prior p1.

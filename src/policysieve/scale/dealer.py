@@ -1,7 +1,8 @@
 """Deals the candidates of a class to shards, asks these, and deals anew where that saves time."""
 
 import threading
-from collections.abc import Iterator
+import uuid
+from collections.abc import Iterator, Mapping
 from time import perf_counter
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from policysieve.errors import PolicyFailureError, UnpicklableError
+from policysieve.evidence.share import Missing
 from policysieve.policies import Policies
 from policysieve.policies.base import action_dtype, run_of
 from policysieve.policies.usage import Meter
@@ -38,6 +40,13 @@ class Dealer:
     engine : RayEngine
     meter : Meter
         Counts what asking costs.
+    fixed : bool
+        Whether shards keep what they are dealt first, in runs, because they have evidence on it.
+
+    Attributes
+    ----------
+    runs : tuple of pairs of int
+        If they do, the number of the first policy of each shard, and of the first behind it.
 
     Raises
     ------
@@ -45,7 +54,15 @@ class Dealer:
         If a candidate cannot be sent.
     """
 
-    def __init__(self, policies: Policies, n_shards: int, engine: RayEngine, meter: Meter) -> None:
+    def __init__(
+        self,
+        policies: Policies,
+        n_shards: int,
+        engine: RayEngine,
+        meter: Meter,
+        *,
+        fixed: bool = False,
+    ) -> None:
         self._policies, self._meter = policies, meter
         self._shards = Shards(engine, n_shards)
         self._lock = threading.Lock()
@@ -54,8 +71,52 @@ class Dealer:
         if policies.part(np.zeros(1, np.intp)) is None:
             self._whole = self._shards.share(policies, "policies")
         self._again = False
-        first = round_robin if policies.called else in_runs
+        self._fixed, self._owner = fixed, uuid.uuid4().int
+        first = round_robin if policies.called and not fixed else in_runs
         self._deal(first(policies.n_policies, n_shards))
+
+    @property
+    def runs(self) -> tuple[tuple[int, int], ...]:
+        """The policies of each shard, if these stay where they are."""
+        return tuple((int(held[0]), int(held[-1]) + 1) for held in self._dealt[0].held)
+
+    def call(
+        self,
+        method: str,
+        given: Mapping[int, tuple[Any, ...]],
+        chain: tuple[str, Mapping[int, tuple[Any, ...]]] | None = None,
+    ) -> tuple[dict[int, Any], Any]:
+        """What methods of the shares of evidence in some shards return, as `Holders` has it.
+
+        Raises
+        ------
+        PolicyFailureError
+            Of the first policy that failed, with its number in the whole class.
+        ClusterError
+            If a shard is lost again and again.
+        """
+        dealing, parts = self._dealt
+        firsts, found = [first for first, _ in self.runs], {}
+        failures: list[BaseException] = []
+        whose = parts, self._owner, firsts
+        calls = self._shards.call(*whose, method, given)
+        last = None if chain is None else self._shards.chained(*whose, *chain)
+        for shard, said in calls:
+            for place, counts in said.spent.items():
+                self._meter.add(int(dealing.held[shard][place]), **counts)
+            if said.error is not None:
+                failures.append(_of_class(said.error, dealing.held[shard]))
+            found[shard] = said.slates
+        if failures:
+            everyone = np.arange(self._policies.n_policies)
+            raise min(failures, key=lambda error: _place(error, everyone))
+        chained = None if last is None else self._shards.end_of(last)
+        return found, None if isinstance(chained, Missing) else chained
+
+    def forget(self, keys: list[int]) -> None:
+        """Let the shares of evidence forget something, without waiting for it."""
+        everyone = dict.fromkeys(range(len(self._shards)), (keys,))
+        self._shards.call(self._dealt[1], self._owner, [0] * len(everyone), "forget", everyone)
 
     def ask(
         self,
@@ -120,7 +181,8 @@ class Dealer:
                     move(done)
                 if failures:
                     raise min(failures, key=lambda error: _place(error, asked))
-        self._weigh(dealing, asked, loading)
+        if not self._fixed:
+            self._weigh(dealing, asked, loading)
         return found
 
     def _blocks(self, found: npt.NDArray[Any], *, whole: bool) -> Iterator[slice]:

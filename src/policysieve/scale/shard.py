@@ -4,10 +4,9 @@ import pickle
 from time import perf_counter
 from typing import Any, NamedTuple
 
-import numpy.typing as npt
-
 from policysieve.arrays import told
 from policysieve.errors import ClusterError
+from policysieve.evidence.share import ASKING, Missing, Share
 from policysieve.policies import Policies
 
 __all__ = ["Question", "Said", "Shard", "packed"]
@@ -38,6 +37,7 @@ class Said(NamedTuple):
     Attributes
     ----------
     slates : array of shape (n, len(which), slate_size), or None
+        Or what a `Share` of evidence has returned.
     spent : dict
         What asking has cost, by policy and then by the names of `CandidateUsage`.
     seconds, loading : float
@@ -46,7 +46,7 @@ class Said(NamedTuple):
         Why there are no slates.
     """
 
-    slates: npt.NDArray[Any] | None
+    slates: Any
     spent: dict[int, dict[str, float]]
     seconds: float
     loading: float
@@ -59,6 +59,36 @@ class Shard:
     def __init__(self) -> None:
         self._key: int | None = None
         self._part: Policies | None = None
+        self._shares: dict[int, Share] = {}  # of evidence, by whose it is
+
+    def evidence(
+        self, key: int, place: list[Any], owner: int, first: int, method: str, *given: Any
+    ) -> Said:
+        """Call a method of the share of evidence that an owner has here.
+
+        Its first policy has this number. Methods that ask are given the part. The last argument may
+        be what another shard has said.
+        """
+        before = given[-1] if given else None
+        if isinstance(before, Said):
+            if before.error is not None or isinstance(before.slates, Missing):
+                return before
+            given = (*given[:-1], before.slates)
+        began, part = perf_counter(), None
+        if method in ASKING:
+            try:
+                part = self._held(key, *place)
+            except Exception as error:
+                return Said(None, {}, 0.0, 0.0, _not_loaded(error))
+        loaded = perf_counter()
+        share, found, failure = self._shares.setdefault(owner, Share()), None, None
+        try:
+            asked = () if part is None else (part, first)
+            found = getattr(share, method)(*asked, *given)
+        except BaseException as error:  # SystemExit, too, which would end the actor
+            failure = _sendable(error)
+        spent = {} if part is None else part._meter.taken()
+        return Said(found, spent, perf_counter() - loaded, loaded - began, failure)
 
     def answer(
         self, key: int, place: list[Any], contexts: Any, method: str, which: Any, more: Any

@@ -2,14 +2,14 @@
 
 import threading
 from collections.abc import Generator
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from policysieve.arrays import shown
 from policysieve.availability import Available
-from policysieve.checks import integer
+from policysieve.checks import integer, one_of
 from policysieve.errors import InvalidArgumentError
 from policysieve.policies import CachedPolicies, Policies
 from policysieve.policies.base import Reply
@@ -19,6 +19,8 @@ from policysieve.scale.dealer import Dealer
 from policysieve.scale.engine import RayEngine
 
 __all__ = ["ShardedPolicies"]
+
+Place = Literal["here", "shards"]
 
 _starting = threading.Lock()  # of actors, which an unpickled class has none of
 
@@ -50,6 +52,12 @@ class ShardedPolicies(WrappedPolicies):
     engine : RayEngine, optional
         The cluster; by default the one that this process is connected to, or a new one on this
         machine.
+    evidence : {"here", "shards"}
+        Where learners that sift keep the wealth of bets and what candidates have said: in this
+        process, or with the candidates, where each shard eliminates by itself. In shards,
+        candidates stay where they are dealt first, in runs. If the problem names a policy that runs
+        today or declares outcomes, or candidates may join, or a memory limit is set, evidence is
+        here all the same.
 
     Attributes
     ----------
@@ -66,7 +74,12 @@ class ShardedPolicies(WrappedPolicies):
     """
 
     def __init__(
-        self, policies: Policies, *, shards: int | None = None, engine: RayEngine | None = None
+        self,
+        policies: Policies,
+        *,
+        shards: int | None = None,
+        engine: RayEngine | None = None,
+        evidence: Place = "here",
     ) -> None:
         if not isinstance(policies, Policies):
             raise InvalidArgumentError(
@@ -80,11 +93,18 @@ class ShardedPolicies(WrappedPolicies):
             )
         if engine is not None and not isinstance(engine, RayEngine):
             raise InvalidArgumentError(f"engine must be a RayEngine, got {shown(engine)}")
+        one_of("evidence", evidence, get_args(Place))
+        if evidence == "shards" and policies.part(np.zeros(1, np.intp)) is None:
+            raise InvalidArgumentError(
+                'evidence="shards" needs policies that can be taken apart, got '
+                f"{type(policies).__name__}: give it a method `part`, or leave the evidence here"
+            )
         super().__init__(policies)
+        self.evidence = evidence
         most = None if shards is None else integer("shards", shards, low=1)
         engine = RayEngine() if engine is None else engine
         self.shards = min(engine.workers if most is None else most, self.n_policies)
-        self._dealer: Dealer | None = Dealer(policies, self.shards, engine, self._meter)
+        self._dealer: Dealer | None = self._dealt(engine)
 
     def __repr__(self) -> str:
         return f"ShardedPolicies({self.policies!r}, shards={self.shards})"
@@ -148,6 +168,18 @@ class ShardedPolicies(WrappedPolicies):
                 yield Reply(column, rows, said[:, place])
 
     @property
+    def holders(self) -> Dealer | None:
+        """The shards, if they keep evidence and this is not a task of their cluster."""
+        if self.evidence == "here":
+            return None
+        found = self._shards
+        return found if isinstance(found, Dealer) else None
+
+    def _dealt(self, engine: RayEngine) -> Dealer:
+        fixed = self.evidence == "shards"
+        return Dealer(self.policies, self.shards, engine, self._meter, fixed=fixed)
+
+    @property
     def _shards(self) -> "Dealer | _Here":
         """Who asks; started now if this was unpickled."""
         with _starting:
@@ -155,7 +187,7 @@ class ShardedPolicies(WrappedPolicies):
                 engine = RayEngine()
                 if engine.ray.get_runtime_context().get_task_id() is not None:
                     return _Here(self.policies)
-                self._dealer = Dealer(self.policies, self.shards, engine, self._meter)
+                self._dealer = self._dealt(engine)
             return self._dealer
 
 

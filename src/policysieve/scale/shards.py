@@ -1,7 +1,7 @@
 """The actors of a class in shards: asked at the same time, and replaced when they are lost."""
 
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import count
 from typing import Any, NamedTuple
 
@@ -76,16 +76,89 @@ class Shards:
         ClusterError
             If the actors of one shard are lost again and again, or if the cluster is gone.
         """
+        given = self._given_to_all(contexts)
+
+        def sent(shard: int, actor: Any) -> Any:
+            key, reference = parts[shard]  # in a list: Ray would fetch the part for every call
+            return actor.answer.remote(key, [reference], given, *questions[shard])
+
+        return self._said(sent, questions)
+
+    def call(
+        self,
+        parts: Sequence[Part],
+        owner: int,
+        firsts: Sequence[int],
+        method: str,
+        given: Mapping[int, tuple[Any, ...]],
+    ) -> Iterator[tuple[int, Said]]:
+        """What a method of the shares of evidence returns that an owner has in some shards.
+
+        Raises and replaces as `ask`; one that begins anew knows nothing.
+        """
+        self._check_cluster()
+
+        def sent(shard: int, actor: Any) -> Any:
+            key, reference = parts[shard]
+            return actor.evidence.remote(
+                key, [reference], owner, firsts[shard], method, *given[shard]
+            )
+
+        return self._said(sent, given)
+
+    def chained(
+        self,
+        parts: Sequence[Part],
+        owner: int,
+        firsts: Sequence[int],
+        method: str,
+        given: Mapping[int, tuple[Any, ...]],
+    ) -> Any:
+        """Call one shard after the other, each of which goes on from what the last has said.
+
+        Nothing passes through this process on the way. Returns the reference to what the last says.
+        """
+        last: Any = None
+        for shard, args in given.items():
+            key, reference = parts[shard]
+            more = args if last is None else (*args[:-1], last)
+            actor, whose = self._actors[shard], (owner, firsts[shard])
+            last = actor.evidence.remote(key, [reference], *whose, method, *more)
+        return last
+
+    def end_of(self, last: Any) -> Any:
+        """What the last shard of a chain has found; None if one of them was lost, or failed."""
+        try:
+            said: Said = self._ray.get(last)
+        except self._ray.exceptions.RayError:
+            return None
+        return None if said.error is not None else said.slates
+
+    def _check_cluster(self) -> None:
         if not self._ray.is_initialized():
             raise ClusterError(
                 "the cluster of these shards was left or stopped: ask before its engine is closed, "
                 "or make the class anew"
             )
-        given, errors = self.given(contexts, "contexts"), self._ray.exceptions
+
+    def _given_to_all(self, contexts: Any) -> Any:
+        self._check_cluster()
+        return self.given(contexts, "contexts")
+
+    def _said(
+        self, sent: Callable[[int, Any], Any], shards: Iterable[int]
+    ) -> Iterator[tuple[int, Said]]:
+        """What shards say as soon as it is known; `sent` calls an actor for one of them."""
         running = {}
-        for shard, question in questions.items():
-            call = _Call(shard, self._actors[shard], parts[shard], question, _ATTEMPTS)
-            running[call.made(given)] = call
+        for shard in shards:
+            call = _Call(shard, self._actors[shard], _ATTEMPTS)
+            running[sent(shard, call.actor)] = call
+        return self._collected(sent, running)
+
+    def _collected(
+        self, sent: Callable[[int, Any], Any], running: dict[Any, "_Call"]
+    ) -> Iterator[tuple[int, Said]]:
+        errors = self._ray.exceptions
         while running:
             (ready,), _ = self._ray.wait(list(running), num_returns=1)
             call = running.pop(ready)
@@ -98,7 +171,7 @@ class Shards:
                 ) from error
             except errors.RayError as error:
                 again = call.again(self._replaced(call), error)
-                running[again.made(given)] = again
+                running[sent(again.shard, again.actor)] = again
             else:
                 yield call.shard, said
 
@@ -111,18 +184,11 @@ class Shards:
 
 
 class _Call(NamedTuple):
-    """A question to an actor, and how many attempts it has."""
+    """A call of an actor, and how many attempts it has."""
 
     shard: int
     actor: Any
-    part: Part
-    question: Question
     left: int
-
-    def made(self, contexts: Any) -> Any:
-        """The reference to what will be said."""
-        key, reference = self.part  # in a list: Ray would fetch the part for every call
-        return self.actor.answer.remote(key, [reference], contexts, *self.question)
 
     def again(self, actor: Any, error: Exception) -> "_Call":
         """The same to another actor, or raise if that was tried often enough."""

@@ -1,6 +1,7 @@
 """A server for the application: it ends what it has begun before it ends."""
 
 import asyncio
+import gc
 import signal
 import socket
 import ssl
@@ -26,6 +27,7 @@ __all__ = ["Server", "serve"]
 _KEEP_ALIVE = 75  # seconds that a connection may rest between requests
 _CIPHERS = "ECDHE+AESGCM:ECDHE+CHACHA20"  # of TLS 1.2; those of 1.3 are all good
 _PAUSE = 5.0  # seconds to end after the last request in time
+_COLLECT = (10_000, 20, 50)  # thresholds of the garbage collector
 
 
 def serve(
@@ -54,7 +56,7 @@ def serve(
     """
     server = Server(hosted, settings, certificate=certificate, key=key, proxies=proxies)
     try:
-        with _obeyed_by(server):
+        with _obeyed_by(server), _rare_pauses():
             started(server.url)
             server.run()
     finally:
@@ -194,6 +196,24 @@ def _bound(settings: Settings) -> socket.socket:
         raise OSError(
             error.errno, f"cannot listen at {settings.host} port {settings.port}: {error.strerror}"
         ) from error
+
+
+@contextmanager
+def _rare_pauses() -> Iterator[None]:
+    """Let the garbage collector not look at everything again and again.
+
+    A look at all that numba, FastAPI and others have made takes a tenth of a second, in which
+    nobody is answered. With Python's own thresholds there is one every few hundred rounds.
+    """
+    before = gc.get_threshold()
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(*_COLLECT)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
+        gc.unfreeze()
 
 
 @contextmanager

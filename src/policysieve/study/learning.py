@@ -22,6 +22,7 @@ __all__ = ["Learning"]
 
 _TOGETHER = 4000  # rounds that are folded at once, where that changes no bit
 _STRETCH, _MOST = 1, 128  # batches read at once
+_GATHERED = 64  # rounds that may wait to be folded together
 
 Unit = tuple[Batch, Any, Any]
 """A batch, how its rounds were settled, and their rewards."""
@@ -135,6 +136,31 @@ class Learning:
             ):
                 self._published = mine
                 self._ledger.remember(self.version, mine)
+
+    def may_wait(self, connection: Connection, now: float) -> bool:
+        """Whether folding what has been told since would change nothing that is played.
+
+        That is so if what should be played is published, and too few rounds were issued for the
+        next look at the evidence. Rounds gather then, which cost less when they are folded
+        together. Some are folded nevertheless, so that nobody has to fold many at once.
+        """
+        learner, waiting = self.learner, self._ledger.issued - self.learnt
+        wanted = learner._wanted
+        return (
+            learner.splits_freely
+            and self._published is learner.exploration
+            and waiting < _GATHERED
+            and (wanted is None or waiting < wanted)
+            and not self.is_overdue(connection, now)
+        )
+
+    def is_overdue(self, connection: Connection, now: float) -> bool:
+        """Whether the first round that waits has waited past its deadline, or is of the future."""
+        deadline = self._ledger.record.deadline
+        if deadline is None:
+            return False
+        front = self._ledger.front(connection, self.learnt)
+        return front is not None and not now - deadline < front.asked <= now
 
     def is_published(self, connection: Connection) -> bool:
         """Whether the newest exploration is what should be played now."""

@@ -189,11 +189,18 @@ class SqlLedger:
         self, connection: Connection, low: int, *, contexts: bool, most: int
     ) -> list[Batch]:
         """Batches from a place on, in order."""
-        recent = None if contexts else self._recent.get(low)
-        if recent is not None:
-            return [recent]
+        if not contexts and (recent := self._in_memory(low, most)):
+            return recent
         rows = connection.execute(_BATCHES, {**self._study, "low": low, "most": most}).all()
         return [self._batch(connection, row, contexts) for row in rows]
+
+    def _in_memory(self, low: int, most: int) -> list[Batch]:
+        """Batches from a place on that are in memory, in order."""
+        found: list[Batch] = []
+        while len(found) < most and (batch := self._recent.get(low)) is not None:
+            found.append(batch)
+            low = batch.end
+        return found
 
     def all_batches(
         self, connection: Connection, low: int = 0, *, contexts: bool = True

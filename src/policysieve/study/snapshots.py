@@ -103,10 +103,14 @@ class Snapshots:
         )
 
     def latest(self, connection: Connection, start: Learning) -> Learning:
-        """What was learnt at the last one; the start if there is none of this release."""
+        """What was learnt at the last one; the start if there is none of this release.
+
+        Or if evidence is in shards, which learn it anew.
+        """
         row = self._row(connection)
         header = {} if row is None else json.loads(row.header)
-        if row is None or header["release"] != _RELEASE:
+        divided = start.learner.policies.holders is not None
+        if row is None or header["release"] != _RELEASE or divided:
             return start
         rows = connection.execute(
             select(parts.c.content).where(parts.c.study == self._study).order_by(parts.c.part)

@@ -22,6 +22,7 @@ _DO_NOT_WAIT = text("SET LOCAL synchronous_commit TO off")
 _WRITE_SOMETHING = text("SELECT pg_logical_emit_message(true, 'policysieve', '')")
 _SYNCHRONOUS = "FULL"  # a commit is on disk when it returns
 _CONFLICTS = ("40001", "40P01")  # of PostgreSQL: two who wait for each other, one of them ends
+_CACHE = 8_192  # KiB of pages that a connection keeps; the system keeps the file, too
 _PATIENCE = 60.0  # seconds to wait for others who write
 _INHERITED: list[Connection] = []  # of a parent process, who may be writing: never closed here
 
@@ -217,7 +218,7 @@ def _on_connect(connection: Any, _: Any) -> None:
     cursor = connection.cursor()
     cursor.execute("PRAGMA journal_mode = WAL")
     cursor.execute(f"PRAGMA synchronous = {_SYNCHRONOUS}")
-    cursor.execute("PRAGMA cache_size = -65536")
+    cursor.execute(f"PRAGMA cache_size = -{_CACHE}")
     cursor.close()
 
 

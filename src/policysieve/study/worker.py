@@ -76,11 +76,14 @@ class Worker:
             return self._learning
 
     def advanced(self, connection: Connection, now: float) -> Learning | None:
-        """What is known in this transaction, published if it is new; None if others learn.
+        """What is known in this transaction, published if it is new.
 
-        It counts once it is committed and `take` has it.
+        None if others learn, or if what was told may wait. It counts once it is committed and
+        `take` has it.
         """
         before, alone = self.ready(), self._lease.seems_held
+        if alone and before.may_wait(connection, now):
+            return None
         if not alone and not self._lease.hold(connection, now):
             return None
         self._expire(connection, before, now)
@@ -174,13 +177,10 @@ class Worker:
 
     def _is_overdue(self, before: Learning) -> bool:
         """Whether the first round that waits has waited past its deadline, or is of the future."""
-        deadline = self._ledger.record.deadline
-        if deadline is None:
+        if self._ledger.record.deadline is None:
             return False
         with self._storage.reading() as connection:
-            front = self._ledger.front(connection, before.learnt)
-            now = self._storage.now(connection)
-        return front is not None and not now - deadline < front.asked <= now
+            return before.is_overdue(connection, self._storage.now(connection))
 
     def _expire(self, connection: Connection, before: Learning, now: float) -> None:
         deadline = self._ledger.record.deadline

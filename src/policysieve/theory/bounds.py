@@ -17,14 +17,14 @@ from math import log
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 from policysieve.checks import log_of_size
-from policysieve.planning import (
+from policysieve.planning import plan
+from policysieve.problem import Problem, check_problem
+from policysieve.sizes import (
     by_optimization_rounds,
     hidden_arm_bound,
-    plan,
     rare_context_bound,
     uniform_rounds,
 )
-from policysieve.problem import Problem, check_problem
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -4,6 +4,7 @@ import json
 import runpy
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from copy import deepcopy
 from dataclasses import replace
 from itertools import groupby
 from math import log
@@ -61,6 +62,21 @@ def quick(monkeypatch):
     monkeypatch.setattr(measuring, "_DESIGN", {"n_actions": 8, "sparsity": 2, "epsilon": 0.1})
     monkeypatch.setattr(measuring, "GROWTHS", {"small": GROWING})
     monkeypatch.setattr(measuring, "SEEDS", 1)
+
+
+CELLS = {}
+
+
+def once(measure):
+    """The same numbers, measured by the first test that asks: for tests of what becomes of them."""
+
+    def found(*arguments):
+        cell = measure.__name__, repr(arguments)
+        if cell not in CELLS:
+            CELLS[cell] = measure(*arguments)
+        return deepcopy(CELLS[cell])
+
+    return found
 
 
 class TestSweeps:
@@ -202,6 +218,8 @@ class TestParts:
     @pytest.fixture
     def measure(self, quick, tmp_path, monkeypatch):
         """Measure with a version of the code, and write the file as the command does."""
+        for name in ("_rounds", "_variance", "median_rounds"):
+            monkeypatch.setattr(measuring, name, once(getattr(measuring, name)))
 
         def measured(code, settings=self.SETTINGS, **parts):
             monkeypatch.setattr(measuring, "code_version", lambda **_: code)

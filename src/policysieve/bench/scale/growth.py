@@ -1,6 +1,9 @@
-"""Select against rounds and policies: seconds, memory and network, and models that foretell."""
+"""Select against rounds and policies: seconds, memory and network."""
 
+import ctypes
+import gc
 import pickle
+import sys
 from collections.abc import Callable, Generator, Iterable
 from functools import partial
 from pathlib import Path
@@ -8,23 +11,18 @@ from time import perf_counter
 from typing import Any, TypeVar
 
 import numpy as np
-from scipy.optimize import nnls
+import pyarrow as pa
 
+from policysieve.bench.scale.models import MODELS, Row, fitted
 from policysieve.bench.scale.simulating import CONTEXTS, FLOOR, candidates, problem, simulated
 from policysieve.evidence import select
 from policysieve.scale import RayEngine
 
-__all__ = ["MODELS", "CountingEngine", "fitted", "foretold", "growth", "peak_here", "timed"]
+__all__ = ["CountingEngine", "growth", "peak_here", "timed"]
 
 Item = TypeVar("Item")
-Row = dict[str, Any]
 
-# What grows, and how: amounts that are added, one for each term.
-MODELS = {
-    "seconds": ("start", "round", "policy", "round_and_policy"),
-    "bytes_here": ("start", "round", "policy"),
-    "bytes_moved": ("start", "round", "policy"),
-}
+_REPEATS, _ENOUGH = 5, 60.0  # of each point, and seconds after which there are no more
 _PAGES = Path("/proc/self/clear_refs")  # of Linux: a 5 forgets the peak of memory
 _STATUS = Path("/proc/self/status")
 
@@ -75,13 +73,9 @@ def growth(folder: Path, *, points: tuple[tuple[int, int], ...], workers: int) -
             chosen = partial(select, log, policies, problem(), floor=FLOOR)
             if not place:
                 chosen()  # what is compiled and loaded at first is no part of it
-            engine.moved, held = 0, peak_here(forget=True)
-            seconds, found = timed(chosen)
-            row = {"rounds": n, "n_policies": count, "seconds": seconds, "held_out": place % 2 == 1}
-            rows.append({**row, "bytes_moved": engine.moved, "value": found.value})
-            if held is not None:
-                rows[-1]["bytes_here"] = max(1, (peak_here() or 0) - held)
-            del log, policies, chosen, found
+            row = {"rounds": n, "n_policies": count, "held_out": place % 2 == 1}
+            rows.append({**row, **_repeated(engine, chosen)})
+            del log, policies, chosen
     return {
         "points": rows,
         "workers": workers,
@@ -90,27 +84,19 @@ def growth(folder: Path, *, points: tuple[tuple[int, int], ...], workers: int) -
     }
 
 
-def fitted(rows: list[Row], what: str) -> dict[str, Any]:
-    """The amounts of a model with the least relative error on the points that are not held out.
-
-    They are not negative. With the largest relative error on those that are.
-    """
-    used = [row for row in rows if not row["held_out"]]
-    terms = np.array([_terms(row, what) for row in used])
-    amounts, _ = nnls(terms / np.array([[row[what]] for row in used]), np.ones(len(used)))
-    model = dict(zip(MODELS[what], map(float, amounts), strict=True))
-    errors = [foretold(model, what, row) / row[what] - 1 for row in rows if row["held_out"]]
-    return {"amounts": model, "largest_error": max(map(abs, errors), default=0.0)}
-
-
-def foretold(model: dict[str, float], what: str, row: Row) -> float:
-    """What a model says of so many rounds and policies."""
-    return float(np.dot(list(model.values()), _terms(row, what)))
-
-
-def _terms(row: Row, what: str) -> list[float]:
-    n, p = float(row["rounds"]), float(row["n_policies"])
-    return [1.0, n, p, n * p][: len(MODELS[what])]
+def _repeated(engine: CountingEngine, chosen: Callable[[], Any]) -> Row:
+    """What a call takes: the median of several, or of fewer where it takes long."""
+    every: list[Row] = []
+    while len(every) < _REPEATS and sum(row["seconds"] for row in every) < _ENOUGH:
+        _give_back()
+        engine.moved, held = 0, peak_here(forget=True)
+        seconds, found = timed(chosen)
+        every.append({"seconds": seconds, "bytes_moved": engine.moved, "value": found.value})
+        del found
+        if held is not None:
+            every[-1]["bytes_here"] = max(1, (peak_here() or 0) - held)
+    middle = {name: float(np.median([row[name] for row in every])) for name in every[0]}
+    return {**middle, "repeats": len(every)}
 
 
 def peak_here(*, forget: bool = False) -> int | None:
@@ -125,6 +111,14 @@ def peak_here(*, forget: bool = False) -> int | None:
     except OSError:
         return None
     return 1024 * int(line.split()[1])
+
+
+def _give_back() -> None:
+    """Give free memory back to the system, so that what is used again is counted again."""
+    gc.collect()
+    pa.default_memory_pool().release_unused()
+    if sys.platform == "linux" and hasattr(ctypes.CDLL(None), "malloc_trim"):  # of glibc
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 def timed(call: Callable[[], Any]) -> tuple[float, Any]:

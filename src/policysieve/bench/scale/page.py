@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from policysieve.bench.scale.growth import MODELS, foretold
+from policysieve.bench.scale.models import MODELS, foretold
 from policysieve.report import Page, Table
 
 __all__ = ["page", "tables"]
@@ -21,7 +21,7 @@ _TITLES = {
     "ahead": "How far it goes",
     "slow": "Slow candidates in shards",
     "dealt_anew": "Candidates that are left",
-    "evidence": "Evidence in one process",
+    "evidence": "Evidence in one process, and in shards",
     "targets": "What was asked for",
 }
 _AHEAD = tuple((n, p) for n in (1e9, 1e11) for p in (100, 1e6, 1e9))
@@ -166,21 +166,29 @@ def _of_shards(found: Result) -> dict[str, Table]:
             "They are dealt anew once what was lost exceeds what dealing takes.",
         ),
         "evidence": Table(
-            "A Sieve with almost all candidates in the race, its evidence in one process",
+            "A Sieve with almost all candidates in the race, and its evidence here or in shards",
             ["policies", "class", "ms of ask a round", "ms of tell a round", "bytes a policy"],
             [
                 [
                     row["policies"],
-                    "a table" if row["kind"] == "plain" else "in shards",
+                    _CLASSES[row["kind"]],
                     1e3 * row["ask_seconds_per_round"],
                     1e3 * row["tell_seconds_per_round"],
                     row["evidence_bytes"] / row["policies"],
                 ]
                 for row in found.get("evidence", [])
             ],
-            "In shards answers are remembered: a byte for each of 60 rounds and each policy.",
+            "Bytes are those of the process that asks. In shards answers are remembered: a byte "
+            "for each of 60 rounds and each policy, by that process or by the shards.",
         ),
     }
+
+
+_CLASSES = {
+    "plain": "a table",
+    "sharded": "in shards",
+    "divided": "in shards with its evidence",
+}
 
 
 def _targets(result: Result) -> Iterator[list[Any]]:

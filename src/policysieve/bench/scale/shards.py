@@ -137,13 +137,19 @@ def table_lookups(engine: RayEngine, *, policies: int, contexts: int, repeats: i
 def central_evidence(
     engine: RayEngine, *, policies: int, rounds: int = 60, batch: int = 20
 ) -> list[Row]:
-    """What a Sieve costs while its evidence is in one process, with a table and with it in shards.
+    """What a Sieve costs with a table, with it in shards, and with its evidence in shards as well.
 
-    Seconds of ask and tell for each round, and bytes of evidence, with almost all in the race.
+    Seconds of ask and tell for each round, and bytes of evidence in this process, with almost all
+    in the race.
     """
     made = np.random.default_rng(0).integers(0, _ACTIONS, (_CONTEXTS, policies), dtype=np.uint8)
     table, rows = PolicyTable(made, _ACTIONS), []
-    for name, which in (("plain", table), ("sharded", ShardedPolicies(table, engine=engine))):
+    kinds = {
+        "plain": table,
+        "sharded": ShardedPolicies(table, engine=engine),
+        "divided": ShardedPolicies(table, engine=engine, evidence="shards"),
+    }
+    for name, which in kinds.items():
         which.actions(np.arange(1))
         rows.append({"policies": policies, "kind": name, **_played(which, rounds, batch)})
     return rows

@@ -24,9 +24,10 @@ from policysieve.exploration.designs.implicit_hedge import ImplicitHedge
 from policysieve.exploration.designs.mixture import MixedExploration
 from policysieve.log import AnyLog
 from policysieve.log.returning import first_rounds
-from policysieve.planning import estimation_rounds, plan
+from policysieve.planning import plan
 from policysieve.policies import AnyPolicies, check_class
 from policysieve.problem import Problem
+from policysieve.sizes import estimation_rounds
 
 __all__ = [
     "AnyHedge",

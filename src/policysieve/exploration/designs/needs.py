@@ -10,9 +10,12 @@ import numpy.typing as npt
 from policysieve.availability import Available
 from policysieve.checks import integer, number
 from policysieve.errors import InvalidArgumentError
+from policysieve.evidence.share import Weights
+from policysieve.evidence.shares import DividedAnswers
 from policysieve.exploration.designs.base import Array, Exploration, frozen_array
 from policysieve.exploration.designs.parts import alias_of, checked_shares
 from policysieve.kernels.slates import sieve_propensities, sieve_slates
+from policysieve.kernels.summing import draw_voters, summed_propensities, summed_slates
 from policysieve.policies import Answers
 
 __all__ = ["NeedExploration"]
@@ -96,9 +99,19 @@ class NeedExploration(Exploration):
         answers: Answers = self.policies.answers_at(contexts, asked, available)
         return answers
 
+    def _given(self, answers: Answers) -> Answers:
+        return answers if isinstance(answers, DividedAnswers) else super()._given(answers)
+
     def _choose(self, answers: Any, uniforms: Array) -> tuple[npt.NDArray[np.int32], Array]:
         slates = np.empty((len(answers), self.problem.slate_size), dtype=np.int32)
         propensities = np.empty(slates.shape)
+        if isinstance(answers, DividedAnswers):
+            by_vote, voters = self.voters(uniforms)
+            slates[by_vote] = answers.following(by_vote, voters)
+            summed_slates(
+                uniforms, self.mixing, *answers.summed(self.weighed), slates, propensities
+            )
+            return slates, propensities
         sieve_slates(
             uniforms,
             self.mixing,
@@ -116,6 +129,10 @@ class NeedExploration(Exploration):
 
     def _propensities(self, answers: Any) -> Array:
         shown = np.empty((len(answers), self.problem.n_actions))
+        if isinstance(answers, DividedAnswers):
+            m, sums = self.problem.slate_size, answers.summed(self.weighed)
+            summed_propensities(self.mixing, m, *sums, shown)
+            return shown
         sieve_propensities(
             self.mixing,
             answers.table,
@@ -126,6 +143,18 @@ class NeedExploration(Exploration):
             shown,
         )
         return shown
+
+    @property
+    def weighed(self) -> Weights:
+        """As the shares of a class take them."""
+        return Weights(self.survivors, self.need, self.votes)
+
+    def voters(self, uniforms: Array) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.int32]]:
+        """The rounds that follow a survivor drawn by vote, and these survivors."""
+        rounds = np.flatnonzero(uniforms[:, 0] >= self.mixing)
+        drawn = np.empty(len(rounds), np.intp)
+        draw_voters(uniforms[rounds, 1], *self._alias, drawn)
+        return rounds, self.survivors[drawn]
 
     def __repr__(self) -> str:
         return (

@@ -94,6 +94,8 @@ def uniform_slates(
 
     Of what is available at each context, if not everything is.
     """
+    if available is None and uniforms.shape[1] == 1:  # as the kernel, which need not be compiled
+        return np.minimum((uniforms * n_actions).astype(np.int32), np.int32(n_actions - 1))
     slates = np.empty(uniforms.shape, dtype=np.int32)
     if available is None:
         uniform_subsets(uniforms, n_actions, slates)

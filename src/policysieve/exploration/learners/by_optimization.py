@@ -18,14 +18,14 @@ from policysieve.exploration.learners.promises import fixed_size_recommendation
 from policysieve.exploration.learners.regret import RegretBound, Transfer
 from policysieve.kernels.by_optimization import closed_form_steps, real_valued_steps
 from policysieve.log import Log
-from policysieve.planning import (
+from policysieve.policies import Answers, AnyPolicies, MarginalPolicy, RandomizedPolicy
+from policysieve.problem import Problem
+from policysieve.sizes import (
     CONTEXT_SHARE,
     by_optimization_rounds,
     information_limit,
     information_price,
 )
-from policysieve.policies import Answers, AnyPolicies, MarginalPolicy, RandomizedPolicy
-from policysieve.problem import Problem
 
 __all__ = ["ExplorationByOptimization"]
 

@@ -82,6 +82,7 @@ def _is_plain(learner: Explorer) -> bool:
         and not learner._stopped
         and getattr(learner, "_waiting", ()) == ()
         and (evidence is None or (evidence._guards is None and evidence._met is None))
+        and learner.policies.holders is None
     )
 
 

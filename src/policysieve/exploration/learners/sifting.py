@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from copy import copy
+from copy import copy, deepcopy
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -15,6 +15,7 @@ from policysieve.columns import Columns
 from policysieve.errors import InvalidArgumentError
 from policysieve.evidence import Certificate, Evidence, ValueIntervals
 from policysieve.evidence.evidence import MEMORY_LIMIT
+from policysieve.evidence.kinds import capped_evidence
 from policysieve.evidence.verdicts import open_in_words
 from policysieve.exploration.asking import changing
 from policysieve.exploration.decisions import Recommendation
@@ -30,7 +31,7 @@ from policysieve.exploration.forecast import (
 from policysieve.exploration.learners.joining import Joining
 from policysieve.exploration.learners.promises import certificate_recommendation
 from policysieve.log import Log
-from policysieve.policies import Answers, Policies, Slates
+from policysieve.policies import Answers, Policies
 from policysieve.problem import Problem
 
 __all__ = ["MEMORY_LIMIT", "Array", "SiftingExplorer"]
@@ -90,7 +91,7 @@ class SiftingExplorer(Explorer):
 
     def _begin_evidence(self, *, issued: int) -> None:
         """Begin with what is decided from now on; so many rounds were issued before."""
-        self.evidence = self._learnt = Evidence(
+        self.evidence = self._learnt = capped_evidence(
             self.policies,
             self.problem,
             memory_limit=self.memory_limit,
@@ -268,6 +269,15 @@ class SiftingExplorer(Explorer):
             survivors = np.union1d(survivors, left)
         return survivors
 
+    def _answers_at(self, contexts: Any, exploration: Any, available: Any) -> Answers:
+        """Of the survivors; what they say may be kept with the evidence."""
+        if self.policies.holders is None or not isinstance(exploration, NeedExploration):
+            return super()._answers_at(contexts, exploration, available)
+        # What will be drawn, unless another thread asks meanwhile: then it is fetched again.
+        uniforms = deepcopy(self._rng).random((len(contexts), exploration.draws_per_round))
+        found = self.evidence.answers_at(contexts, exploration, available, uniforms)
+        return super()._answers_at(contexts, exploration, available) if found is None else found
+
     def _class_of(self, exploration: Any) -> Any:
         """The class without those who joined after the exploration was published."""
         if isinstance(exploration, TodayExploration) or exploration.period == self._period:
@@ -305,7 +315,6 @@ class SiftingExplorer(Explorer):
             )
 
     def _learn(self, rounds: Log, exploration: Any, answers: Answers) -> None:
-        assert isinstance(answers, Slates)
         before, waiting = self._learnt, self._waiting
         while waiting and waiting[0].period <= exploration.period:
             before, self._learnt_period = waiting[0].joined(before), waiting[0].period

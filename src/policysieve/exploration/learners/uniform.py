@@ -14,9 +14,9 @@ from policysieve.exploration.learners.promises import (
     promise_of_size,
 )
 from policysieve.log import Log
-from policysieve.planning import uniform_rounds
 from policysieve.policies import Answers, AnyPolicies
 from policysieve.problem import Problem
+from policysieve.sizes import uniform_rounds
 
 __all__ = ["Uniform"]
 
