@@ -267,22 +267,22 @@ def numbers_of(found):
 
 
 def test_it_is_compared_with_what_runs_today():
-    clf, said = played(600)
+    clf, said = played(1100)
     log = clf.log
     bad, good = Always(2), LogisticRegression().fit(*clusters(np.random.default_rng(4), 300))
     found = clf.compare(bad, since=100, delta=0.2)
-    expected = accuracy_gain(log[100:], said[100:], np.full((500, 1), 2), 0.2)
+    expected = accuracy_gain(log[100:], said[100:], np.full((1000, 1), 2), 0.2)
     assert numbers_of(found) == expected
-    assert (found.first, found.second, found.rounds) == ("BanditClassifier", "Always", 500)
+    assert (found.first, found.second, found.rounds) == ("BanditClassifier", "Always", 1000)
     assert found.lower > 0
     assert "BanditClassifier is right more often than Always, by 0." in found.guarantee
-    late = clf.compare(bad)  # from 256 = 2^8, as its accuracy
-    expected = accuracy_gain(log[256:], said[256:], np.full((344, 1), 2), 0.05 / (10 * 11))
-    assert (numbers_of(late), late.rounds) == (expected, 344)
+    late = clf.compare(bad)  # from 512 = 2^9, as its accuracy
+    expected = accuracy_gain(log[512:], said[512:], np.full((588, 1), 2), 0.05 / (11 * 12))
+    assert (numbers_of(late), late.rounds) == (expected, 588)
     worse = clf.compare(good, bad)
     assert (worse.first, worse.second) == ("Always", "LogisticRegression")
     assert numbers_of(worse) == accuracy_gain(
-        log, np.full((600, 1), 2), good.predict(log.contexts)[:, None], 0.05
+        log, np.full((1100, 1), 2), good.predict(log.contexts)[:, None], 0.05
     )
     assert worse.upper < 0
     assert "Always is right less often than LogisticRegression, by 0." in worse.guarantee

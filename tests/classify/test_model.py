@@ -66,6 +66,24 @@ def test_after_many_fits_intercepts_vary_around_their_mean(kind):
     np.testing.assert_allclose(model.logits(X), X @ weights[:-1] + weights[-1], atol=1e-4)
 
 
+def test_weights_begin_at_typical_ones(kind):
+    """And stay closer to them where these are surer, though intercepts vary around their mean."""
+    likelihood, twin, size = kind
+    X, shown, answers = rounds(size)
+    means = {
+        "typical": np.random.default_rng(5).normal(size=(D + 1, K)),
+        "tightness": np.array([1.0, 2.5, 4.0]),
+    }
+    weights = oracle.most_probable(X, shown, answers, K, twin, VARIANCE, **means)
+    model = start(likelihood, X)
+    for _ in range(12):
+        model = model.fitted([(X, shown, answers)], **means)
+    found, expected = model.logits(X), X @ weights[:-1] + weights[-1]
+    np.testing.assert_allclose(
+        likelihood.probabilities(found), likelihood.probabilities(expected), atol=1e-4
+    )
+
+
 def test_spreads_are_those_of_independent_weights(kind):
     """1/sqrt of prior precision plus the sum of second derivatives times squares of features."""
     likelihood, _, size = kind

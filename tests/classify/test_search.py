@@ -1,4 +1,7 @@
-"""Where unknown labels are looked for: as their twins say, and not where they were tried."""
+"""Where unknown labels are looked for: as their twins say, and not where they were tried.
+
+And what known ones look like.
+"""
 
 import numpy as np
 import pytest
@@ -8,10 +11,12 @@ from scipy import sparse
 from scipy.optimize import minimize
 
 import policysieve as ps
+from policysieve.classify import likeness as alike
 from policysieve.classify import search as module
-from policysieve.classify.exploring import LabelCounts, inclusion
+from policysieve.classify.exploring import LabelCounts, inclusion, search_share
 from policysieve.classify.likelihoods import EXCLUSIVE
-from policysieve.classify.search import Directions, Rounds, Search, covered, likeness, surprise_at
+from policysieve.classify.likeness import Directions, Likeness, last_of_each, ratio
+from policysieve.classify.search import Search
 from tests.classify.tasks import clusters, play
 from tests.oracles import label_search as oracle
 
@@ -26,30 +31,36 @@ def rounds(n=60, seed=0, n_clusters=K):
     X = X + 1.0  # a centre that is not zero
     shown = rng.integers(K, size=n)
     answers = ((shown == y) & (shown < K - 1)).astype(float)
-    found = Rounds(shown, answers, rng.uniform(0.02, 1, n), np.arange(K) == 0)
-    return X, found
+    return X, shown, answers
 
 
-def after(X, found, missing=0.5):
-    shown = np.bincount(found.labels, minlength=K).astype(float)
-    right = np.bincount(found.labels, found.answers, K)
-    return Search.after(X, found, shown, right, np.full(20, missing)), shown, right
+def after(X, labels, answers):
+    shown = np.bincount(labels, minlength=K).astype(float)
+    right = np.bincount(labels, answers, K)
+    known = Likeness.of([(X, labels[:, None], answers[:, None])], K)
+    return Search.after(X, labels, answers, shown, right, known), shown, right
+
+
+def examples(X, labels, answers):
+    """Cosines of the last right answers, and their labels."""
+    hits, centre = np.flatnonzero(answers), X.mean(axis=0)
+    hits = hits[oracle.last_of_each(labels[hits].tolist(), alike._OF_EACH)]
+    cosines = [[oracle.cosine(X[i], X[j], centre) for j in hits] for i in hits]
+    return np.array(cosines), labels[hits]
 
 
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array, sparse.csr_matrix])
 def test_labels_are_ruled_out_as_by_the_twin(form):
-    X, found = rounds()
-    search, shown, right = after(form(X), found)
+    X, labels, answers = rounds()
+    search, shown, right = after(form(X), labels, answers)
     centre = X.mean(axis=0)
-    hits = np.flatnonzero(found.answers)
-    cosines = [[oracle.cosine(X[i], X[j], centre) for j in hits] for i in hits]
-    offset, slope = likeness(np.array(cosines), found.labels[hits])
+    offset, slope = ratio(*examples(X, labels, answers))
     tries = [
-        (X[i], found.labels[i])
+        (X[i], labels[i])
         for i in range(len(X))
-        if not found.answers[i] and right[found.labels[i]] < module._FAMILIAR
+        if not answers[i] and right[labels[i]] < module._FAMILIAR
     ]
-    new, _ = rounds(8, seed=1)
+    new = rounds(8, seed=1)[0]
     expected = [
         oracle.open_to(x, tries, centre, shown, offset, slope, K, module._SUREST) for x in new
     ]
@@ -60,25 +71,45 @@ def test_labels_are_ruled_out_as_by_the_twin(form):
 
 def test_a_label_stays_open_where_it_was_not_tried():
     """Label 4 was tried in vain around one cluster only."""
-    X, found = rounds(400)
+    X, labels, answers = rounds(400)
     near = np.linalg.norm(X - X[0], axis=1) < 1
-    found.labels[(found.labels == K - 1) & ~near] = 0
-    found.answers[found.labels == 0] = 0
-    chances = after(X, found)[0].open_to(X, K)[:, K - 1]
+    labels[(labels == K - 1) & ~near] = 0
+    answers[labels == 0] = 0
+    chances = after(X, labels, answers)[0].open_to(X, K)[:, K - 1]
     assert chances[near].max() < 0.5 < 0.9 < np.median(chances[~near])
 
 
-@given(SEEDS, st.integers(2, 30))
-def test_the_covered_share_is_that_of_the_twin(seed, n):
-    rng = np.random.default_rng(seed)
-    labels = rng.integers(K, size=n)
-    answers, q = rng.integers(2, size=n).astype(float), rng.uniform(0.01, 1, n)
-    known = rng.random(K) < 0.3
-    found = covered(Rounds(labels, answers, q, known), np.zeros(K))
-    expected = oracle.covered(
-        labels.tolist(), answers, q, np.flatnonzero(known).tolist(), module._HEAVIEST
-    )
-    assert found == pytest.approx(np.clip(expected, *module._COVERED))
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_typical_logits_are_log_ratios_for_the_mean_direction(form):
+    """For rows of root mean square length, as the twin has them; labelled rows count too."""
+    X, labels, answers = rounds()
+    parts = [slice(0, 25), slice(25, None)]
+    blocks = [(form(X[part]), labels[part, None], answers[part, None]) for part in parts]
+    found = Likeness.of(blocks, K)
+    offset, slope = ratio(*examples(X, labels, answers))
+    assert (found.offset, found.slope) == pytest.approx((offset, slope), rel=1e-4)
+    hits = [(X[i], labels[i]) for i in np.flatnonzero(answers)]
+    for x in X[:10]:
+        expected = oracle.typical(x, X.tolist(), hits, offset, slope, K)
+        np.testing.assert_allclose(x @ found.typical[:-1] + found.typical[-1], expected, rtol=1e-3)
+
+
+@given(st.lists(st.integers(0, 3), max_size=60))
+def test_the_last_examples_of_each_label_are_compared(labels):
+    found = last_of_each(np.array(labels, dtype=np.intp))
+    assert found.tolist() == oracle.last_of_each(labels, alike._OF_EACH)
+
+
+def test_unknown_labels_are_looked_for_where_known_ones_do_not_fit():
+    """As the twin has it, more where the known label is known well, and always before any is."""
+    z = np.array([[4.0, 0.0, 0.0], [1.0, 2.0, 0.5], [0.0, 0.0, 3.0]])
+    for right in ([1.0, 0, 0], [400.0, 3, 0], [0.5, 90, 0], [0, 0, 0], [5.0, 5, 5]):
+        counts = np.array(right)
+        found = search_share(z, counts > 0, counts)[:, 0]
+        np.testing.assert_allclose(found, [oracle.search_share(row, right) for row in z])
+    few, many = (search_share(z, np.array(r) > 0, np.array(r)) for r in ([2.0, 0, 0], [99.0, 0, 0]))
+    assert (few < many).all()
+    assert (np.diff(few[[0, 1]], axis=0) > 0).all()
 
 
 @given(SEEDS)
@@ -87,15 +118,15 @@ def test_likeness_is_the_most_probable_one(seed):
     X, y = clusters(rng, 14, n_labels=3, spread=1.0)
     directions = Directions(X, X.mean(axis=0))
     cosines = directions.with_others(directions)
-    found = likeness(cosines, y)
+    found = ratio(cosines, y)
     if (np.bincount(y) > 1).sum() < 2:
         assert found is None
         return
-    weights = oracle.pair_weights(y.tolist(), module._OF_A_LABEL)
+    weights = oracle.pair_weights(y.tolist(), alike._OF_A_LABEL)
     best = minimize(
         oracle.penalised_loss,
         np.zeros(2),
-        (cosines.tolist(), weights, module._RIDGE, module._BINS),
+        (cosines.tolist(), weights, alike._RIDGE, alike._BINS),
         method="Nelder-Mead",
         options={"xatol": 1e-6, "fatol": 1e-10, "maxiter": 2000},
     ).x
@@ -105,39 +136,29 @@ def test_likeness_is_the_most_probable_one(seed):
         np.testing.assert_allclose(found, best, rtol=1e-3, atol=1e-3)
 
 
-@given(SEEDS, st.floats(0.01, 0.99))
-def test_what_is_missing_has_the_given_mean(seed, share):
-    missing = np.random.default_rng(seed).beta(0.5, 0.5, size=50)
-    search = Search(surprise=surprise_at(missing, share))
-    found = search.missing(missing)
-    assert found.mean() == pytest.approx(share, abs=1e-4)
-    assert (np.argsort(found) == np.argsort(missing)).all() or len(set(found)) < 50
-
-
 def test_without_pairs_to_compare_nothing_is_ruled_out():
-    X, found = rounds()
-    found.answers[:] = 0
-    search = after(X, found)[0]
+    X, labels, answers = rounds()
+    search = after(X, labels, 0 * answers)[0]
     assert search.tries is None
     assert (search.open_to(X, K) == 1).all()
 
 
 def test_rows_that_all_are_alike_do_no_harm():
-    X, found = rounds()
+    X, labels, answers = rounds()
     for rows in (np.ones_like(X), np.zeros_like(X)):
         for form in (np.asarray, sparse.csr_array):
-            search = after(form(rows), found)[0]
+            search = after(form(rows), labels, answers)[0]
             chances = search.open_to(form(rows), K)
             assert ((chances >= 0) & (chances <= 1)).all()
 
 
 @given(SEEDS, st.floats(1e-6, 1.0))
 def test_propensities_add_up_whatever_was_tried(seed, smallest):
-    X, found = rounds(seed=seed)
-    search, _, _ = after(X, found)
+    X, labels, answers = rounds(seed=seed)
+    search, _, _ = after(X, labels, answers)
     rng = np.random.default_rng(seed)
     counts = LabelCounts(K).with_answers(
-        found.labels[:, None], found.answers[:, None], found.propensities[:, None]
+        labels[:, None], answers[:, None], rng.uniform(0.02, 1, (60, 1))
     )
     z, spread = 3 * rng.normal(size=(60, K)), rng.random((60, K))
     q = inclusion(

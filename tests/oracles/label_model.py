@@ -56,30 +56,31 @@ def second_derivatives(loss, z, step=1e-4):
     return out
 
 
-def penalised(weights, X, shown, answers, loss, prior_variance, center):
+def penalised(weights, X, shown, answers, loss, prior_variance, center, typical=0.0, tightness=1.0):
     """Minus the log of prior times likelihood; the last row of weights holds the intercepts.
 
     Weights have variance prior_variance / mean |x|^2, intercepts 1 around `center`; around their
-    own mean if that is None.
+    own mean if that is None. All of them are `typical` before that, and the variances of weights
+    are divided by the `tightness` of their label.
     """
     size = sum(value**2 for row in X for value in row) / len(X)
-    intercepts = weights[-1]
-    middle = sum(intercepts) / len(intercepts) if center is None else center
-    total = size / prior_variance * float((weights[:-1] ** 2).sum()) / 2
-    total += sum((b - middle) ** 2 for b in intercepts) / 2
+    intercepts, away = weights[-1], weights - typical
+    middle = sum(away[-1]) / len(intercepts) if center is None else center
+    total = size / prior_variance * float((away[:-1] ** 2 * tightness).sum()) / 2
+    total += sum((b - middle) ** 2 for b in away[-1]) / 2
     for x, labels, right in zip(X, shown, answers, strict=True):
         z = [x @ weights[:-1, k] + intercepts[k] for k in range(len(intercepts))]
         total += loss(z, labels, right)
     return total
 
 
-def most_probable(X, shown, answers, n_labels, loss, prior_variance, center=None):
+def most_probable(X, shown, answers, n_labels, loss, prior_variance, center=None, **means):
     """Weights (n_features + 1, n_labels) at the minimum of `penalised`, by a general optimiser."""
     shape = (X.shape[1] + 1, n_labels)
 
     def objective(flat):
         weights = flat.reshape(shape)
-        return penalised(weights, X, shown, answers, loss, prior_variance, center)
+        return penalised(weights, X, shown, answers, loss, prior_variance, center, **means)
 
     found = optimize.minimize(objective, np.zeros(shape).ravel(), method="BFGS", jac="3-point")
     return found.x.reshape(shape)

@@ -18,15 +18,38 @@ def open_to(x, tries, centre, shown, offset, slope, n_labels, surest):
     return chances
 
 
-def covered(labels, answers, propensities, known, heaviest):
-    """Share of the later half of rounds whose label was right before, by importance weights."""
-    seen, total, n = set(known), 0.0, len(labels)
-    for i in range(n):
-        if i >= n // 2 and labels[i] in seen:
-            total += min(answers[i] / propensities[i], heaviest)
-        if answers[i] > 0:
-            seen.add(labels[i])
-    return total / (n - n // 2)
+def last_of_each(labels, most):
+    """Places of the last `most` of each label, in order."""
+    return [i for i, label in enumerate(labels) if labels[i + 1 :].count(label) < most]
+
+
+def typical(x, rows, hits, offset, slope, n_labels):
+    """Logits at x by the mean direction of each label's right answers, pairs of row and label."""
+    n, d = len(rows), len(x)
+    centre = [sum(row[j] for row in rows) / n for j in range(d)]
+    length = math.sqrt(sum(math.dist(row, centre) ** 2 for row in rows) / n)
+    logits = []
+    for label in range(n_labels):
+        mine = [row for row, right in hits if right == label]
+        similar = 0.0
+        for row in mine:
+            for j in range(d):
+                away = (row[j] - centre[j]) / math.dist(row, centre)
+                similar += away * (x[j] - centre[j]) / length / len(mine)
+        logits.append(offset + slope * similar if mine else 0.0)
+    return logits
+
+
+def search_share(z, right):
+    """Share of rounds that look for unknown labels."""
+    known = [k for k, r in enumerate(right) if r > 0]
+    if not known:
+        return 1.0
+    often = right[max(known, key=lambda k: z[k])]
+    odds = sum(math.exp(value) for k, value in enumerate(z) if k not in known)
+    odds /= sum(math.exp(z[k]) for k in known)
+    odds *= max(8 * often / (30 + often), 1)
+    return odds**2 / (1 + odds**2)
 
 
 def pair_weights(labels, most):

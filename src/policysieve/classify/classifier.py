@@ -1,5 +1,6 @@
 """One label shown, right or wrong back."""
 
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -9,15 +10,15 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from policysieve.arrays import plain_array
-from policysieve.classify.exploring import LabelCounts, missing_share
+from policysieve.classify.exploring import LabelCounts
 from policysieve.classify.features import own_errors, refuse_odd, refuse_unknown_names
 from policysieve.classify.labels import places_of
 from policysieve.classify.learner import LabelLearner
 from policysieve.classify.likelihoods import EXCLUSIVE
-from policysieve.classify.model import check_features
-from policysieve.classify.search import RECENT, Rounds, Search
+from policysieve.classify.likeness import Likeness
+from policysieve.classify.model import Block, check_features
+from policysieve.classify.search import Search
 from policysieve.errors import InvalidArgumentError
-from policysieve.log import Log
 
 __all__ = ["BanditClassifier"]
 
@@ -115,17 +116,12 @@ class BanditClassifier(ClassifierMixin, LabelLearner):
         classes = super()._given_classes()
         return classes if classes.dtype == object else np.sort(classes)
 
-    def _searched(self, features: Any, told: Log, counts: LabelCounts) -> Search:
-        known = np.zeros(len(self.classes_), dtype=np.bool_)
-        for _, labels, _ in self._labelled:
-            known[labels] = True
-        rounds = Rounds(
-            told.actions[:, 0].astype(np.intp), told.rewards[:, 0], told.propensities[:, 0], known
-        )
-        # The model as it was, which was not fitted to the last of these rows.
-        z = self._model.logits(features[-RECENT:])
-        missing = missing_share(self._likelihood.probabilities(z), counts)
-        return Search.after(features, rounds, counts.shown, counts.right, missing)
+    def _likeness(self, blocks: Sequence[Block], n_labels: int) -> Likeness | None:
+        return Likeness.of(blocks, n_labels)
+
+    def _searched(self, block: Block, counts: LabelCounts, likeness: Likeness | None) -> Search:
+        rows, labels, answers = block
+        return Search.after(rows, labels[:, 0], answers[:, 0], counts.shown, counts.right, likeness)
 
     def _labelled_rows(self, X: Any, y: Any) -> tuple[Any, npt.NDArray[Any]]:
         with own_errors():

@@ -8,7 +8,7 @@ import numpy.typing as npt
 from policysieve.classify.likelihoods import Likelihood
 from policysieve.classify.search import Search
 
-__all__ = ["LabelCounts", "best_labels", "draw_labels", "inclusion", "missing_share", "shares"]
+__all__ = ["LabelCounts", "best_labels", "draw_labels", "inclusion", "search_share", "shares"]
 
 Array = npt.NDArray[np.float64]
 
@@ -26,6 +26,8 @@ _PATIENCE = 2.0  # right answers per label that matters at which half of the rou
 _BELIEF = 0.3  # agreeing pairs that the belief that all labels matter is worth
 _LEAST_EVEN = 0.1  # at least this share of the labels is taken to matter
 _ENOUGH = 10.0  # right answers per label at which finding new labels is worth as much as any other
+_EAGER = 8.0  # times which odds count that a label is unknown, where the others are known well
+_OFTEN = 30.0  # right answers at which it is half of that
 
 
 class LabelCounts:
@@ -133,10 +135,20 @@ def best_labels(z: Array, size: int) -> npt.NDArray[np.intp]:
     return np.take_along_axis(found, order, axis=1)
 
 
-def missing_share(probable: Array, counts: LabelCounts) -> Array:
-    """Share of labels that are unknown in what is probable at rows, shape (n, 1)."""
-    unknown = (probable * counts.unknown**_UNKNOWN).sum(axis=1, keepdims=True)
-    return np.asarray(unknown / probable.sum(axis=1, keepdims=True))
+def search_share(z: Array, known: npt.NDArray[np.bool_], right: Array) -> Array:
+    """Share of rounds in which unknown labels are looked for, by logits at rows, shape (n, 1).
+
+    Where the most probable known label was right often, there is little to learn from it, so that
+    it has to be the surer not to look for others.
+    """
+    if known.all() or not known.any():
+        return np.full((len(z), 1), float(not known.any()))
+    best = z[:, known].argmax(axis=1)
+    powers = np.exp(z - z.max(axis=1, keepdims=True))
+    odds = powers[:, ~known].sum(axis=1) / np.maximum(powers[:, known].sum(axis=1), _FLOOR)
+    often = right[known][best]
+    odds *= np.maximum(_EAGER * often / (_OFTEN + often), 1.0)
+    return np.asarray(1 / (1 + np.maximum(odds, _FLOOR) ** -2.0))[:, None]
 
 
 def inclusion(
@@ -156,24 +168,28 @@ def inclusion(
     Probability matching (Thompson sampling): how often a label is among the best in draws from the
     posterior of several strengths. A share of exploration, at least `smallest` and more where
     unknown labels may be right, shows those, and a fifth of it all labels alike. With a `search`,
-    labels are not shown where they were tried in vain at similar `rows`, and half of the share of
-    exploration is the chance that a row's label is unknown. The draws are made before the labels,
-    so these are the propensities whatever the draws were
-    (docs/maths.md, "Showing labels" and "Looking for labels").
+    matching is among labels that were right before, the share of exploration follows the chance
+    that a row's label is another, and labels are not shown where they were tried in vain at similar
+    `rows`. The draws are made before the labels, so these are the propensities whatever the draws
+    were (docs/maths.md, "Showing labels" and "Looking for labels").
     """
-    places = np.arange(len(z))[:, None]
+    places, known = np.arange(len(z))[:, None], counts.right > 0
+    among = np.where(known, 0.0, -np.inf) if search is not None and known.any() else 0.0
     matching, probable = np.zeros(z.shape), np.full(z.shape, _FLOOR)
     for strength in _STRENGTHS:
         drawn = z + strength * spread * rng.standard_normal(z.shape) if strength else z.copy()
-        matching[places, best_labels(drawn, size)] += 1 / len(_STRENGTHS)
+        matching[places, best_labels(drawn + among, size)] += 1 / len(_STRENGTHS)
         probable += likelihood.probabilities(drawn) / len(_STRENGTHS)
-    unknown, missing = counts.unknown**_UNKNOWN, missing_share(probable, counts)
-    everywhere = max(smallest, counts.mixing)
-    mixing = everywhere + (1 - everywhere) * counts.search * np.sqrt(missing)
+    unknown = counts.unknown**_UNKNOWN
     weights = unknown * np.sqrt(probable)
-    if search is not None:
+    if search is None:
+        missing = (probable * unknown).sum(axis=1, keepdims=True)
+        missing /= probable.sum(axis=1, keepdims=True)
+        everywhere = max(smallest, counts.mixing)
+        mixing = everywhere + (1 - everywhere) * counts.search * np.sqrt(missing)
+    else:
         weights = np.maximum(weights * search.open_to(rows, z.shape[1]), _NEVER)
-        mixing = (mixing + np.maximum(search.missing(missing), smallest)) / 2
+        mixing = np.maximum(search_share(z, known, counts.right), smallest)
     explore = _EVEN * size / z.shape[1] + (1 - _EVEN) * shares(weights, size)
     return np.asarray((1 - mixing) * matching + mixing * explore)
 

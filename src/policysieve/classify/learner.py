@@ -19,6 +19,7 @@ from policysieve.classify.exploring import LabelCounts, best_labels, draw_labels
 from policysieve.classify.features import own_errors, refuse_odd, refuse_unknown_names
 from policysieve.classify.labels import LabelDecisions, as_labels, places_of
 from policysieve.classify.likelihoods import Likelihood
+from policysieve.classify.likeness import Likeness
 from policysieve.classify.model import FEW_LOGITS, Array, Block, LabelModel, check_features
 from policysieve.classify.search import Search
 from policysieve.errors import DecisionsError, InvalidArgumentError
@@ -239,7 +240,7 @@ class LabelLearner(Asking, BaseEstimator):
         number("mixing", self.mixing, above=0, below=1, closed=True)
         rng = as_rng(self.random_state, name="random_state", stream=_STREAM)
         if labelled:
-            model = model.fitted(labelled)
+            model = _fitted(model, labelled, self._likeness(labelled, len(classes)))
         self.classes_, self._model, self._rng = classes, model, rng
         self._labelled = [(block[0].copy(), *block[1:]) for block in labelled]
         self._counts = LabelCounts(len(classes))
@@ -300,12 +301,20 @@ class LabelLearner(Asking, BaseEstimator):
         if answers.rounds >= self._fit_at:
             features, told, _ = answers.together()
             block = (features, told.actions.astype(np.intp), told.rewards)
-            model = self._model.fitted([*self._labelled, block])
-            self._search = self._searched(features, told, counts)
+            blocks = [*self._labelled, block]
+            likeness = self._likeness(blocks, len(self.classes_))
+            model = _fitted(self._model, blocks, likeness)
+            self._search = self._searched(block, counts, likeness)
             self._model, self._fit_at = model, self._next_fit(answers.rounds)
         self._answers, self._counts = answers, counts
 
-    def _searched(self, features: Any, told: Log, counts: LabelCounts) -> Search | None:
+    def _likeness(self, blocks: Sequence[Block], n_labels: int) -> Likeness | None:
+        """What labels look like, if one label is right."""
+        return None
+
+    def _searched(
+        self, block: Block, counts: LabelCounts, likeness: Likeness | None
+    ) -> Search | None:
         """Where labels that were never right are looked for, if one label is right."""
         return None
 
@@ -406,3 +415,9 @@ class LabelLearner(Asking, BaseEstimator):
 def _called(name: str, model: Any) -> str:
     """What a comparison calls a model, or labels that one named."""
     return type(model).__name__ if hasattr(model, "predict") else f"the {name}"
+
+
+def _fitted(model: LabelModel, blocks: Sequence[Block], likeness: Likeness | None) -> LabelModel:
+    if likeness is None:
+        return model.fitted(blocks)
+    return model.fitted(blocks, likeness.typical, likeness.tightness)

@@ -15,7 +15,7 @@ from policysieve.classify.descent import Memory, descend
 from policysieve.classify.likelihoods import Likelihood
 from policysieve.errors import InvalidArgumentError
 
-__all__ = ["FEW_LOGITS", "LabelModel", "check_features", "few_threads"]
+__all__ = ["FEW_LOGITS", "LabelModel", "check_features", "few_threads", "square_norms"]
 
 Array = npt.NDArray[np.float64]
 Block = tuple[Any, npt.NDArray[np.intp], Array]
@@ -35,7 +35,7 @@ class LabelModel:
     """Logits W'x + b with Gaussian priors, fitted to answers; a diagonal Laplace posterior.
 
     The prior variance of weights is such that a typical logit x'w has variance `prior_variance`;
-    that of intercepts is 1, around their mean at the last fit
+    that of intercepts is 1, around their mean at the last fit. Prior means are given to each fit
     (docs/maths.md, "Learning from right and wrong").
 
     Parameters
@@ -60,7 +60,7 @@ class LabelModel:
     def before(self, rows: Any) -> "LabelModel":
         """The same model with a prior for feature rows like these, before any answer."""
         model = copy(self)
-        model._set_scale(_square_norms(rows) / max(rows.shape[0], 1))
+        model._set_scale(square_norms(rows) / max(rows.shape[0], 1))
         model._variances = np.repeat(1 / model._precisions, self._weights.shape[1], axis=1)
         return model
 
@@ -75,19 +75,23 @@ class LabelModel:
         with few_threads(self._weights.size):
             return np.asarray(np.sqrt(squares @ self._variances[:-1] + self._variances[-1]))
 
-    def fitted(self, blocks: Sequence[Block]) -> "LabelModel":
+    def fitted(
+        self, blocks: Sequence[Block], typical: Any = 0.0, tightness: Any = 1.0
+    ) -> "LabelModel":
         """The most probable model after these answers, searched for from this one.
 
         Each block has feature rows (n, d), the labels shown there (n, m) and the answers (n, m).
+        Weights are `typical` before the answers, shape (d + 1, K) with the intercepts last;
+        prior precisions of those of label k are multiplied by ``tightness[k]``.
         """
         with few_threads(self._weights.size):
-            return self._fitted(blocks)
+            return self._fitted(blocks, typical, tightness)
 
-    def _fitted(self, blocks: Sequence[Block]) -> "LabelModel":
+    def _fitted(self, blocks: Sequence[Block], typical: Any, tightness: Any) -> "LabelModel":
         n_labels = self._weights.shape[1]
         n_rows = sum(len(shown) for _, shown, _ in blocks)
         model = copy(self)
-        model._set_scale(sum(_square_norms(rows) for rows, _, _ in blocks) / n_rows)
+        model._set_scale(sum(square_norms(rows) for rows, _, _ in blocks) / n_rows)
 
         # For features of mean square norm one, so that their unit does not matter and they fit
         # into numbers of single precision; intercepts from their last mean.
@@ -95,7 +99,8 @@ class LabelModel:
         precision = np.float64 if n_rows * n_labels <= FEW_LOGITS else np.float32
         unit = np.ones((len(self._weights), 1))
         unit[:-1] = 1 / model._scale
-        precisions = model._precisions * unit**2
+        precisions = model._precisions * unit**2 * np.ones(n_labels)
+        precisions[:-1] *= tightness
         stretches = [
             (
                 (rows * unit[0, 0]).astype(precision),
@@ -106,8 +111,10 @@ class LabelModel:
             for rows, shown, answers in _stretches(block, n_labels)
         ]
         start = self._weights / unit
-        start[-1] -= self._intercept
-        logits = _Logits(stretches, self._intercept)
+        centre = np.broadcast_to(typical / unit, start.shape).copy()
+        centre[-1] += self._intercept
+        start -= centre
+        logits = _Logits(stretches, centre)
 
         def objective(away: Array) -> tuple[float, Array]:
             loss = 0.5 * float((precisions * away**2).sum())
@@ -138,9 +145,8 @@ class LabelModel:
             rounding=_ROUNDING[precision],
         )
         model._variances = variances(found) * unit**2
-        model._weights = found * unit
-        model._weights[-1] += self._intercept
-        model._intercept = float(model._weights[-1].mean())
+        model._weights = (found + centre) * unit
+        model._intercept += float(found[-1].mean())
         return model
 
     def _set_scale(self, mean_square_norm: float) -> None:
@@ -156,16 +162,16 @@ class _Logits:
     New memory for every stretch takes longer to get than logits take to compute.
     """
 
-    def __init__(self, stretches: Sequence[Any], intercept: float) -> None:
+    def __init__(self, stretches: Sequence[Any], centre: Array) -> None:
         self._stretches = stretches
-        self._intercept = intercept
+        self._centre = centre
         self._memory: Any = None
 
     def __call__(self, away: Array) -> Iterator[tuple[Any, Any, npt.NDArray[np.intp], Any]]:
         """Rows, logits (which may be overwritten), labels shown and answers of each stretch."""
         precision = self._stretches[0][0].dtype
-        weights = away[:-1].astype(precision)
-        intercepts = (away[-1] + self._intercept).astype(precision)
+        there = (away + self._centre).astype(precision)
+        weights, intercepts = there[:-1], there[-1]
         if self._memory is None:
             longest = max(len(shown) for _, shown, _ in self._stretches)
             self._memory = np.empty((longest, len(intercepts)), dtype=precision)
@@ -224,6 +230,6 @@ def _stretches(block: Block, n_labels: int) -> Iterator[Block]:
         yield rows[part], shown[part], answers[part]
 
 
-def _square_norms(rows: Any) -> float:
+def square_norms(rows: Any) -> float:
     """Sum of squares of all features, dense or sparse."""
     return float(rows.multiply(rows).sum() if hasattr(rows, "multiply") else (rows**2).sum())

@@ -177,7 +177,7 @@ def classify(
 ) -> None:
     """Compare bandit classifiers: accuracy on held-out rows, and rounds per second.
 
-    All 420 cells run one after the other, up to three minutes each: several hours. With
+    All 480 cells run one after the other, up to three minutes each: several hours. With
     --contestants policysieve it takes about 7 minutes.
     """
     from policysieve.bench.classify.contestants import CONTESTANTS

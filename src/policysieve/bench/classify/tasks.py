@@ -13,7 +13,7 @@ from policysieve.worlds import load_dataset
 
 __all__ = ["CLASSIFY_TASKS", "ClassifyTask", "Rows", "SplitRows"]
 
-_N_CLUSTERS, _CLUSTER_FEATURES, _CLUSTER_NOISE = 100, 20, 0.8
+_CLUSTER_FEATURES, _CLUSTER_NOISE = 20, 0.8
 _CLUSTER_TRAINING_ROWS, _CLUSTER_TEST_ROWS = 20_000, 3_000
 _TRAINING_ROWS = {"digits": 1_197, "letter": 15_000, "r52": 6_532}
 _TEXT_FEATURES = 200  # of the dense representation
@@ -58,12 +58,12 @@ class ClassifyTask:
     build: Callable[[int, bool], SplitRows]
 
 
-def _clusters(seed: int, dense: bool) -> SplitRows:
+def _clusters(seed: int, dense: bool, *, n_classes: int = 100) -> SplitRows:
     """Clusters of normal noise around normal centres, features scaled to variance one."""
     rng = np.random.default_rng(seed)
-    centres = rng.standard_normal((_N_CLUSTERS, _CLUSTER_FEATURES))
+    centres = rng.standard_normal((n_classes, _CLUSTER_FEATURES))
     n_rows = _CLUSTER_TRAINING_ROWS + _CLUSTER_TEST_ROWS
-    labels = rng.permutation(np.arange(n_rows) % _N_CLUSTERS)
+    labels = rng.permutation(np.arange(n_rows) % n_classes)
     rows = centres[labels] + _CLUSTER_NOISE * rng.standard_normal((n_rows, _CLUSTER_FEATURES))
     return _split(_standard(rows, _CLUSTER_TRAINING_ROWS), labels, _CLUSTER_TRAINING_ROWS)
 
@@ -150,6 +150,9 @@ def _split(rows: Rows, labels: npt.NDArray[Any], n_train: int) -> SplitRows:
 CLASSIFY_TASKS = {
     "digits": ClassifyTask("digits", "handwritten digits, 10 classes", _digits),
     "clusters": ClassifyTask("clusters", "Gaussian clusters, 100 classes", _clusters),
+    "clusters300": ClassifyTask(
+        "clusters300", "Gaussian clusters, 300 classes", partial(_clusters, n_classes=300)
+    ),
     "letter": ClassifyTask("letter", "letters in many fonts, 26 classes", _letter),
     "r52": ClassifyTask("r52", "news stories, 52 subjects", _r52),
     "topics77": ClassifyTask(
