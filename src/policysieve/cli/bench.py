@@ -243,16 +243,24 @@ def lists(
     examples=("policysieve bench faults --quick",),
 )
 @quick_option
-@output_options("faults.json and the plot")
-def faults(quick: bool, output: BenchOutput) -> None:
+@names_option("--steps", "policysieve.bench.faults.measuring", "STEPS")
+@output_options(
+    "faults.json and the plot; what it holds of other --steps is kept, if the settings are the same"
+)
+def faults(quick: bool, steps: tuple[str, ...] | None, output: BenchOutput) -> None:
     """Bad input, killed writers, full disks, threads, interrupts, clocks and long runs.
 
     Counts what went wrong, which should be nothing. Takes about ten minutes; with --quick, two.
     """
-    from policysieve.bench.faults.measuring import FaultSettings, measure_faults
+    from policysieve.bench.faults.measuring import STEPS, FaultSettings, measure_faults
 
-    settings = FaultSettings.quick() if quick else FaultSettings()
-    output.give("faults", measure_faults(settings, output.say_step))
+    result = measure_faults(
+        FaultSettings.quick() if quick else FaultSettings(),
+        output.say_step,
+        steps=steps or tuple(STEPS),
+        kept=output.kept("faults"),
+    )
+    output.give("faults", result)
 
 
 @bench.command(
@@ -307,7 +315,7 @@ def scale(
         output.say_step,
         disk,
         steps=steps or tuple(STEPS),
-        kept=None if output.folder is None else output.folder / "scale.json",
+        kept=output.kept("scale"),
     )
     output.give("scale", result)
 

@@ -58,6 +58,10 @@ class BenchOutput:
         for table in bench_tables(kind, result):
             print_result(table)
 
+    def kept(self, kind: str) -> Path | None:
+        """The JSON of an earlier run, of which steps may be kept; None without a folder."""
+        return None if self.folder is None else self.folder / f"{kind}.json"
+
     def say_step(self, step: str) -> None:
         """Say on a terminal what is measured next."""
         if not self.as_json and sys.stderr.isatty():

@@ -60,7 +60,9 @@ def as_ids(ids: Any, n: int | None = None, *, different: bool = True) -> list[st
 
 def _can_be_kept(text: str) -> bool:
     """Whether databases hold it: no null, and no half of a surrogate pair."""
-    return "\0" not in text and not any("\ud800" <= sign <= "\udfff" for sign in text)
+    if "\0" in text:
+        return False
+    return text.isascii() or not any("\ud800" <= sign <= "\udfff" for sign in text)
 
 
 def insert_ids(
@@ -118,8 +120,10 @@ def ids_at(
 
 def _place_in(mark: str, id: str) -> int | None:
     """The place that a default id says."""
-    head, _, number = id.rpartition("-")
-    if head != mark or len(number) > _DIGITS or not (number.isascii() and number.isdecimal()):
+    if not id.startswith(mark) or id[len(mark) : len(mark) + 1] != "-":
+        return None
+    number = id[len(mark) + 1 :]
+    if len(number) > _DIGITS or not (number.isascii() and number.isdecimal()):
         return None
     return int(number) if number == "0" or number[0] != "0" else None
 

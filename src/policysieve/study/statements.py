@@ -5,6 +5,7 @@ take. They are of the same transaction as all others of a connection.
 """
 
 from collections.abc import Mapping, Sequence
+from operator import itemgetter
 from typing import Any
 
 from sqlalchemy import Connection, Dialect
@@ -71,8 +72,15 @@ class Statement:
             compiled: Any = self._statement.compile(dialect=dialect, column_keys=self._columns)
             if compiled.positional:
                 names = tuple(compiled.positiontup)
-                found = str(compiled), lambda values: tuple([values[name] for name in names])
+                found = str(compiled), _in_order(names)
             else:
                 found = str(compiled), lambda values: values
             self._written[dialect.name] = found
         return found
+
+
+def _in_order(names: tuple[str, ...]) -> Any:
+    """What takes the values of these names, as a tuple."""
+    if len(names) > 1:
+        return itemgetter(*names)
+    return lambda values: tuple(values[name] for name in names)

@@ -211,6 +211,20 @@ def test_command(monkeypatch, tmp_path):
     assert (tmp_path / "memory.svg").is_file()
 
 
+def test_a_step_alone_keeps_what_was_measured_of_others(monkeypatch, tmp_path):
+    nothing = dict.fromkeys(("steps", "lost", "doubled", "failed", "different"), 0)
+    before = {"calls": 20, "interrupted": 9, **nothing}
+    earlier = {"code": "before", "settings": {"calls": 20_000}, "interrupts": before}
+    (tmp_path / "faults.json").write_text(json.dumps(earlier))
+    monkeypatch.setattr(measuring, "apart", lambda _function, **given: {**given, **nothing})
+    run = ["bench", "faults", "--steps", "studies", "--folder", str(tmp_path), "--json"]
+    saved = json.loads(CliRunner().invoke(main, run).output)
+    assert saved["interrupts"] == before
+    assert saved["studies"] == {"kills": 1_000, **nothing}
+    assert saved["codes"] == {"interrupts": "before", "studies": code_version()}
+    assert saved["settings"]["study_kills"] == 1_000
+
+
 def test_without_scikit_learn_no_calls_are_made(monkeypatch):
     monkeypatch.setattr(measuring, "find_spec", lambda _name: None)
     assert "needs scikit-learn" in measuring._cannot()["calls"]

@@ -2,21 +2,22 @@
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from functools import partial
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any, Self
 
-from policysieve.bench.cells import SayStep, code_version
+from policysieve.bench.cells import SayStep, check_names, code_version
 from policysieve.bench.faults.apart import apart
 from policysieve.bench.faults.calling import clock_jumps, interrupts, threads
 from policysieve.bench.faults.files import full_disks, killed_writers, writers_at_once
 from policysieve.bench.faults.soaking import soak
+from policysieve.bench.steps import begun
 from policysieve.errors import MissingExtraError
 from policysieve.exploration.learners import LEARNERS
 
-__all__ = ["FaultSettings", "measure_faults"]
+__all__ = ["STEPS", "FaultSettings", "measure_faults"]
 
 _THREADS = 8
 _OTHERS = 10  # times fewer rounds for learners other than the Sieve
@@ -72,35 +73,54 @@ class FaultSettings:
         )
 
 
+STEPS: dict[str, Callable[[FaultSettings], Any]] = {
+    "calls": lambda chosen: _calls(chosen.calls),
+    "kills": lambda chosen: apart(killed_writers, kills=chosen.kills),
+    "at_once": lambda chosen: apart(writers_at_once, seconds=chosen.write_seconds),
+    "full": lambda _chosen: apart(full_disks),
+    "soaks": lambda chosen: _soaks(chosen.soak_rounds),
+    "threads": lambda chosen: apart(threads, count=_THREADS, seconds=chosen.thread_seconds),
+    "interrupts": lambda chosen: apart(interrupts, calls=chosen.interrupts),
+    "clock": lambda chosen: apart(clock_jumps, jumps=chosen.jumps),
+    "studies": lambda chosen: _studies(chosen.study_kills),
+}
+
+
 def measure_faults(
-    settings: FaultSettings | None = None, progress: SayStep = lambda _step: None
+    settings: FaultSettings | None = None,
+    progress: SayStep = lambda _step: None,
+    *,
+    steps: Sequence[str] = tuple(STEPS),
+    kept: Path | None = None,
 ) -> dict[str, Any]:
     """Measure what faults do; `progress` hears the name of each step.
+
+    Parameters
+    ----------
+    settings : FaultSettings, optional
+    progress : callable
+    steps : sequence of str
+        Those of `STEPS` to take.
+    kept : path, optional
+        Of the JSON of an earlier run, if there is one: with the same settings, what it has of
+        other steps is kept.
 
     Returns
     -------
     dict
-        Plain values for JSON: the ``code`` that measured, the ``settings``, one entry for each
-        step, and in ``skipped`` the steps that cannot be measured on this system, with the reason.
+        Plain values for JSON: the ``settings``, one entry for each step, the ``code`` that
+        measured, last and for each step, and in ``skipped`` the steps that cannot be measured on
+        this system, with the reason.
     """
-    chosen = settings or FaultSettings()
-    steps: dict[str, Callable[[], Any]] = {
-        "calls": partial(_calls, chosen.calls),
-        "kills": partial(apart, killed_writers, kills=chosen.kills),
-        "at_once": partial(apart, writers_at_once, seconds=chosen.write_seconds),
-        "full": partial(apart, full_disks),
-        "soaks": partial(_soaks, chosen.soak_rounds),
-        "threads": partial(apart, threads, count=_THREADS, seconds=chosen.thread_seconds),
-        "interrupts": partial(apart, interrupts, calls=chosen.interrupts),
-        "clock": partial(apart, clock_jumps, jumps=chosen.jumps),
-        "studies": partial(_studies, chosen.study_kills),
-    }
-    skipped = _cannot()
-    results: dict[str, Any] = {"code": code_version(), "settings": asdict(chosen)}
-    for name, measure in steps.items():
+    check_names("steps", steps, STEPS)
+    chosen, code, skipped = settings or FaultSettings(), code_version(), _cannot()
+    results = begun(asdict(chosen), code, STEPS, kept)
+    for name in steps:
         if name not in skipped:
             progress(name)
-            results[name] = measure()
+            results[name] = STEPS[name](chosen)
+            results["codes"] = {**results["codes"], name: code}
+    skipped = {name: why for name, why in skipped.items() if name not in results}
     return {**results, "skipped": skipped}
 
 

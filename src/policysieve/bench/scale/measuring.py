@@ -1,6 +1,5 @@
 """Everything about work beyond one machine, in one run or step by step."""
 
-import json
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
@@ -11,6 +10,7 @@ from policysieve.bench.cells import SayStep, check_names, code_version
 from policysieve.bench.scale.growth import growth
 from policysieve.bench.scale.logs import moved, part_overhead, workers
 from policysieve.bench.scale.shards import shards
+from policysieve.bench.steps import begun
 
 __all__ = ["STEPS", "ScaleSettings", "measure_scale"]
 
@@ -130,12 +130,7 @@ def measure_scale(
     """
     check_names("steps", steps, STEPS)
     chosen, code = settings or ScaleSettings(), code_version()
-    results: dict[str, Any] = {"code": code, "settings": asdict(chosen), "codes": {}}
-    plain = json.loads(json.dumps(results["settings"]))
-    if kept is not None and kept.exists():
-        earlier = json.loads(kept.read_text(encoding="utf-8"))
-        if earlier["settings"] == plain:
-            results = {**earlier, "code": code}
+    results = begun(asdict(chosen), code, STEPS, kept)
     with tempfile.TemporaryDirectory(dir=folder, ignore_cleanup_errors=True) as made:
         for name in steps:
             progress(name)
