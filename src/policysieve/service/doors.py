@@ -1,15 +1,15 @@
 """Who may come in: tokens and their scopes, cookies of browsers, and requests from elsewhere."""
 
-import threading
 import time
 from dataclasses import dataclass
+from functools import partial
 from urllib.parse import urlsplit
 
 from fastapi import Request
 from fastapi.openapi.models import HTTPBearer
 from fastapi.security.base import SecurityBase
-from starlette.concurrency import run_in_threadpool
 
+from policysieve.service.believing import Believed
 from policysieve.service.problems import ProblemError
 from policysieve.service.settings import Settings
 from policysieve.service.tokens import SCOPES, Token, any_token, find_token, parts_of
@@ -76,9 +76,7 @@ class Doors:
     def __init__(self, storage: Storage, settings: Settings) -> None:
         self._storage, self._seconds = storage, settings.token_seconds
         self._private = settings.is_private
-        self._lock = threading.Lock()
-        self._known: dict[str, tuple[float, Token | None]] = {}
-        self._open: tuple[float, bool] = (float("-inf"), False)
+        self.forget()
 
     def requires(self, scope: str, *, whole: bool = False, form: bool = False) -> "Requires":
         """A dependency that lets only those in who have a scope, and says who they are.
@@ -135,11 +133,7 @@ class Doors:
         """Whether no token is needed: only this machine can call, and there are no tokens."""
         if not self._private:
             return False
-        since, found = self._open
-        if time.monotonic() - since > self._seconds:
-            found = not await run_in_threadpool(self._any)
-            self._open = (time.monotonic(), found)
-        return found
+        return not await self._any.get()
 
     async def token(self, text: str) -> Token | None:
         """The valid token that a text is; None if it is none."""
@@ -147,22 +141,21 @@ class Doors:
         if parts is None:
             return None
         key, secret = parts
-        since, token = self._known.get(key, (float("-inf"), None))
-        if time.monotonic() - since > self._seconds:
-            token = await run_in_threadpool(self._find, key)
-            if token is not None:  # keys that guessers make up are not remembered
-                with self._lock:
-                    self._known[key] = (time.monotonic(), token)
+        all_known = self._known
+        known = all_known.get(key) or Believed(partial(self._find, key), self._seconds)
+        token = await known.get()
+        if token is not None:  # keys that guessers make up are not remembered
+            all_known.setdefault(key, known)
         if token is None or not token.has_secret(secret) or not token.is_valid(time.time()):
             return None
         return token
 
     def forget(self) -> None:
         """Look tokens up again, because some were made or revoked."""
-        with self._lock:
-            self._known, self._open = {}, (float("-inf"), False)
+        self._known: dict[str, Believed[Token | None]] = {}
+        self._any = Believed(self._find_any, self._seconds)
 
-    def _any(self) -> bool:
+    def _find_any(self) -> bool:
         with self._storage.reading() as connection:
             return any_token(connection)
 

@@ -189,11 +189,9 @@ class Decider:
             for number, one in asked.items()
         }
         made: dict[int, tuple[int, list[Batch]]] = {}
-        with self._storage.deciding() as connection:
-            now = self._storage.now(connection)
+        with self._storage.deciding() as (connection, now):
             n = sum(len(one.x) for one in asked.values())
             start, newest = ledger.take_places(connection, n)
-            record.check_active(connection)
             if newest != version and not final:
                 self.version = newest
                 raise _SupersededError

@@ -15,7 +15,7 @@ from policysieve.policies import AnyPolicies, Slates
 from policysieve.study.ids import ids_at, places_of
 from policysieve.study.packing import PACKED, Batch, packed, unpacked
 from policysieve.study.record import StudyRecord
-from policysieve.study.schema import batches, counters, explorations, rewards
+from policysieve.study.schema import batches, counters, explorations, rewards, studies
 from policysieve.study.statements import Statement
 
 __all__ = ["DISCARDED", "EXPIRED", "LARGEST", "TOLD", "Front", "SqlLedger"]
@@ -41,7 +41,11 @@ _ISSUE = Statement(
     update(counters)
     .where(counters.c.study == _NUMBER)
     .values(rounds=counters.c.rounds + bindparam("n"))
-    .returning(counters.c.rounds, counters.c.exploration)
+    .returning(
+        counters.c.rounds,
+        counters.c.exploration,
+        select(studies.c.archived).where(studies.c.study == _NUMBER).scalar_subquery(),
+    )
 )
 _INSERT = Statement(insert(batches), [*PACKED, "study"])
 _BATCHES = (
@@ -133,8 +137,14 @@ class SqlLedger:
         """Number n new rounds: the first place, and the newest exploration.
 
         From here to the end of the transaction nobody else numbers rounds of this study.
+
+        Raises
+        ------
+        ArchivedError
+            If the study was archived.
         """
-        ((rounds, version),) = _ISSUE.rows(connection, {**self._study, "n": n})
+        ((rounds, version, archived),) = _ISSUE.rows(connection, {**self._study, "n": n})
+        self.record.check_archived(archived)
         return int(rounds) - n, int(version)
 
     def issue(self, connection: Connection, batch: Batch, exploration: Exploration) -> None:

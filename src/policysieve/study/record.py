@@ -158,6 +158,10 @@ class StudyRecord:
     def check_active(self, connection: Connection) -> None:
         """Raise if the study was archived, by this process or by another."""
         ((archived,),) = _ARCHIVED.rows(connection, {"number": self.study})
+        self.check_archived(archived)
+
+    def check_archived(self, archived: float | None) -> None:
+        """Raise if there is a time at which it was archived."""
         if archived is not None:
             raise ArchivedError(
                 f"study {self.name!r} is archived, and takes no decisions or rewards any more"

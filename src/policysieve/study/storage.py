@@ -9,16 +9,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from sqlalchemy import Connection, Engine, create_engine, event, text
+from sqlalchemy import Connection, Engine, create_engine, event, extract, func, select, text
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError, SQLAlchemyError
 
 from policysieve.errors import InvalidArgumentError, MissingExtraError, StorageError
 from policysieve.study.schema import migrate
+from policysieve.study.statements import Statement
 
 __all__ = ["ConflictError", "Storage"]
 
-_DO_NOT_WAIT = text("SET LOCAL synchronous_commit TO off")
+_NOW = Statement(select(extract("epoch", func.clock_timestamp())))
+_DO_NOT_WAIT = Statement(text("SET LOCAL synchronous_commit TO off"))
 _WRITE_SOMETHING = text("SELECT pg_logical_emit_message(true, 'policysieve', '')")
 _SYNCHRONOUS = "FULL"  # a commit is on disk when it returns
 _CONFLICTS = ("40001", "40P01")  # of PostgreSQL: two who wait for each other, one of them ends
@@ -91,20 +93,23 @@ class Storage:
                 raise
 
     @contextmanager
-    def deciding(self) -> Iterator[Connection]:
-        """`writing` for what is done under a lock that many wait for.
+    def deciding(self) -> Iterator[tuple[Connection, float]]:
+        """`writing` for what is done under a lock that many wait for, and the time.
 
         PostgreSQL holds locks of rows until a commit is on disk, so that one commit after the other
         would wait for it. Here the commit does not wait, and all who have committed then wait
         together: it is on disk when this ends, and nobody was told before.
         """
-        with self.writing() as connection:
-            if not self.is_sqlite:
-                connection.execute(_DO_NOT_WAIT)
-            yield connection
-        if not self.is_sqlite:
+        if self.is_sqlite:
             with self.writing() as connection:
-                connection.execute(_WRITE_SOMETHING)  # whose commit waits for all before it
+                yield connection, self.now(connection)
+            return
+        with self._readable_errors(), self._own().connect() as connection:
+            with connection.begin():
+                _DO_NOT_WAIT.run(connection, {})
+                yield connection, self.now(connection)
+            alone = connection.execution_options(isolation_level="AUTOCOMMIT")
+            alone.execute(_WRITE_SOMETHING)  # which waits for all commits before it
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
@@ -121,9 +126,8 @@ class Storage:
         """Seconds since 1970 by the clock of the database, which all who use it share."""
         if self.is_sqlite:  # a file: its clock is the machine's
             return time.time()
-        return float(
-            connection.execute(text("SELECT extract(epoch FROM clock_timestamp())")).scalar_one()
-        )
+        ((now,),) = _NOW.rows(connection, {})
+        return float(now)
 
     def erase_for_good(self, connection: Connection) -> None:
         """Overwrite with zeros what this transaction erases; PostgreSQL does when it vacuums."""
