@@ -1,4 +1,4 @@
-"""Rounds told one at a time gather before they are folded, which changes nothing that is played."""
+"""Rounds gather before they are folded, which changes nothing that is played."""
 
 import numpy as np
 import pytest
@@ -50,9 +50,16 @@ def test_few_folds_take_in_many_rounds(tmp_path, folds):
         play(study, ROUNDS, 1)
         looks = _published(study)
         assert sum(folds) <= ROUNDS
-        assert len(folds) <= looks + ROUNDS // 64 + 2
+        assert len(folds) <= looks + 2
         assert study.recommend().rounds == ROUNDS, "who asks hears of every round"
         assert sum(folds) == ROUNDS
+
+
+def test_nobody_has_to_fold_very_many_at_once(tmp_path, folds, monkeypatch):
+    monkeypatch.setattr("policysieve.study.learning._GATHERED", 20)
+    with _created(tmp_path, "many") as study:
+        play(study, 60, 10)
+        assert max(folds) <= 20
 
 
 def test_looking_between_changes_nothing_that_is_played(tmp_path):

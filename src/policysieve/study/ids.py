@@ -120,10 +120,8 @@ def ids_at(
 
 def _place_in(mark: str, id: str) -> int | None:
     """The place that a default id says."""
-    if not id.startswith(mark) or id[len(mark) : len(mark) + 1] != "-":
-        return None
-    number = id[len(mark) + 1 :]
-    if len(number) > _DIGITS or not (number.isascii() and number.isdecimal()):
+    head, _, number = id.rpartition("-")
+    if head != mark or len(number) > _DIGITS or not (number.isascii() and number.isdecimal()):
         return None
     return int(number) if number == "0" or number[0] != "0" else None
 

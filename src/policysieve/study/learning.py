@@ -22,7 +22,7 @@ __all__ = ["Learning"]
 
 _TOGETHER = 4000  # rounds that are folded at once, where that changes no bit
 _STRETCH, _MOST = 1, 128  # batches read at once
-_GATHERED = 64  # rounds that may wait to be folded together
+_GATHERED = 512  # rounds that may wait to be folded together
 
 Unit = tuple[Batch, Any, Any]
 """A batch, how its rounds were settled, and their rewards."""

@@ -1,5 +1,6 @@
 """Many processes that decide for one study on PostgreSQL."""
 
+import gc
 import os
 import tempfile
 import time
@@ -35,6 +36,7 @@ def deciders(folder: Path, *, seconds: float, processes: int = 8, size: int = 10
         made.close()
         shared = mmap(-1, 8 * processes)
         children = []
+        gc.freeze()  # or each child would copy all that this process has made before
         for number in range(processes):
             child = os.fork()
             if not child:
@@ -46,6 +48,7 @@ def deciders(folder: Path, *, seconds: float, processes: int = 8, size: int = 10
             children.append(child)
         for child in children:
             os.waitpid(child, 0)
+        gc.unfreeze()
         counts = [
             int.from_bytes(shared[8 * number : 8 * number + 8], "little")
             for number in range(processes)
