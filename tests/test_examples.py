@@ -11,6 +11,7 @@ import subprocess
 import sys
 import textwrap
 import urllib.request
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -242,7 +243,8 @@ class TestShop:
     def test_the_demo_runs_and_closes_when_it_is_told_to(self, tmp_path):
         demo = [sys.executable, str(EXAMPLES / "shop" / "demo.py"), "--port", "0"]
         demo += ["--folder", str(tmp_path), "--rate", "20", "--pace", "20", "--every", "0.5"]
-        with subprocess.Popen(demo, stdout=subprocess.PIPE, text=True) as running:
+        heeds = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)  # also if a shell hides it
+        with subprocess.Popen(demo, stdout=subprocess.PIPE, text=True, preexec_fn=heeds) as running:
             lines = iter(running.stdout.readline, "")
             address = next(line for line in lines if "The shop is open" in line).split()[-1]
             assert address.startswith("http://127.0.0.1:")
