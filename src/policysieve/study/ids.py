@@ -45,11 +45,11 @@ def as_ids(ids: Any, n: int | None = None, *, different: bool = True) -> list[st
         found = list(ids.to_list() if hasattr(ids, "to_list") else ids.to_pylist())
     else:
         raise InvalidArgumentError(f"ids must be texts, one for each round, got {shown(ids)}")
-    for one in found:
-        if not isinstance(one, str) or not 0 < len(one) <= _LONGEST or not _can_be_kept(one):
-            raise InvalidArgumentError(
-                f"ids must be texts of 1 to {_LONGEST} characters, got {shown(one)}"
-            )
+    if not _can_all_be_kept(found):
+        wrong = next(one for one in found if not _can_be_kept(one))
+        raise InvalidArgumentError(
+            f"ids must be texts of 1 to {_LONGEST} characters, got {shown(wrong)}"
+        )
     if n is not None and len(found) != n:
         raise InvalidArgumentError(f"ids must name each of the {n} rounds, got {len(found)}")
     if different and len(set(found)) != len(found):
@@ -58,18 +58,31 @@ def as_ids(ids: Any, n: int | None = None, *, different: bool = True) -> list[st
     return found
 
 
-def _can_be_kept(text: str) -> bool:
-    """Whether databases hold it: no null, and no half of a surrogate pair."""
-    if "\0" in text:
+def _can_all_be_kept(ids: Sequence[Any]) -> bool:
+    """Whether each can be; together in a moment if all are plain, as they mostly are."""
+    try:
+        together = "".join(ids)
+    except TypeError:
         return False
-    return text.isascii() or not any("\ud800" <= sign <= "\udfff" for sign in text)
+    if together.isascii() and "\0" not in together:
+        lengths = list(map(len, ids))
+        return not lengths or (min(lengths) > 0 and max(lengths) <= _LONGEST)
+    return all(map(_can_be_kept, ids))
+
+
+def _can_be_kept(one: Any) -> bool:
+    """Whether databases hold it: a text, not too long, no null, no half of a surrogate pair."""
+    if not isinstance(one, str) or not 0 < len(one) <= _LONGEST or "\0" in one:
+        return False
+    return one.isascii() or not any("\ud800" <= sign <= "\udfff" for sign in one)
 
 
 def insert_ids(
     connection: Connection, study: int, mark: str, ids: Sequence[str], first: int
 ) -> None:
     """Name the rounds from a place on, or raise if a name is taken."""
-    reserved = [one for one in ids if _place_in(mark, one) is not None]
+    said = zip(ids, _places_in(mark, ids), strict=True)
+    reserved = [one for one, place in said if place is not None]
     taken = _found(connection, study, ids)
     if reserved or taken:
         raise DecisionsError(
@@ -84,7 +97,7 @@ def places_of(
     connection: Connection, study: int, mark: str, ids: Sequence[str], rounds: int
 ) -> Places:
     """Where rounds stand in the order of decisions, or raise naming those that are not known."""
-    places = [_place_in(mark, one) for one in ids]
+    places = _places_in(mark, ids)
     others = [one for one, place in zip(ids, places, strict=True) if place is None]
     if others:
         given = _found(connection, study, others)
@@ -92,17 +105,14 @@ def places_of(
             given.get(one, -1) if place is None else place
             for one, place in zip(ids, places, strict=True)
         ]
-    unknown = [
-        one
-        for one, place in zip(ids, places, strict=True)
-        if place is None or not 0 <= place < rounds
-    ]
+    found = np.array(places, np.int64)
+    unknown = [ids[i] for i in np.flatnonzero((found < 0) | (found >= rounds)).tolist()]
     if unknown:
         raise UnknownIdsError(
             f"ids must be those of decisions of this study, got {_few(unknown)}, which it has not "
             "made; nothing was changed"
         )
-    return np.array(places, np.int64)
+    return found
 
 
 def ids_at(
@@ -118,12 +128,24 @@ def ids_at(
     return names
 
 
-def _place_in(mark: str, id: str) -> int | None:
-    """The place that a default id says."""
-    head, _, number = id.rpartition("-")
-    if head != mark or len(number) > _DIGITS or not (number.isascii() and number.isdecimal()):
-        return None
-    return int(number) if number == "0" or number[0] != "0" else None
+def _places_in(mark: str, ids: Sequence[str]) -> list[int | None]:
+    """The place that each id says, if it is a default one."""
+    head = f"{mark}-"
+    start, end = len(head), len(head) + _DIGITS
+    places: list[int | None] = []
+    for one in ids:
+        number = one[start:]
+        if (
+            one.startswith(head)
+            and len(one) <= end
+            and number.isdecimal()
+            and number.isascii()
+            and (number[0] != "0" or number == "0")
+        ):
+            places.append(int(number))
+        else:
+            places.append(None)
+    return places
 
 
 def _found(connection: Connection, study: int, ids: Sequence[str]) -> dict[str, int]:

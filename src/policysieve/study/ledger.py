@@ -1,7 +1,6 @@
 """The ledger in SQL: rounds are issued, settled, and read in the order of decisions."""
 
 from collections.abc import Iterator, Sequence
-from operator import itemgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -324,10 +323,11 @@ class SqlLedger:
         self, connection: Connection, places: Places, state: int, told: Array | None, now: float
     ) -> None:
         """Settle open rounds."""
-        content = [None] * len(places) if told is None else [row.tobytes() for row in told]
+        order = np.argsort(places, kind="stable")  # or two who settle the same might wait forever
+        content = [None] * len(places) if told is None else [row.tobytes() for row in told[order]]
         rows = [
             {"study": self.record.study, "place": p, "state": state, "rewards": r, "told": now}
-            for p, r in zip(places.tolist(), content, strict=True)
+            for p, r in zip(places[order].tolist(), content, strict=True)
         ]
-        if rows:  # in one order, or two who settle the same would wait for each other
-            _SETTLE.run_all(connection, sorted(rows, key=itemgetter("place")))
+        if rows:
+            _SETTLE.run_all(connection, rows)
