@@ -18,10 +18,12 @@ from policysieve.bench.service.servers import bare_server
 
 def test_a_small_run_is_shown(tmp_path, monkeypatch):
     monkeypatch.setattr(measuring, "why_not", lambda: "no browser is installed")
-    settings = ServiceSettings(blocks=1, block_seconds=0.3, batch_seconds=0.3, soak_seconds=2.0)
+    settings = ServiceSettings(
+        blocks=1, block_seconds=0.3, batch_seconds=0.3, soak_seconds=2.0, busier_seconds=0.5
+    )
     said = []
     result = json.loads(json.dumps(measure_service(settings, said.append, tmp_path)))
-    assert said == ["pairs", "batches", "soak", "restart"]
+    assert said == ["pairs", "batches", "soak", "busier", "restart"]
     assert result["skipped"] == {"paint": "no browser is installed"}
     assert list(tmp_path.iterdir()) == []
     assert result["soak"]["errors"] == {"count": 0, "first": []}

@@ -3,10 +3,12 @@
 import os
 import tempfile
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
+import numpy.typing as npt
 
 from policysieve.bench.cells import SayStep, code_version
 from policysieve.bench.service.load import Load, closed_loop, open_loop
@@ -16,8 +18,10 @@ from policysieve.bench.service.servers import Server, bare_server, our_server
 __all__ = ["ServiceSettings", "measure_service"]
 
 _CLIENTS = 8
+_MUST = 200.0  # asks and tells a second that it must take
 _SIZE = 50  # rounds of a batch
 _FEW = 5  # errors that a result tells
+_STOLEN = 7  # the column of /proc/stat for time that other virtual machines took
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,18 +37,23 @@ class ServiceSettings:
     batch_seconds : float
         For which batches are asked for and told.
     soak_seconds : float
-        For which people come, half as many as it takes.
+        For which people come, half as many as it must take.
+    busier_seconds : float
+        For which they come then, half as many as it took.
     """
 
     blocks: int = 5
     block_seconds: float = 4.0
     batch_seconds: float = 10.0
     soak_seconds: float = 60.0
+    busier_seconds: float = 60.0
 
     @classmethod
     def quick(cls) -> Self:
         """Less than half a minute of it."""
-        return cls(blocks=2, block_seconds=1.5, batch_seconds=2.0, soak_seconds=8.0)
+        return cls(
+            blocks=2, block_seconds=1.5, batch_seconds=2.0, soak_seconds=6.0, busier_seconds=3.0
+        )
 
 
 def measure_service(
@@ -80,7 +89,10 @@ def measure_service(
         results["batches"] = _batches(here, chosen)
         progress("soak")
         per_second = results["pairs"]["per_second"]["ours"]["several"]
-        results["soak"] = _soak(here, chosen, rate=per_second / 2)
+        soak = partial(_soak, here, warm_seconds=chosen.block_seconds / 2)
+        results["soak"] = soak("soak", rate=_MUST / 2, seconds=chosen.soak_seconds)
+        progress("busier")
+        results["busier"] = soak("busier", rate=per_second / 2, seconds=chosen.busier_seconds)
         progress("restart")
         results["restart"] = _restart(here)
         reason = why_not()
@@ -154,13 +166,15 @@ def _batches(folder: Path, chosen: ServiceSettings) -> dict[str, Any]:
     return {"size": _SIZE, "per_second": load.per_second, "errors": _told_errors([load])}
 
 
-def _soak(folder: Path, chosen: ServiceSettings, *, rate: float) -> dict[str, Any]:
-    """People who come at random moments, half as many as it takes, for a long time.
+def _soak(
+    folder: Path, name: str, *, rate: float, seconds: float, warm_seconds: float
+) -> dict[str, Any]:
+    """People who come at random moments, so many a second.
 
     Kernels are loaded before; what that takes is seen when it starts again.
     """
-    with our_server(folder, "soak") as server:
-        closed_loop(server.port, clients=_CLIENTS, seconds=chosen.block_seconds / 2, seed=1)
+    with our_server(folder, name) as server:
+        closed_loop(server.port, clients=_CLIENTS, seconds=warm_seconds, seed=1)
         megabytes: list[float | None] = []
         busy: list[float] = []
 
@@ -169,7 +183,9 @@ def _soak(folder: Path, chosen: ServiceSettings, *, rate: float) -> dict[str, An
             if hasattr(os, "getloadavg"):
                 busy.append(os.getloadavg()[0])
 
-        load = open_loop(server.port, rate=rate, seconds=chosen.soak_seconds, each_second=look)
+        before = _ticks()
+        load = open_loop(server.port, rate=rate, seconds=seconds, each_second=look)
+        passed = _ticks() - before
     known = [value for value in megabytes if value is not None]
     quarter = max(1, len(known) // 4)
     return {
@@ -180,6 +196,7 @@ def _soak(folder: Path, chosen: ServiceSettings, *, rate: float) -> dict[str, An
         "slowest_by_minute": load.by_minute(0.99),
         "errors": _told_errors([load]),
         "load_average": [float(np.median(busy)), max(busy)] if busy else None,
+        "stolen": float(passed[_STOLEN] / passed.sum()) if passed.any() else None,
         "megabytes": known,
         "megabytes_early": float(np.median(known[quarter : 2 * quarter])) if known else None,
         "megabytes_late": float(np.median(known[-quarter:])) if known else None,
@@ -195,6 +212,15 @@ def _restart(folder: Path) -> dict[str, Any]:
         "first_seconds": load.asked[0] if load.asked else None,
         "errors": _told_errors([load]),
     }
+
+
+def _ticks() -> npt.NDArray[np.int64]:
+    """Of the machine's cores so far, by what they did; zeros where that is not told."""
+    try:
+        words = Path("/proc/stat").read_text().partition("\n")[0].split()[1 : _STOLEN + 2]
+    except OSError:
+        words = ["0"] * (_STOLEN + 1)
+    return np.array(words, np.int64)
 
 
 def _cpu(server: Server) -> float:
