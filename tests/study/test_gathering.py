@@ -100,9 +100,23 @@ def test_a_round_past_its_deadline_does_not_wait_with_others(tmp_path, monkeypat
         assert study.tell(lost.ids, [1.0]).late == tuple(lost.ids)
 
 
+def test_batches_that_were_learnt_from_leave_the_memory(tmp_path):
+    with _created(tmp_path, "memory") as study:
+        waiting = study.ask(contexts(3, seed=1))
+        play(study, 4, 3)
+        assert list(study._ledger._recent) == [0, 3, 6, 9, 12], "the first has no rewards yet"
+        study.tell(waiting.ids, rewards_of(waiting))
+        study.learn()
+        study.ask(contexts(3, seed=2))
+        assert list(study._ledger._recent) == [15]
+        assert study._ledger._recent_bytes == study._ledger._size(study._ledger._recent[15])
+
+
 def test_batches_in_memory_are_those_of_the_database(tmp_path):
     with _created(tmp_path, "memory") as study:
-        play(study, 6, 3)
+        for seed in range(6):
+            study.ask(contexts(3, seed=seed))
+        assert len(study._ledger._recent) == 6
         with study._storage.reading() as connection:
             kept = study._ledger.batches(connection, 0, contexts=False, most=4)
             study._ledger._recent.clear()

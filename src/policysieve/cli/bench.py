@@ -331,8 +331,8 @@ def scale(
 def service(quick: bool, soak: bool, disk: Path | None, output: BenchOutput) -> None:
     """The HTTP service next to a bare FastAPI app: speed, waiting, errors and memory.
 
-    Everything runs on 127.0.0.1. Takes about four minutes; with --soak nine more, with --quick half
-    a minute.
+    Everything runs on 127.0.0.1. Takes about four minutes; with --soak eleven more, with --quick
+    half a minute.
     """
     from policysieve.bench.service.measuring import ServiceSettings, measure_service
 

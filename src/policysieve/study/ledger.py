@@ -1,5 +1,6 @@
 """The ledger in SQL: rounds are issued, settled, and read in the order of decisions."""
 
+from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -102,6 +103,8 @@ class SqlLedger:
     policies : PolicyClass
     issued : int
         Rounds that this process knows to have been issued.
+    learnt : int
+        Rounds that it has learnt from: these need not be in memory any more.
     """
 
     def __init__(self, record: StudyRecord, policies: AnyPolicies) -> None:
@@ -109,7 +112,8 @@ class SqlLedger:
         self._study = {"number": record.study}
         self._explorations: dict[int, Exploration] = {}
         self.issued = 0
-        self._recent: dict[int, Batch] = {}
+        self.learnt = 0
+        self._recent: OrderedDict[int, Batch] = OrderedDict()
         self._recent_bytes = 0
 
     def places(self, connection: Connection, names: list[str]) -> Places:
@@ -186,13 +190,18 @@ class SqlLedger:
 
     def keep(self, batch: Batch) -> None:
         """Keep a batch that was just committed in memory: its rewards may come soon."""
-        size = batch.actions.nbytes + (batch.contexts.nbytes if self.reads_contexts else 0)
-        if isinstance(batch.answers, Slates):
-            size += batch.answers.table.nbytes
-        self._recent[batch.first] = batch
-        self._recent_bytes += size
         if self._recent_bytes > _RECENT or len(self._recent) > _N_RECENT:
-            self._recent, self._recent_bytes = {batch.first: batch}, size
+            self._recent, self._recent_bytes = OrderedDict(), 0
+        self._recent[batch.first] = batch
+        self._recent_bytes += self._size(batch)
+        while self._recent and next(iter(self._recent.values())).end <= self.learnt:
+            _, old = self._recent.popitem(last=False)
+            self._recent_bytes -= self._size(old)
+
+    def _size(self, batch: Batch) -> int:
+        """Bytes of what is large in a batch."""
+        size = batch.actions.nbytes + (batch.contexts.nbytes if self.reads_contexts else 0)
+        return size + (batch.answers.table.nbytes if isinstance(batch.answers, Slates) else 0)
 
     def batches(
         self, connection: Connection, low: int, *, contexts: bool, most: int

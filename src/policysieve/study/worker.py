@@ -94,6 +94,7 @@ class Worker:
     def take(self, then: Learning) -> None:
         """Take over what was learnt and committed, and make a snapshot if it is time."""
         self._learning = then
+        self._ledger.learnt = then.learnt
         self._ledger.remember(then.version, then.learner.exploration)
         if not self._snapshots.due(then):
             return

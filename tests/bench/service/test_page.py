@@ -19,6 +19,7 @@ def result(**changes):
         "rate": 100.0,
         "rounds": 60_000,
         "milliseconds": {"0.5": 5.0, "0.9": 9.0, "0.99": 20.0, "0.999": 40.0},
+        "bare_milliseconds": {"0.5": 4.0, "0.9": 7.0, "0.99": 15.0, "0.999": 30.0},
         "errors": errors,
         "load_average": [1.5, 2.0],
         "stolen": 0.04,

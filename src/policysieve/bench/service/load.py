@@ -50,6 +50,11 @@ class Load:
         """Rounds in a second."""
         return self.rounds / self.seconds
 
+    def add(self, later: "Load") -> None:
+        """Take over what clients saw later."""
+        for name, value in vars(later).items():
+            setattr(self, name, getattr(self, name) + value)
+
     def milliseconds(self, quantile: float) -> float:
         """Of an ask."""
         return 1e3 * float(np.quantile(self.asked, quantile))

@@ -21,6 +21,8 @@ _CLIENTS = 8
 _MUST = 200.0  # asks and tells a second that it must take
 _SIZE = 50  # rounds of a batch
 _FEW = 5  # errors that a result tells
+_TURN, _SHORTER = 60.0, 5  # seconds before the bare app has its turn, which is shorter
+_QUANTILES = (0.5, 0.9, 0.99, 0.999)
 _STOLEN = 7  # the column of /proc/stat for time that other virtual machines took
 
 
@@ -171,10 +173,12 @@ def _soak(
 ) -> dict[str, Any]:
     """People who come at random moments, so many a second.
 
+    After each minute they go to the bare app for a while: what is slow there, too, is the machine.
     Kernels are loaded before; what that takes is seen when it starts again.
     """
-    with our_server(folder, name) as server:
-        closed_loop(server.port, clients=_CLIENTS, seconds=warm_seconds, seed=1)
+    with our_server(folder, name) as server, bare_server(folder, f"{name}-bare") as bare:
+        for each in (server, bare):
+            closed_loop(each.port, clients=_CLIENTS, seconds=warm_seconds, seed=1)
         megabytes: list[float | None] = []
         busy: list[float] = []
 
@@ -183,22 +187,27 @@ def _soak(
             if hasattr(os, "getloadavg"):
                 busy.append(os.getloadavg()[0])
 
-        before = _ticks()
-        load = open_loop(server.port, rate=rate, seconds=seconds, each_second=look)
+        before, load, beside = _ticks(), Load(), Load()
+        for start in np.arange(0.0, seconds, _TURN):
+            turn, seed = min(_TURN, seconds - start), int(start)
+            load.add(open_loop(server.port, rate=rate, seconds=turn, seed=seed, each_second=look))
+            beside.add(open_loop(bare.port, rate=rate, seconds=turn / _SHORTER, seed=seed))
         passed = _ticks() - before
     known = [value for value in megabytes if value is not None]
     quarter = max(1, len(known) // 4)
+    early = known[quarter : 2 * quarter] or known
     return {
         "seconds": load.seconds,
         "rate": rate,
         "rounds": load.rounds,
-        "milliseconds": {str(q): load.milliseconds(q) for q in (0.5, 0.9, 0.99, 0.999)},
+        "milliseconds": {str(q): load.milliseconds(q) for q in _QUANTILES},
+        "bare_milliseconds": {str(q): beside.milliseconds(q) for q in _QUANTILES},
         "slowest_by_minute": load.by_minute(0.99),
         "errors": _told_errors([load]),
         "load_average": [float(np.median(busy)), max(busy)] if busy else None,
         "stolen": float(passed[_STOLEN] / passed.sum()) if passed.any() else None,
         "megabytes": known,
-        "megabytes_early": float(np.median(known[quarter : 2 * quarter])) if known else None,
+        "megabytes_early": float(np.median(early)) if known else None,
         "megabytes_late": float(np.median(known[-quarter:])) if known else None,
     }
 

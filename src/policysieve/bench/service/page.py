@@ -80,6 +80,8 @@ def _soaked(soak: Result) -> list[list[Any]]:
         ["ask, 90th percentile", waits["0.9"]],
         ["ask, 99th percentile", waits["0.99"]],
         ["ask, 99.9th percentile", waits["0.999"]],
+        ["the bare app in between, median", f"{soak['bare_milliseconds']['0.5']:.1f}"],
+        ["the bare app, 99th percentile", f"{soak['bare_milliseconds']['0.99']:.1f}"],
         ["errors", str(soak["errors"]["count"])],
         ["MB in the second quarter", _megabytes(soak["megabytes_early"])],
         ["MB in the last quarter", _megabytes(soak["megabytes_late"])],
@@ -111,6 +113,7 @@ def _targets(result: Result) -> Iterator[list[Any]]:
     slow = soak["milliseconds"]["0.99"]
     what = f"ms of ask, 99th percentile, at {soak['rate']:g} rounds a second"
     yield [what, slow, "below 50", slow < 50]
+    yield ["the same of the bare app in between", soak["bare_milliseconds"]["0.99"], "", ""]
     busier = result["busier"]
     what = f"the same at half of what it takes, {busier['rate']:.0f}"
     yield [what, busier["milliseconds"]["0.99"], "", ""]
