@@ -115,3 +115,11 @@ def test_missing_rewards(tmp_path):
     result = invoke("convert", tmp_path / "a.csv", tmp_path / "a.parquet", "--missing-reward", 0)
     assert result.exit_code == 0, result.output
     assert Log.load(tmp_path / "a.parquet").rewards.tolist() == [[1.0], [0.0]]
+
+
+def test_who_names_one_file_is_told_what_is_missing(log):
+    result = invoke("convert", log)
+    assert result.exit_code == 2
+    assert f"name the file to write after those to read, got only {log}" in result.output.replace(
+        "\n", " "
+    )

@@ -27,8 +27,7 @@ __all__ = ["convert"]
         "policysieve convert old.dat log.jsonl.gz --from vw --skip-bad",
     ),
 )
-@log_argument("IN...")
-@click.argument("target", metavar="OUT", type=click.Path(dir_okay=False))
+@log_argument("IN... OUT")
 @format_option("--to", "to_format", "OUT")
 @actions_option("Number of actions, by default the largest seen plus one; or their names")
 @click.option(
@@ -38,7 +37,6 @@ __all__ = ["convert"]
 @json_option()
 def convert(
     log: LogArgument,
-    target: str,
     to_format: str | None,
     actions: int | tuple[str, ...] | None,
     skip_bad: bool,
@@ -53,11 +51,18 @@ def convert(
     """
     from policysieve.formats import convert as convert_file
 
+    *sources, target = log.paths
+    if not sources:
+        raise click.UsageError(
+            f"name the file to write after those to read, got only {target}; for instance "
+            f"policysieve convert {target} log.parquet"
+        )
+
     def track(batches: Iterable[Any], total: int) -> Iterable[Any]:
         return tracked(batches, "Converting", total, size=len, quiet=as_json)
 
     done = convert_file(
-        log.paths,
+        sources,
         target,
         from_format=log.format,
         to_format=to_format,

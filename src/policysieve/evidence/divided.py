@@ -40,30 +40,8 @@ class _Recent(Past):
 
     def plus_summed(self, rounds: Log, sums: Sums, propensities: Array, model: Model) -> Self:
         """These, and rounds that came next, by the sums of the model's votes."""
-        n, most = len(rounds), int(sums.sizes.sum())
-        offsets, tally, costs = np.empty(n + 1, np.int64), self.tally.copy(), np.empty(n)
-        items = np.empty(most, action_dtype(self._n_actions))
-        w, mean = np.empty(most), np.empty(most, np.float32)
-        list_summed(
-            sums.sizes,
-            sums.named,
-            sums.shares,
-            propensities,
-            rounds.actions,
-            rounds.propensities,
-            rounds.rewards,
-            model.edges,
-            model.rates,
-            offsets,
-            items,
-            w,
-            mean,
-            costs,
-            tally,
-        )
-        longer = self._appended(rounds, (offsets, items, w, mean), costs, model.scale)
-        longer.tally = tally
-        return longer
+        most, votes = int(sums.sizes.sum()), (sums.sizes, sums.named, sums.shares)
+        return self._listed(list_summed, votes, most, rounds, propensities, model)
 
     def period(self, rounds: Log, leader: int, slates: npt.NDArray[Any], scale: float) -> Period:
         """All of them, as shares are told of them."""

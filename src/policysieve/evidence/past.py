@@ -1,5 +1,6 @@
 """The rounds that capped scores are made of, as they were decided."""
 
+from collections.abc import Callable
 from copy import copy
 from typing import Any, NamedTuple, Self
 
@@ -124,35 +125,34 @@ class Past:
         """
         n, m = rounds.actions.shape
         most = n * min(self._n_actions, m * len(model.voters))
-        offsets, tally = np.empty(n + 1, np.int64), self.tally.copy()
-        items = np.empty(most, self._lists.arrays[0].dtype)
-        w, mean, costs = np.empty(most), np.empty(most, np.float32), np.empty(n)
-        list_items(
-            answers.table,
-            answers.rows,
-            model.voters,
-            model.votes,
-            propensities,
-            rounds.actions,
-            rounds.propensities,
-            rounds.rewards,
-            model.edges,
-            model.rates,
-            offsets,
-            items,
-            w,
-            mean,
-            costs,
-            tally,
-        )
-        longer = self._appended(rounds, (offsets, items, w, mean), costs, model.scale)
-        longer.tally = tally
+        votes = answers.table, answers.rows, model.voters, model.votes
+        longer = self._listed(list_items, votes, most, rounds, propensities, model)
         if self._looked_up and answers.available is not None:  # these are not in the class's table
             longer._looked_up, longer._kept = False, model.voters
             if self._answers is not None:
                 longer._answers = _columns(self._answers, longer._kept)
         kept = answers if longer._looked_up else _columns(answers, longer._kept)
         longer._answers = kept if longer._answers is None else longer._answers.plus(kept)
+        return longer
+
+    def _listed(
+        self,
+        kernel: Callable[..., None],
+        votes: tuple[npt.NDArray[Any], ...],
+        most: int,
+        rounds: Log,
+        propensities: Array,
+        model: Model,
+    ) -> Self:
+        """These, and rounds whose items a kernel lists by the votes, at most so many; no answers."""
+        n, tally = len(rounds), self.tally.copy()
+        items = np.empty(most, self._lists.arrays[0].dtype)
+        listing = np.empty(n + 1, np.int64), items, np.empty(most), np.empty(most, np.float32)
+        costs = np.empty(n)
+        told = rounds.actions, rounds.propensities, rounds.rewards
+        kernel(*votes, propensities, *told, model.edges, model.rates, *listing, costs, tally)
+        longer = self._appended(rounds, listing, costs, model.scale)
+        longer.tally = tally
         return longer
 
     def _appended(self, rounds: Log, listing: Listing, costs: Array, scale: float) -> Self:
