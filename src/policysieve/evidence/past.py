@@ -144,7 +144,7 @@ class Past:
         propensities: Array,
         model: Model,
     ) -> Self:
-        """These, and rounds whose items a kernel lists by the votes, at most so many; no answers."""
+        """These, and rounds whose items a kernel lists by the votes, `most` in all; no answers."""
         n, tally = len(rounds), self.tally.copy()
         items = np.empty(most, self._lists.arrays[0].dtype)
         listing = np.empty(n + 1, np.int64), items, np.empty(most), np.empty(most, np.float32)

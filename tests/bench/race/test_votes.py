@@ -85,3 +85,20 @@ def test_how_it_was_measured_is_said():
     count = sum(len(row["rounds"]) for row in VOTES["proving"])
     assert false == 0
     assert f"None of the {count} certificates was false" in PAGE
+
+
+def test_what_the_kinds_of_tasks_show():
+    said = " ".join(PAGE.split())
+    picked, proved = found(VOTES, "picking"), found(VOTES, "proving")
+    alone, vote, among, rival = (
+        f"{row['needed']:,.0f}"
+        for row in (
+            found(RACE, "picking")["one_good_10", "Sieve"],
+            *(picked["one_good_10", name] for name in (DEPLOYED[0], DEPLOYED[1], DEPLOYED[3])),
+        )
+    )
+    assert f"after {among} rounds, alone after {alone}" in said
+    assert f"its own vote needs {vote}, and Vowpal Wabbit {rival}." in said
+    fewest, most = (proved["close_10", name]["median"] for name in DEPLOYED[1:3])
+    before = found(RACE, "proving")["close_10", "Sieve"]["median"]
+    assert f"proved in {fewest:,.0f} to {most:,.0f} rounds, not {before:,.0f}." in said
