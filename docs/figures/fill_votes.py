@@ -48,17 +48,21 @@ def _tables(votes: Result, race: Result) -> dict[str, list[list[str]]]:
     rows = [right, ["---", *["---:"] * (len(right) - 1)]]
     lost = [["task", *_NAMES.values()], ["---", *["---:"] * len(_NAMES)]]
     for task in tasks:
-        most = max(budgets[task])
-        found = [_rounds(picked[task, who], most) for who in _NAMES]
-        rows.append([task, *found, *(f"{proved[task, who]['median']:,.0f}" for who in _PROVE)])
-        means = (_mean(picked[task, who], budgets[task]) for who in _NAMES)
-        lost.append([task, *(f"{mean:.4f}" for mean in means)])
+        every = [picked.get((task, who)) for who in _NAMES]  # not all can show slates
+        found = ["-" if row is None else _rounds(row) for row in every]
+        rows.append([task, *found, *(_proved(proved[task, who]) for who in _PROVE)])
+        means = ("-" if row is None else f"{_mean(row, budgets[task]):.4f}" for row in every)
+        lost.append([task, *means])
     return {"rounds": rows, "suboptimality": lost}
 
 
-def _rounds(row: Result, most: int) -> str:
+def _rounds(row: Result) -> str:
     needed = row["needed"]
-    return f"over {most:,}" if needed is None or needed > most else f"{needed:,.0f}"
+    return f"over {max(row['budgets']):,}" if needed is None else f"{needed:,.0f}"
+
+
+def _proved(row: Result) -> str:
+    return f"{row['median']:,.0f}" if row["median"] is not None else "over 500,000"
 
 
 def _mean(row: Result, budgets: list[int]) -> float:

@@ -26,7 +26,7 @@ def rounds(row, key):
     if row is None:
         return "-"
     if row[key] is None:
-        return f">{row['budgets'][-1]:,}" if "budgets" in row else ">500,000"
+        return f"over {row['budgets'][-1]:,}" if "budgets" in row else "over 500,000"
     return f"{row[key]:,.0f}"
 
 
