@@ -79,7 +79,7 @@ def certificates(runs: int, seeds: int, cluster: ClusterOptions, output: BenchOu
 )
 @count_option("--seeds", 40, "Runs of each cell.")
 @count_option("--proof-seeds", 5, "Runs of each cell that ends with a certificate.")
-@count_option("--most", 10_000, "Rounds after which a learner is given up that is not right.")
+@count_option("--most", 10_000, "Rounds after which a learner that is not right yet is given up.")
 @click.option("--proofs-only", is_flag=True, help="Leave out the rounds until they are right.")
 @cluster_options
 @output_options("samples.json and the plots; cells that it holds are not run again")
@@ -164,8 +164,8 @@ def scaling(
     "All but the first two and the last need the extra peers.",
 )
 @count_option("--seeds", 5, "Runs of each cell.")
-@count_option("--rounds", 20_000, "Of each run.")
-@count_option("--batch", 100, "Rounds at once.")
+@count_option("--rounds", 20_000, "Rounds of each run.")
+@count_option("--batch", 100, "Rounds that are asked for at once.")
 @output_options("classify.json and the plot; cells that it holds are not run again")
 def classify(
     tasks: tuple[str, ...] | None,
@@ -207,8 +207,8 @@ def classify(
     "All but the first two and the last need the extra peers.",
 )
 @count_option("--seeds", 3, "Runs of each cell.")
-@count_option("--rounds", 5_000, "Of each run.")
-@count_option("--batch", 100, "Rounds at once.")
+@count_option("--rounds", 5_000, "Rounds of each run.")
+@count_option("--batch", 100, "Rounds that are asked for at once.")
 @output_options("lists.json and the plot; cells that it holds are not run again")
 def lists(
     tasks: tuple[str, ...] | None,
@@ -289,7 +289,7 @@ def study(quick: bool, disk: Path | None, output: BenchOutput) -> None:
 @click.option(
     "--rounds",
     type=click.IntRange(1),
-    help="Of the log that one worker and two select from with a floor: 1e8, or 1e6 with --quick.",
+    help="Rounds of the log that one worker, and then two, select from: 1e8, or 1e6 with --quick.",
 )
 @disk_option
 @names_option("--steps", "policysieve.bench.scale.measuring", "STEPS")

@@ -42,13 +42,13 @@ _ENTRIES = 1 << 20  # propensities of all actions held at once
     ),
 )
 @click.argument("design", type=click.Path(dir_okay=False))
-@source_option("The policies that the design was made for, as design took them.")
+@source_option("The policies that the design was made for, as they were given to design.")
 @contexts_options("A .npy array, a file of contexts with or without ids and times, or a log.")
 @out_option("the decisions here, to a new file: .parquet or .csv", required=True)
 @click.option(
     "--seed",
     type=click.IntRange(0),
-    help="For the same decisions again; take another one for each batch of contexts.",
+    help="Random seed: the same seed draws the same again, so take another for each batch.",
 )
 @click.option(
     "--distributions",

@@ -143,7 +143,7 @@ def _loader(policies: "AnyPolicies | Mapping[str, AnyPolicies] | Loader") -> Loa
             if record.name not in by_name:
                 raise NotFoundError(
                     f"this service has no policies for study {record.name!r}; start it with "
-                    f"--policies {record.name}=pol.py:policies"
+                    f"policies={{{record.name!r}: ...}}"
                 )
             return by_name[record.name]
 

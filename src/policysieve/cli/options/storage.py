@@ -25,5 +25,5 @@ def version_option(variable: str, metavar: str = "VERSION", *, multiple: bool = 
         variable,
         metavar=metavar,
         multiple=multiple,
-        help="What you call the policies, if they have a version.",
+        help="Your name for this version of the policies, if the study was created with one.",
     )
