@@ -70,8 +70,8 @@ def decide(
     The file is a log whose rewards are missing: fill them in, and it is one that select takes.
     Rows are in the order of the contexts, with their ids, times and units, if these have any.
     Contexts are read in pieces, so there may be more than fit into memory. Where the contexts have
-    a column ``available``, nothing else is shown. With --distributions the log says what else could
-    have been shown, and how probably, which certificates can make use of.
+    a column named available, nothing else is shown. With --distributions the log says what else
+    could have been shown, and how probably, which certificates can make use of.
     """
     from policysieve.checks import as_rng
     from policysieve.cli.loading import load_policies

@@ -84,7 +84,9 @@ def _by_study(option: str, values: tuple[str, ...]) -> dict[str | None, str]:
     "but localhost needs tokens.",
 )
 @click.option(
-    "--require-tokens", is_flag=True, help="Turn away requests without a token, also from here."
+    "--require-tokens",
+    is_flag=True,
+    help="Turn away requests without a token, even from this machine.",
 )
 @click.option("--certificate", type=_file, help="PEM file with the certificate, for TLS.")
 @click.option("--key", type=_file, help="PEM file with the private key of the certificate.")

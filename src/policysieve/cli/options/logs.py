@@ -55,8 +55,8 @@ _map_option = click.option(
     "--map",
     "columns",
     metavar="COLUMNS",
-    help="Which columns of a table hold what, such as context=age+country,action=item,"
-    "propensity=p,reward=clicked,unit=user; or a .toml file that says so.",
+    help="Which columns of a table hold context, action, propensity, reward, and if there are any "
+    "id, time and unit, such as context=age+country,action=item; or a .toml file that says so.",
 )
 _max_bytes_option = click.option(
     "--max-bytes",
@@ -180,7 +180,8 @@ def log_argument(metavar: str = "LOG...", *, parted: bool = False) -> Decorator:
             "--missing-reward",
             type=Number(),
             metavar="REWARD",
-            help="What a missing reward counts as; by default it is an error, or a finding.",
+            help="What a missing reward counts as, such as 0; without it, check reports it, and "
+            "other commands refuse it.",
         ),
         _max_bytes_option,
         *(there if parted else ()),

@@ -29,6 +29,7 @@ sparsity_option = click.option(
     "--sparsity",
     show_default="1, or unknown with a range of rewards or costs",
     type=Sparsity(),
+    metavar="NUMBER|unknown",
     help="Largest sum of all actions' rewards at one context: 1 for one right label or one click.",
 )
 minimize_option = click.option(

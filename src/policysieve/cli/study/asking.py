@@ -43,8 +43,8 @@ def ask(
 ) -> None:
     """Decide what to show at contexts; the decisions are in the database when it ends.
 
-    The file is a log with ids whose rewards are missing: fill them in, and tell takes it. If it was
-    not written to its end, the command decisions writes it again.
+    The file of --out is a log with ids whose rewards are missing: fill them in, and tell takes it.
+    If it was not written to its end, the command decisions writes it again.
     """
     from policysieve.policies.policy_class import names_of_actions
 
