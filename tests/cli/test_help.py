@@ -206,6 +206,25 @@ def test_delta_has_one_default():
     assert defaults == {0.05}
 
 
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        ("5%", "'5%' is not a number; write 0.05"),
+        ("0,05", "'0,05' is not a number; write 0.05"),
+        ("2,5 %", "'2,5 %' is not a number; write 0.025"),
+        ("small", "'small' is not a number, such as 0.05"),
+    ],
+)
+@pytest.mark.parametrize("option", ["--epsilon", "--delta", "--sparsity"])
+def test_numbers_in_another_spelling(option, typed, said):
+    rest = () if option == "--epsilon" else ("--epsilon", 0.1)
+    result = invoke("plan", "--actions", 10, "--n-policies", 5, *rest, option, typed)
+    assert result.exit_code == 2
+    if option == "--sparsity":
+        said = said.replace("is not a number", "is neither a number nor the word unknown")
+    assert f"Invalid value for '{option}': {said}" in result.output
+
+
 class TestEarlierNames:
     """Of 0.1, whose names work on, with a note."""
 

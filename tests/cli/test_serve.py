@@ -55,7 +55,7 @@ def test_a_token_as_json_is_shown_once(url):
     [
         (("--scope", "write"), "write"),
         ((), "--scope"),
-        (("--scope", "read", "--expires", "soon"), "lasts"),
+        (("--scope", "read", "--expires", "soon"), "--expires must be a duration"),
     ],
 )
 def test_tokens_that_cannot_be(url, arguments, said):

@@ -72,7 +72,7 @@ def test_what_may_have_come_through_is_asked_again_with_the_same_bytes(lost, hur
     [
         (problem(400, "that is no JSON"), ps.InvalidArgumentError),
         (problem(401, "a token is needed"), ps.AccessError),
-        (problem(403, "the token has not the scope decide"), ps.AccessError),
+        (problem(403, "the token must have the scope decide"), ps.AccessError),
         (problem(404, "there is no study", "NotFoundError"), ps.NotFoundError),
         (problem(404, "nothing here"), ps.NotFoundError),
         (problem(409, "ids must be new", "DecisionsError"), ps.DecisionsError),

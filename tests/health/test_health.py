@@ -165,6 +165,26 @@ def test_an_action_that_is_never_shown_is_found(log):
     assert "not every action could be shown" in one.sentence
 
 
+def test_the_sieve_is_not_blamed_for_what_it_leaves_out_on_purpose():
+    rng = np.random.default_rng(0)
+    policies = ps.PolicyTable(rng.integers(0, 8, (10, 12)), n_actions=8)
+    problem = ps.Problem(n_actions=8, epsilon=0.05, delta=0.1)
+    learner = ps.Sieve(policies, problem, rng=0)
+    while not learner.finished and learner.rounds < 3000:
+        decisions = learner.ask(rng.integers(0, 10, 50))
+        learner.tell(decisions, decisions.actions == decisions.contexts[:, None] % 8)
+    health = ps.check_log(learner.log, n_actions=8)
+    assert health.broken
+    assert health.leaves_out
+    assert health.verdict.startswith("Not every action could be shown in every round of this log")
+    assert "what it proved holds" in health.verdict
+    for wrong in (logs.too_small, logs.too_large, logs.filtered):  # leaves no room for others
+        other = ps.check_log(logs.log_of(*wrong(rng, *logs.uniform(rng, n=12_000))))
+        assert other.broken
+        assert not other.leaves_out
+        assert other.verdict.startswith("This log is broken")
+
+
 def test_actions_numbered_from_one_are_the_first_thing_that_is_said(log):
     shifted = logs.log_of(log.contexts, log.actions + 1, log.propensities)
     health = ps.check_log(shifted)

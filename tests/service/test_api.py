@@ -184,9 +184,9 @@ def test_studies_are_listed_with_what_is_wrong(tmp_path):
         found = {one["name"]: one["trouble"] for one in client.get("/v1/studies").json()["studies"]}
         assert found["shop"] is None
         assert "n_policies is 12, not 5" in found["other"]
-        assert "--policies nobody=" in found["nobody"]
+        assert "policies={'nobody': ...}" in found["nobody"]
         assert "n_policies" in problem(ask(client, study="other"), 422)
-        assert "--policies nobody=" in problem(ask(client, study="nobody"), 404)
+        assert "policies={'nobody': ...}" in problem(ask(client, study="nobody"), 404)
         assert "'shop'" in problem(ask(client, study="missing"), 404)
 
 

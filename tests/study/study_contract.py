@@ -400,9 +400,9 @@ class StudyContract:
             status.to_dict()["held_up"],
             self.opened(url, learn=False).recommend().guarantee,
         ):
-            assert "4 settled rounds wait behind 1 open ones, of which the oldest is 'a'" in said
+            assert "4 settled rounds wait behind an open one, 'a', asked for at " in said
             assert "expire or discard" in said
-        with pytest.raises(ps.InvalidArgumentError, match="wait behind 1 open ones"):
+        with pytest.raises(ps.InvalidArgumentError, match="wait behind an open one"):
             study.log(tmp_path / "log.csv")
         study.report(tmp_path / "page.html")
         assert "4 settled rounds wait behind" in (tmp_path / "page.html").read_text()

@@ -36,7 +36,7 @@ def bench() -> None:
 )
 @output_options("speed.json and the plots")
 def speed(output: BenchOutput) -> None:
-    """Learners and certificates against naive twins, memory bandwidth and the class size.
+    """Measure learners and certificates next to naive code, the memory and the class size.
 
     Takes about four minutes on two cores.
     """
@@ -50,12 +50,15 @@ def speed(output: BenchOutput) -> None:
     examples=("policysieve bench certificates --runs 100 --seeds 2 --folder certificates",),
     formerly=_FORMERLY,
 )
-@count_option("--runs", 300, "Runs on null worlds.")
+@count_option("--runs", 300, "Runs on each null world.")
 @count_option("--seeds", 5, "Seeds of the race.")
 @cluster_options
-@output_options("certificates.json and the plot; cells that it holds are not run again")
+@output_options("certificates.json and the plot; what it holds already is not measured again")
 def certificates(runs: int, seeds: int, cluster: ClusterOptions, output: BenchOutput) -> None:
-    """Count false certificates on null worlds, and race the methods to a true one."""
+    """Count false certificates on null worlds, and race the methods to a true one.
+
+    Null worlds are made to fool a certificate. Takes up to ten minutes on two cores.
+    """
     from policysieve.bench.certificates.measuring import measure_certificates
 
     with output.cells(cluster) as running:
@@ -77,12 +80,12 @@ def certificates(runs: int, seeds: int, cluster: ClusterOptions, output: BenchOu
     "LEARNERS",
     "VowpalWabbit needs the extra peers.",
 )
-@count_option("--seeds", 40, "Runs of each cell.")
-@count_option("--proof-seeds", 5, "Runs of each cell that ends with a certificate.")
-@count_option("--most", 10_000, "Rounds after which a learner is given up that is not right.")
+@count_option("--seeds", 40, "Runs of each learner on each task.")
+@count_option("--proof-seeds", 5, "Runs until a certificate, of each learner on each task.")
+@count_option("--most", 10_000, "Rounds after which a learner that is not right yet is given up.")
 @click.option("--proofs-only", is_flag=True, help="Leave out the rounds until they are right.")
 @cluster_options
-@output_options("samples.json and the plots; cells that it holds are not run again")
+@output_options("samples.json and the plots; what it holds already is not measured again")
 def samples(
     tasks: tuple[str, ...] | None,
     learners: tuple[str, ...] | None,
@@ -93,7 +96,10 @@ def samples(
     cluster: ClusterOptions,
     output: BenchOutput,
 ) -> None:
-    """Race all learners: rounds until they are right, and until they can prove it."""
+    """Race all learners: rounds until they are right, and until they can prove it.
+
+    Takes about an hour on two cores, without --tasks and --learners.
+    """
     from policysieve.bench.race.measuring import LEARNERS, RaceSettings, measure_race
     from policysieve.bench.race.tasks import TASKS
 
@@ -119,13 +125,13 @@ def samples(
 @click.option(
     "--seeds",
     type=click.IntRange(1),
-    help="Runs of each cell; 10, or 20 with --full. Half as many for certificates.",
+    help="Runs of each learner at each point; 10, or 20 with --full. Half of it for certificates.",
 )
 @click.option("--full", is_flag=True, help="More points and larger sizes.")
 @cluster_options
 @output_options(
-    "scaling.json and the plots; cells that it holds are not run again, and rows of scaling.json "
-    "that are not measured again are kept"
+    "scaling.json and the plots; what it holds already is not measured again, and rows of other "
+    "sweeps are kept"
 )
 def scaling(
     sweeps: tuple[str, ...] | None,
@@ -136,7 +142,10 @@ def scaling(
     cluster: ClusterOptions,
     output: BenchOutput,
 ) -> None:
-    """Measure how rounds grow with 1/epsilon, actions, sparsity, lists and policies."""
+    """Measure how rounds grow with 1/epsilon, actions, sparsity, lists and policies.
+
+    Takes about six minutes on two cores; with --full, 45.
+    """
     from policysieve.bench.scaling.measuring import KINDS, ScalingSettings, measure_scaling
     from policysieve.bench.scaling.sweeps import LEARNERS, SWEEPS
 
@@ -163,10 +172,10 @@ def scaling(
     "CONTESTANTS",
     "All but the first two and the last need the extra peers.",
 )
-@count_option("--seeds", 5, "Runs of each cell.")
-@count_option("--rounds", 20_000, "Of each run.")
-@count_option("--batch", 100, "Rounds at once.")
-@output_options("classify.json and the plot; cells that it holds are not run again")
+@count_option("--seeds", 5, "Runs of each contestant on each task.")
+@count_option("--rounds", 20_000, "Rounds of each run.")
+@count_option("--batch", 100, "Rounds that are asked for at once.")
+@output_options("classify.json and the plot; what it holds already is not measured again")
 def classify(
     tasks: tuple[str, ...] | None,
     contestants: tuple[str, ...] | None,
@@ -177,7 +186,7 @@ def classify(
 ) -> None:
     """Compare bandit classifiers: accuracy on held-out rows, and rounds per second.
 
-    All 480 cells run one after the other, up to three minutes each: several hours. With
+    All 480 runs take up to three minutes each, one after the other: several hours. With
     --contestants policysieve it takes about 7 minutes.
     """
     from policysieve.bench.classify.contestants import CONTESTANTS
@@ -206,10 +215,10 @@ def classify(
     "LIST_CONTESTANTS",
     "All but the first two and the last need the extra peers.",
 )
-@count_option("--seeds", 3, "Runs of each cell.")
-@count_option("--rounds", 5_000, "Of each run.")
-@count_option("--batch", 100, "Rounds at once.")
-@output_options("lists.json and the plot; cells that it holds are not run again")
+@count_option("--seeds", 3, "Runs of each contestant on each task.")
+@count_option("--rounds", 5_000, "Rounds of each run.")
+@count_option("--batch", 100, "Rounds that are asked for at once.")
+@output_options("lists.json and the plot; what it holds already is not measured again")
 def lists(
     tasks: tuple[str, ...] | None,
     contestants: tuple[str, ...] | None,
@@ -248,7 +257,7 @@ def lists(
     "faults.json and the plot; what it holds of other --steps is kept, if the settings are the same"
 )
 def faults(quick: bool, steps: tuple[str, ...] | None, output: BenchOutput) -> None:
-    """Bad input, killed writers, full disks, threads, interrupts, clocks and long runs.
+    """Try bad input, killed writers, full disks, threads, interrupts, clocks and long runs.
 
     Counts what went wrong, which should be nothing. Takes about ten minutes; with --quick, two.
     """
@@ -271,7 +280,7 @@ def faults(quick: bool, steps: tuple[str, ...] | None, output: BenchOutput) -> N
 @disk_option
 @output_options("study.json")
 def study(quick: bool, disk: Path | None, output: BenchOutput) -> None:
-    """A durable study next to Optuna on the same disk, its size, and many processes at once.
+    """Measure a durable study next to Optuna: its speed, its size, and many processes at once.
 
     Takes about a minute; with --quick, half of that.
     """
@@ -289,7 +298,7 @@ def study(quick: bool, disk: Path | None, output: BenchOutput) -> None:
 @click.option(
     "--rounds",
     type=click.IntRange(1),
-    help="Of the log that one worker and two select from with a floor: 1e8, or 1e6 with --quick.",
+    help="Rounds of the log that one worker, and then two, select from: 1e8, or 1e6 with --quick.",
 )
 @disk_option
 @names_option("--steps", "policysieve.bench.scale.measuring", "STEPS")
@@ -301,7 +310,7 @@ def scale(
     steps: tuple[str, ...] | None,
     output: BenchOutput,
 ) -> None:
-    """Logs in parts and candidates in shards, on Ray clusters of this machine.
+    """Measure logs in parts and candidates in shards, on Ray clusters of this machine.
 
     Takes about twenty minutes on two cores; with --quick, a few. Needs the extra ray.
     """
@@ -329,7 +338,7 @@ def scale(
 @disk_option
 @output_options("service.json")
 def service(quick: bool, soak: bool, disk: Path | None, output: BenchOutput) -> None:
-    """The HTTP service next to a bare FastAPI app: speed, waiting, errors and memory.
+    """Measure the HTTP service next to a bare FastAPI app: speed, waiting, errors and memory.
 
     Everything runs on 127.0.0.1. Takes about four minutes; with --soak eleven more, with --quick
     half a minute.
@@ -350,7 +359,7 @@ def service(quick: bool, soak: bool, disk: Path | None, output: BenchOutput) -> 
 @count_option("--seeds", 5, "Runs of each task.")
 @count_option("--made-up", 100, "Made-up tasks, like those on which the forecast was chosen.")
 @cluster_options
-@output_options("forecast.json and the plot; cells that it holds are not run again")
+@output_options("forecast.json and the plot; what it holds already is not measured again")
 def forecast(
     tasks: tuple[str, ...] | None,
     seeds: int,

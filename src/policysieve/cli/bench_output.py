@@ -50,13 +50,13 @@ class BenchOutput:
                 page.save_figures(self.folder)
             if self.report is not None:
                 page.save(self.report)
-                if not self.as_json:
-                    click.echo(f"Report: {self.report}")
         if self.as_json:
             print_json(result)
             return
         for table in bench_tables(kind, result):
             print_result(table)
+        if self.report is not None:
+            click.echo(f"Report: {self.report}")
 
     def kept(self, kind: str) -> Path | None:
         """The JSON of an earlier run, of which steps may be kept; None without a folder."""
@@ -79,7 +79,7 @@ class BenchOutput:
     @contextmanager
     def cells_bar(self) -> Iterator[Callable[[int, int, str], None]]:
         """Say which cell is done on one line of a terminal, or nothing."""
-        with progress_bar("racing", quiet=self.as_json) as move:
+        with progress_bar("Measuring", quiet=self.as_json) as move:
             yield lambda done, total, name: move(done, total=total, title=name)
 
 
@@ -88,7 +88,7 @@ def output_options(kept: str) -> Decorator:
     return grouped("output", BenchOutput, json_option(), folder_option(kept), report_option)
 
 
-quick_option = click.option("--quick", is_flag=True, help="Measure everything briefly.")
+quick_option = click.option("--quick", is_flag=True, help="Measure less, for rough numbers.")
 disk_option = click.option(
     "--disk",
     metavar="FOLDER",

@@ -9,7 +9,8 @@ import click
 __all__ = ["Command", "Group", "command", "group"]
 
 _WIDTH = 78  # of an example, in characters
-_WORDS = re.compile(r"""(?:[^\s"']|"[^"]*"|'[^']*')+""")
+_WORD = r"""(?:[^\s"']|"[^"]*"|'[^']*')+"""
+_WORDS = re.compile(rf"--[\w-]+ +(?!-){_WORD}|{_WORD}")  # an option stays with its value
 
 
 class Command(click.Command):
@@ -88,7 +89,7 @@ def _write_examples(examples: Sequence[str], formatter: click.HelpFormatter) -> 
 
 
 def _folded(example: str) -> list[str]:
-    """Lines that a shell takes for one, broken between words."""
+    """Lines that a shell takes for one, broken between words, and not behind an option."""
     lines = [""]
     for word in _WORDS.findall(example):
         if len(lines[-1]) + len(word) > _WIDTH - len(" \\"):

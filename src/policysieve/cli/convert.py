@@ -46,8 +46,8 @@ def convert(
     """Convert the log IN, one or several files, to OUT, and say what the new format cannot hold.
 
     Files are read in pieces, so they may be larger than memory; text is compressed if its name ends
-    in .gz. OUT is a new file, and appears when all is written; a bad row or a missing reward stops
-    everything, unless it is to be skipped.
+    in .gz. OUT is a new file, and appears when all is written. A bad row or a missing reward stops
+    everything, unless --skip-bad leaves such rows out, or --missing-reward says what counts.
     """
     from policysieve.formats import convert as convert_file
 

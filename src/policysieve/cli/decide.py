@@ -42,13 +42,13 @@ _ENTRIES = 1 << 20  # propensities of all actions held at once
     ),
 )
 @click.argument("design", type=click.Path(dir_okay=False))
-@source_option("The policies that the design was made for, as design took them.")
+@source_option("The policies that the design was made for, as they were given to design.")
 @contexts_options("A .npy array, a file of contexts with or without ids and times, or a log.")
 @out_option("the decisions here, to a new file: .parquet or .csv", required=True)
 @click.option(
     "--seed",
     type=click.IntRange(0),
-    help="For the same decisions again; take another one for each batch of contexts.",
+    help="Random seed: the same seed draws the same again, so take another for each batch.",
 )
 @click.option(
     "--distributions",
@@ -70,8 +70,8 @@ def decide(
     The file is a log whose rewards are missing: fill them in, and it is one that select takes.
     Rows are in the order of the contexts, with their ids, times and units, if these have any.
     Contexts are read in pieces, so there may be more than fit into memory. Where the contexts have
-    a column ``available``, nothing else is shown. With --distributions the log says what else could
-    have been shown, and how probably, which certificates can make use of.
+    a column named available, nothing else is shown. With --distributions the log says what else
+    could have been shown, and how probably, which certificates can make use of.
     """
     from policysieve.checks import as_rng
     from policysieve.cli.loading import load_policies

@@ -17,6 +17,7 @@ from policysieve.cli.options import (
     out_option,
     traffic_option,
 )
+from policysieve.cli.options.values import Number
 from policysieve.cli.output import print_json, print_text
 
 __all__ = ["design"]
@@ -34,7 +35,7 @@ __all__ = ["design"]
 @log_argument(parted=True)
 @candidates_options
 @click.option(
-    "--mixing", type=float, help="Share of uniform exploration; by default what plan advises."
+    "--mixing", type=Number(), help="Share of uniform exploration; by default what plan advises."
 )
 @traffic_option
 @against_option()

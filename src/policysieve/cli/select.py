@@ -19,6 +19,7 @@ from policysieve.cli.options import (
     page_options,
     since_option,
 )
+from policysieve.cli.options.values import Number
 from policysieve.cli.output import print_json, print_result, print_table, print_text, reading
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ _METHODS = ("capped", "betting", "empirical_bernstein", "stitched", "fixed", "ch
 
 
 @command(
-    short_help="The best policy by a log, and a proof of how good it is.",
+    short_help="The best policy according to a log, and a proof of how good it is.",
     examples=(
         "policysieve select log.parquet --policies table.npy --actions 5 --epsilon 0.1 --floor 0.2",
         "policysieve select monday.csv tuesday.csv --policies pol.py:policies --epsilon 0.1 "
@@ -46,8 +47,8 @@ _METHODS = ("capped", "betting", "empirical_bernstein", "stitched", "fixed", "ch
 )
 @click.option(
     "--floor",
-    type=float,
-    help="Smallest propensity that any action could have had, as design and decide say it.",
+    type=Number(),
+    help="Smallest propensity that any action could have had, as design and decide print it.",
 )
 @click.option(
     "--design",

@@ -59,8 +59,8 @@ def _by_study(option: str, values: tuple[str, ...]) -> dict[str | None, str]:
     multiple=True,
     required=True,
     metavar="[NAME=]SOURCE",
-    help="The policies of all studies, or of the study NAME, as study create took them; several "
-    "times for several.",
+    help="The policies of all studies, or of the study NAME, as they were given to study create; "
+    "may be repeated.",
 )
 @version_option("versions", "[NAME=]VERSION", multiple=True)
 @click.option(
@@ -80,11 +80,13 @@ def _by_study(option: str, values: tuple[str, ...]) -> dict[str | None, str]:
     "--host-name",
     "host_names",
     multiple=True,
-    help="A name under which the service is called, such as that of a proxy; several times for "
-    "several. Any but localhost needs tokens.",
+    help="A name under which the service is called, such as that of a proxy; may be repeated. Any "
+    "but localhost needs tokens.",
 )
 @click.option(
-    "--require-tokens", is_flag=True, help="Ask for a token even while there are none, locally too."
+    "--require-tokens",
+    is_flag=True,
+    help="Turn away requests without a token, even from this machine.",
 )
 @click.option("--certificate", type=_file, help="PEM file with the certificate, for TLS.")
 @click.option("--key", type=_file, help="PEM file with the private key of the certificate.")
@@ -93,25 +95,27 @@ def _by_study(option: str, values: tuple[str, ...]) -> dict[str | None, str]:
     "proxies",
     multiple=True,
     metavar="ADDRESS",
-    help="Address of a proxy whose X-Forwarded-For and X-Forwarded-Proto are believed.",
+    help="Address of a proxy whose X-Forwarded-For and X-Forwarded-Proto are believed; may be "
+    "repeated.",
 )
 @click.option(
     "--origin",
     "origins",
     multiple=True,
-    help="Origin of a page that may call from a browser, such as https://shop.example (CORS).",
+    help="Origin of a page that may call from a browser, such as https://shop.example (CORS); may "
+    "be repeated.",
 )
-@count_option("--max-body", 16 << 20, "Bytes of a request.")
-@count_option("--max-batch", 10_000, "Rounds of a request.")
+@count_option("--max-body", 16 << 20, "Largest request, in bytes.")
+@count_option("--max-batch", 10_000, "Most rounds in one request.")
 @click.option(
     "--max-seconds",
     default=30.0,
     show_default=True,
     type=click.FloatRange(0, min_open=True),
-    help="How long a request may take.",
+    help="Longest time that a request may take, in seconds.",
 )
 @no_learn_option
-@click.option("--quiet", is_flag=True, help="Write no line for each request.")
+@click.option("--quiet", is_flag=True, help="Log only what goes wrong, not every request.")
 @json_option("the address, and what is wrong with each study, on one line,")
 def serve(
     url: str,
@@ -132,7 +136,11 @@ def serve(
     quiet: bool,
     as_json: bool,
 ) -> None:
-    """Serve the studies of a database over HTTP, until it is stopped."""
+    """Serve the studies of a database over HTTP, until it is stopped.
+
+    The command prints an address. Programs ask and tell there, and people open it in a browser: it
+    is a dashboard of all studies.
+    """
     from policysieve.service import Hosted, Settings
     from policysieve.service.serving import serve as start
 

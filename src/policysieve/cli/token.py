@@ -16,7 +16,7 @@ __all__ = ["token"]
 
 
 @group(
-    short_help="Who may call a service.",
+    short_help="Tokens, which say who may call a service and what for.",
     examples=(
         "policysieve token create --storage sqlite:///shop.db --label web --scope decide",
         "policysieve token list --storage sqlite:///shop.db",
@@ -27,7 +27,7 @@ def token() -> None:
 
 
 @token.command(
-    short_help="A new token, shown this one time.",
+    short_help="A new token for a program or a person.",
     examples=(
         "policysieve token create --storage sqlite:///shop.db --label web --scope decide "
         "--expires 30d",
@@ -41,15 +41,19 @@ def token() -> None:
     multiple=True,
     required=True,
     type=click.Choice(["decide", "tell", "read", "admin"]),
-    help="What it is good for; several times for several. Admin is good for everything.",
+    help="What it may do; may be repeated. Admin may do everything.",
 )
 @click.option(
     "--study",
     "studies",
     multiple=True,
-    help="A study that it is good for; several times for several. By default all.",
+    help="A study that it is for; may be repeated. By default it is for all.",
 )
-@click.option("--expires", metavar="DURATION", help="After how long, such as 12h, 30d or 52w.")
+@click.option(
+    "--expires",
+    metavar="DURATION",
+    help="How long it is valid, such as 12h, 30d or 52w; by default until it is revoked.",
+)
 @json_option("the token")
 def create(
     url: str,
@@ -59,11 +63,13 @@ def create(
     expires: str | None,
     as_json: bool,
 ) -> None:
-    """Create a token, and show it this one time: only a hash of it is kept."""
+    """Create a token, and print it this one time: the database keeps only a hash of it."""
     from policysieve.service.tokens import create_token
+    from policysieve.study.durations import seconds
     from policysieve.study.storage import Storage
 
-    made, text = create_token(Storage(url), label, scopes, studies=studies or None, lasts=expires)
+    lasts = None if expires is None else seconds("--expires", expires)
+    made, text = create_token(Storage(url), label, scopes, studies=studies or None, lasts=lasts)
     if as_json:
         print_json({**made.to_dict(), "token": text})
         return
@@ -73,13 +79,13 @@ def create(
 
 @token.command(
     "list",
-    short_help="All tokens: what for, and for how long.",
+    short_help="All tokens: what each may do, and until when.",
     examples=("policysieve token list --storage sqlite:///shop.db",),
 )
 @storage_option
 @json_option("the tokens")
 def list_(url: str, as_json: bool) -> None:
-    """List the tokens of the database; their secrets nobody knows."""
+    """List the tokens of the database, by their keys; the tokens themselves are not kept."""
     from policysieve.service.tokens import list_tokens
     from policysieve.study.storage import Storage
 
@@ -88,7 +94,7 @@ def list_(url: str, as_json: bool) -> None:
         print_json([one.to_dict() for one in found])
         return
     print_table(
-        f"{len(found)} tokens",
+        f"{len(found):,} {'token' if len(found) == 1 else 'tokens'}",
         ["key", "label", "scopes", "studies", "valid"],
         [
             (
@@ -105,14 +111,17 @@ def list_(url: str, as_json: bool) -> None:
 
 
 @token.command(
-    short_help="A token that opens nothing any more.",
-    examples=("policysieve token revoke 3f2a91 --storage sqlite:///shop.db",),
+    short_help="Make a token invalid.",
+    examples=("policysieve token revoke 0123456789abcdef --storage sqlite:///shop.db",),
 )
 @storage_option
 @click.argument("key")
 @json_option("the token")
 def revoke(url: str, key: str, as_json: bool) -> None:
-    """Let the token with KEY open nothing any more; services notice within two seconds."""
+    """Make the token with KEY invalid; services turn it away within two seconds.
+
+    KEY is what create and list print: the 16 characters after ps_ at the beginning of the token.
+    """
     from policysieve.service.tokens import revoke_token
     from policysieve.study.storage import Storage
 

@@ -169,7 +169,7 @@ class RemoteStudy:
         return bool(self.status()["finished"])
 
     def exploration(self, policies: AnyPolicies) -> Exploration:
-        """What is played now, for who has the policies and wants to decide without the service.
+        """What is played now, for a program that has the policies and decides by itself.
 
         Parameters
         ----------

@@ -19,6 +19,13 @@ _NOT_SEEN = (
     "rounds, or rounds that were left out because of their rewards. It hardly sees propensities "
     "that were swapped between rounds."
 )
+_OF_SUPPORT = {  # findings that are broken, too, where actions were left out on purpose
+    "mean weight",
+    "weight over time",
+    "frequency of actions",
+    "frequency by context",
+    "exploration",
+}
 _LEGEND = (
     "An importance weight is 1/propensity where an action is shown, and 0 where it is not; its "
     "mean should be 1. A value is the mean in this log, with its confidence limits in brackets. It "
@@ -65,9 +72,28 @@ class LogHealth(Reported):
         return self.worst == "broken"
 
     @property
+    def leaves_out(self) -> bool:
+        """Whether it is broken, and all of that may be because actions were left out on purpose.
+
+        Learners that eliminate policies show less and less: the Sieve's own log is like that. So is
+        a log whose propensities are too large, unless they leave no room for other actions.
+        """
+        broken = {one.name for one in self.findings if one.verdict == "broken"}
+        has_room = not self.tests.too_small and not self.tests.fixed
+        return bool(broken) and broken <= _OF_SUPPORT and has_room
+
+    @property
     def verdict(self) -> str:
-        """All findings in two sentences."""
+        """All findings in a few sentences."""
         names = ", ".join(one.name for one in self.findings if one.verdict == self.worst)
+        if self.leaves_out:
+            return (
+                f"Not every action could be shown in every round of this log, or its propensities "
+                f"are too large ({names}). A learner that eliminates policies, such as the Sieve, "
+                "leaves actions out on purpose: then what it proved holds, and only estimates of "
+                "policies that show what was left out would be wrong. If nothing was left out on "
+                "purpose, correct the propensities before you draw conclusions."
+            )
         if self.worst == "broken":
             return f"This log is broken ({names}): correct it before you draw conclusions from it."
         if self.worst == "warning":

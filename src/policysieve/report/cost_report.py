@@ -27,8 +27,10 @@ def add_cost(page: Page, result: "RunResult") -> None:
         page.figure(
             cost_over_rounds(result),
             "What exploring has cost in all, compared with "
-            f"{result.cost.today.policy_name}, which runs today. Below zero, exploring has "
-            f"{'cost less' if result.cost.minimize else 'earned more'} than that.",
+            f"{result.cost.today.policy_name}, which runs today: the estimate, in a band of its "
+            "confidence limits. Below zero, exploring has "
+            f"{'cost less' if result.cost.minimize else 'earned more'} than that."
+            + ("" if result.problem.max_loss is None else " The dashed line is the limit."),
             name="cost",
         )
     page.table(cost_table(result.cost))

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
 from policysieve.report.page import Page
-from policysieve.report.run_report import best_in_words, value_intervals
+from policysieve.report.run_report import best_in_words, leaders_caption, value_intervals
 from policysieve.report.style import (
     INK,
     PAPER,
@@ -141,12 +141,7 @@ def _add_leaders(page: Page, result: "ExperimentResult") -> None:
     run = learner.seeds[0].result
     known, best = run.true_values is not None, best_in_words(result.problem)
     page.section(f"The leading policies of {learner.name}")
-    page.figure(
-        value_intervals(run, _LEADERS),
-        f"The policies with the best estimates, {best} first. A proof compares policies directly, "
-        "so it can tell two apart although their intervals overlap.",
-        name="leaders",
-    )
+    page.figure(value_intervals(run, _LEADERS), leaders_caption(run), name="leaders")
     columns = {"description": "what it is", "value": "estimate", "lower": "lower", "upper": "upper"}
     if result.descriptions is None:
         del columns["description"]

@@ -22,6 +22,7 @@ _HEADLINES = {
     "warning": "A log to look at",
     "broken": "This log is broken",
 }
+_LEAVES_OUT = "Actions were left out of this log, or its propensities are too large"
 _ACTIONS = 20  # in the table
 _DRAWN_ACTIONS = 15
 _MOST = 3.0  # how far right the axis goes for the sake of limits alone
@@ -32,7 +33,7 @@ def health_page(health: "LogHealth", title: str | None, command: str | None) -> 
     """One page about a log's health."""
     tests, mass = health.tests, health.tests.sums.mass
     page = Page(
-        title if title is not None else _HEADLINES[health.worst],
+        title if title is not None else _headline(health),
         f"{health.rounds:,} logged rounds with {health.n_actions:,} actions. Their propensities, "
         "ids, times and rewards were checked.",
         configuration={
@@ -73,10 +74,12 @@ def health_page(health: "LogHealth", title: str | None, command: str | None) -> 
     )
     if health.change is not None:
         page.section("A changed world")
+        what = health.change.what()
         page.figure(
             change_over_time(health.change),
-            f"{_what(health)[0].upper()}{_what(health)[1:]}, in stretches of rounds, with its mean "
-            "before and after the estimated time of the change.",
+            f"{what[0].upper()}{what[1:]}, in stretches of rounds (dots), with its mean before and "
+            "after the most probable time of the change (solid line). At the dashed line the "
+            "change was proved.",
             name="change",
         )
     page.section("Importance weights")
@@ -107,9 +110,8 @@ def health_page(health: "LogHealth", title: str | None, command: str | None) -> 
     return page
 
 
-def _what(health: "LogHealth") -> str:
-    assert health.change is not None
-    return health.change.what()
+def _headline(health: "LogHealth") -> str:
+    return _LEAVES_OUT if health.leaves_out else _HEADLINES[health.worst]
 
 
 def change_over_time(change: "Change") -> Figure:

@@ -90,7 +90,7 @@ def _cost(cost: "ExploringCost") -> str:
 def _status(status: "Status") -> str:
     best = status.recommendation
     left = "" if status.left is None else f"{status.left:,} more rounds may explore"
-    words = f"{'exploring' if status.exploring else 'not exploring'}"
+    words = "exploring" if status.exploring else "not exploring"
     return card(
         f"{status.learner} recommends {best.policy_name}",
         _pill_of(best.certified, best.guardrails),

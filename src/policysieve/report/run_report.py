@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 __all__ = [
     "best_in_words",
     "estimate_over_rounds",
+    "leaders_caption",
     "problem_settings",
     "run_page",
     "suboptimality_over_rounds",
@@ -86,9 +87,7 @@ def _headlines(result: "RunResult") -> dict[str, CellValue | tuple[CellValue, st
         ),
         "Certified": (
             best.certified,
-            "the bound is at most epsilon"
-            if best.certified
-            else "the bound is above epsilon, or no proof",
+            "the bound is at most epsilon" if best.certified else "epsilon is not proved",
         ),
         **gain_fact(best.gain, best.against),
         **cost_facts(result.cost),
@@ -104,14 +103,7 @@ def _add_leaders(page: Page, result: "RunResult") -> None:
     leaders = result.leaders(_LEADERS)
     best, earned = best_in_words(result.problem), earned_in_words(result.problem)
     known = result.true_values is not None
-    page.figure(
-        value_intervals(result, _LEADERS),
-        f"The policies with the best estimates, {best} first, and their confidence intervals. A "
-        "proof compares policies directly, so it can tell two apart although their intervals "
-        "overlap. An eliminated policy keeps the interval that it had then."
-        + (" Hollow diamonds are true values; they should lie on their lines." if known else ""),
-        name="leaders",
-    )
+    page.figure(value_intervals(result, _LEADERS), leaders_caption(result), name="leaders")
     columns = ["policy", "estimate", "lower", "upper"] + ["true value"] * known
     fields = ["value", "lower", "upper"] + ["true_value"] * known
     page.table(
@@ -226,6 +218,17 @@ def earned_in_words(problem: "Problem") -> str:
 def _listed(names: Sequence[str]) -> str:
     more = f", ... ({len(names):,} in all)" if len(names) > _FEW else ""
     return ", ".join(names[:_FEW]) + more
+
+
+def leaders_caption(result: "RunResult | StudyStatus") -> str:
+    """What there is to see in `value_intervals`."""
+    best, known = best_in_words(result.problem), result.true_values is not None
+    return (
+        f"The policies with the best estimates, {best} first, and their confidence intervals. A "
+        "proof compares policies directly, so it can tell two apart although their intervals "
+        "overlap. An eliminated policy keeps the interval that it had then."
+        + (" Hollow diamonds are true values; they should lie on their lines." if known else "")
+    )
 
 
 def value_intervals(result: "RunResult | Selection | StudyStatus", count: int = 15) -> Figure:

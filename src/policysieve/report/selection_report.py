@@ -47,7 +47,7 @@ def selection_page(selection: "Selection", title: str | None, command: str | Non
             ),
             "Certified": (
                 proof.certified,
-                "the bound is at most epsilon" if proof.certified else "more rounds are needed",
+                "the bound is at most epsilon" if proof.certified else "epsilon is not proved",
             ),
             **gain_fact(proof.gain, proof.against),
             "Eliminated": (len(eliminated), f"of {candidates}"),

@@ -5,7 +5,12 @@ from typing import TYPE_CHECKING
 
 from policysieve.report.cost_report import cost_facts, cost_table
 from policysieve.report.page import Page
-from policysieve.report.run_report import best_in_words, value_intervals
+from policysieve.report.run_report import (
+    best_in_words,
+    leaders_caption,
+    problem_settings,
+    value_intervals,
+)
 from policysieve.report.table import Table, gain_fact, value_text
 
 if TYPE_CHECKING:
@@ -28,6 +33,7 @@ def study_page(status: "StudyStatus", title: str | None, command: str | None) ->
             "study": status.name,
             "learner": status.learner,
             "candidates": status.candidates,
+            **problem_settings(status.problem),
             "created": datetime.fromtimestamp(status.created, UTC).isoformat(" ", "seconds"),
             "deadline in seconds": "none" if status.deadline is None else status.deadline,
             "exploration": status.exploration,
@@ -41,10 +47,13 @@ def study_page(status: "StudyStatus", title: str | None, command: str | None) ->
                 best.value,
                 f"interval {value_text(best.lower)} to {value_text(best.upper)}",
             ),
-            "Suboptimality bound": best.suboptimality_bound,
+            "Suboptimality bound": (
+                best.suboptimality_bound,
+                f"asked for: epsilon {value_text(status.problem.epsilon)}",
+            ),
             "Certified": (
                 best.certified,
-                "the bound is at most epsilon" if best.certified else "more rounds are needed",
+                "the bound is at most epsilon" if best.certified else "epsilon is not proved",
             ),
             **gain_fact(best.gain, best.against),
             **cost_facts(status.cost),
@@ -54,12 +63,7 @@ def study_page(status: "StudyStatus", title: str | None, command: str | None) ->
     page.text(best.guarantee, statement=True)
     page.section("The leading policies")
     if isinstance(best.policy, int) and status.learnt:
-        page.figure(
-            value_intervals(status, _LEADERS),
-            "The policies with the best estimates, the best first. Their confidence intervals hold "
-            "for all policies at once.",
-            name="leaders",
-        )
+        page.figure(value_intervals(status, _LEADERS), leaders_caption(status), name="leaders")
     page.table(
         Table(
             f"The policies with the {best_in_words(status.problem)} estimates",
@@ -83,18 +87,7 @@ def study_page(status: "StudyStatus", title: str | None, command: str | None) ->
         Table(
             "What became of them",
             ["rounds", "how many"],
-            [
-                ["decided", status.rounds],
-                ["learnt from, in the order of decisions", status.learnt],
-                ["told", status.told],
-                ["expired at their deadline", status.expired],
-                ["given up", status.discarded],
-                ["open", status.open],
-                ["settled, and waiting behind open ones", status.waiting],
-                ["late answers, kept and not counted", status.late],
-                ["refused answers, kept and not counted", status.refused],
-                ["contexts erased", status.forgotten],
-            ],
+            list(status.counts.items()),
         )
     )
     return page

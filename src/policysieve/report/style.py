@@ -16,6 +16,7 @@ __all__ = [
     "INK",
     "PAGE_COLOURS",
     "PAPER",
+    "VERMILION",
     "WIDTH",
     "LineLook",
     "colours",
@@ -64,8 +65,8 @@ PAGE_COLOURS = {
 _FONT = "DejaVu Sans"  # comes with matplotlib; a page puts its own in its place
 _SMALL = 9  # points
 _NOTEBOOK_DPI = 100
-_LONGEST = 36  # letters of a name beside an axis,
-_HEAD, _BEFORE = 12, 8  # of its beginning, and of what names share before they part
+_LONGEST = 36  # letters of a name beside an axis
+_HEAD, _BEFORE = 12, 8  # letters of its beginning, and of what names share before they part
 _REST = _LONGEST - _HEAD - 2
 WIDTH = 8.4  # inches; a page shows this as at most 860 px
 

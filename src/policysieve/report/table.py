@@ -174,5 +174,6 @@ def gain_fact(
     """How much better than what runs today, for the headlines of a page; nothing if not asked."""
     if against is None:
         return {}
-    proved = "not proved" if gain is None or gain <= 0 else "proved"
-    return {f"Better than {against} by": (gain, f"at least; that it is better is {proved}")}
+    is_better = gain is not None and gain > 0
+    note = "at least, which is proved" if is_better else "it is not proved to be better"
+    return {f"Better than {against} by": (gain, note)}

@@ -3,6 +3,7 @@
 import json
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import parse_qs
 
 import pyarrow as pa
 from fastapi import Request
@@ -15,12 +16,23 @@ from policysieve.service.problems import ProblemError
 from policysieve.study import Told
 from policysieve.study.deciding import Ask
 
-__all__ = ["ARROW", "JSON", "Tell", "answered", "ask_in", "json_in", "listed", "tell_in"]
+__all__ = [
+    "ARROW",
+    "JSON",
+    "Tell",
+    "answered",
+    "ask_in",
+    "form_in",
+    "json_in",
+    "listed",
+    "tell_in",
+]
 
 JSON = "application/json"
 ARROW = "application/vnd.apache.arrow.stream"
 
 _ASK = ("contexts", "ids", "available")
+_LONGEST = 4096  # bytes of a form
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,6 +61,14 @@ async def json_in(request: Request, fields: tuple[str, ...]) -> dict[str, Any]:
     if media_type(request) != JSON:
         raise _unsupported(request, JSON)
     return _object(await request.body(), fields)
+
+
+async def form_in(request: Request) -> dict[str, str]:
+    """The fields of a form that a browser sent."""
+    body = await request.body()
+    if len(body) > _LONGEST:
+        raise ProblemError(413, f"a form must have at most {_LONGEST:,} bytes, got {len(body):,}")
+    return {name: values[0] for name, values in parse_qs(body.decode("utf-8", "replace")).items()}
 
 
 async def ask_in(request: Request, most: int) -> Ask:

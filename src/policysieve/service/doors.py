@@ -116,7 +116,7 @@ class Doors:
         token = await self.token(text)
         if token is None:
             raise ProblemError(
-                401, "the token is not known, was revoked, or is out of date", _CHALLENGE
+                401, "the token is not known, was revoked, or has expired", _CHALLENGE
             )
         if by_cookie:
             check_origin(request)
@@ -185,9 +185,13 @@ class Requires(SecurityBase):
         study = request.path_params.get("name")
         if not caller.may(self.scope, study):
             of = "" if study is None else f" for study {study!r}"
-            raise ProblemError(403, f"the token has not the scope {self.scope}{of}")
+            raise ProblemError(
+                403, f"the token must have the scope {self.scope}{of}; ask for one that has it"
+            )
         if self._whole and caller.is_restricted:
-            raise ProblemError(403, "the token is for some studies, and this tells of all")
+            raise ProblemError(
+                403, "the token must be for all studies, as this tells of all, and is for some"
+            )
         request.scope["caller"] = caller
         return caller
 

@@ -27,7 +27,7 @@ _CONTENT = (
 _HEADERS = [
     (b"content-security-policy", _CONTENT.encode()),
     (b"x-content-type-options", b"nosniff"),
-    (b"referrer-policy", b"same-origin"),  # with none, forms would not say whose they are,
+    (b"referrer-policy", b"same-origin"),  # with none, forms would not say whose they are
     (b"x-frame-options", b"DENY"),
     (b"cross-origin-opener-policy", b"same-origin"),
     (b"cross-origin-resource-policy", b"same-origin"),

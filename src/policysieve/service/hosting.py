@@ -121,7 +121,7 @@ class Hosted:
         if record is None:
             names = self.names()
             some = ", ".join(map(repr, names[:_FEW])) + (", ..." if len(names) > _FEW else "")
-            raise NotFoundError(f"there is no study {name!r} here; there is {some or 'none yet'}")
+            raise NotFoundError(f"there is no study {name!r} here; there are {some or 'none yet'}")
         version = self._version
         if isinstance(version, Mapping):
             version = version.get(name)
@@ -143,7 +143,7 @@ def _loader(policies: "AnyPolicies | Mapping[str, AnyPolicies] | Loader") -> Loa
             if record.name not in by_name:
                 raise NotFoundError(
                     f"this service has no policies for study {record.name!r}; start it with "
-                    f"--policies {record.name}=pol.py:policies"
+                    f"policies={{{record.name!r}: ...}}"
                 )
             return by_name[record.name]
 

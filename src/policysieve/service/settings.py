@@ -23,9 +23,9 @@ class Settings:
     origins : tuple of str
         Origins of pages that may call from a browser (CORS); none by default.
     body_bytes : int
-        Size of a request.
+        Largest request, in bytes.
     batch : int
-        Rounds of a request.
+        Most rounds in one request.
     request_seconds : float
         How long a request may take, its body included.
     header_seconds : float

@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 SCOPES = ("decide", "tell", "read", "admin")
-"""What a token may be good for. `admin` opens every door."""
+"""What a token may do. `admin` may do everything."""
 
 _KEY, _SECRET = 8, 32  # bytes; a secret has 256 bits
 _SHAPE = re.compile(rf"ps_([0-9a-f]{{{2 * _KEY}}})_([A-Za-z0-9_-]{{43}})")
@@ -45,7 +45,7 @@ class Token:
     key : str
         The part that is no secret, by which it is listed and revoked.
     label : str
-        What it is for, in the words of who made it.
+        What it is for, in the words of the person who made it.
     scopes : tuple of str
     studies : tuple of str or None
         The studies that it is good for; None for all, and for what belongs to no study.
@@ -82,7 +82,7 @@ class Token:
         return hmac.compare_digest(self.hash, _hashed(secret))
 
     def is_valid(self, now: float) -> bool:
-        """Whether it is neither revoked nor out of date."""
+        """Whether it is neither revoked nor expired."""
         return self.revoked is None and (self.expires is None or now < self.expires)
 
     def to_dict(self) -> dict[str, Any]:
@@ -118,7 +118,7 @@ def create_token(
     studies : collection of str, optional
         Names of the studies that it is good for; by default all.
     lasts : duration, optional
-        After which it is out of date, such as ``"30d"``.
+        After which it expires, such as ``"30d"``.
     """
     if not isinstance(label, str) or not label.strip() or len(label) > _LONGEST:
         raise InvalidArgumentError(
@@ -147,7 +147,7 @@ def create_token(
 
 
 def list_tokens(storage: Storage) -> list[Token]:
-    """All tokens, the oldest first; those that are revoked or out of date, too."""
+    """All tokens, the oldest first; those that are revoked or have expired, too."""
     with storage.reading() as connection:
         rows = connection.execute(select(table).order_by(table.c.token)).all()
     return [Token.of(row) for row in rows]

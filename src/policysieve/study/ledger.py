@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from sqlalchemy import Connection, bindparam, func, insert, select, update
+from sqlalchemy import Connection, bindparam, insert, select, update
 
 from policysieve.errors import DecisionsError, FileFormatError
 from policysieve.exploration.designs.base import Exploration
@@ -77,9 +77,6 @@ _SETTLED = Statement(
 )
 _SETTLED_AT = select(rewards.c.place, rewards.c.state, rewards.c.rewards).where(
     rewards.c.study == _NUMBER, rewards.c.place.in_(bindparam("wanted", expanding=True))
-)
-_COUNT = select(func.count()).where(
-    rewards.c.study == _NUMBER, rewards.c.place.between(bindparam("low"), bindparam("high"))
 )
 _SETTLE = Statement(insert(rewards))
 _EXPLORATION = select(explorations.c.content).where(
@@ -322,11 +319,6 @@ class SqlLedger:
         nothing = bytes(8 * m)
         told = np.frombuffer(b"".join(row[2] or nothing for row in rows), np.float64)
         return places, states, told.reshape(len(rows), m)
-
-    def n_settled(self, connection: Connection, low: int, high: int) -> int:
-        """How many rounds in [low, high) are settled."""
-        bounds = {**self._study, "low": low, "high": high - 1}
-        return int(connection.execute(_COUNT, bounds).scalar_one())
 
     def settle(
         self, connection: Connection, places: Places, state: int, told: Array | None, now: float

@@ -91,7 +91,7 @@ class StudyLooks:
             return status_of(self._ledger, connection, learning, self._storage.now(connection))
 
     def pulse(self) -> Pulse:
-        """What changes when something happens: a cheap look, for who asks again and again."""
+        """What changes when something happens: a cheap look, for those who ask again and again."""
         learnt = self._worker.caught_up().learnt
         with self._storage.reading() as connection:
             return pulse_of(self._ledger, connection, learnt)

@@ -145,8 +145,9 @@ class StudyRecord:
         if found is None:
             names = connection.execute(select(studies.c.name).order_by(studies.c.name)).scalars()
             known = ", ".join(map(repr, names)) or "none"
-            raise InvalidArgumentError(f"name must be that of a study in {where}, which has "
-                                       f"{known}, got {shown(name)}")  # fmt: skip
+            raise InvalidArgumentError(
+                f"name must be that of a study in {where}, which has {known}, got {shown(name)}"
+            )
         return found
 
     @classmethod

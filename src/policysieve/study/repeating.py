@@ -1,4 +1,4 @@
-"""Asking again with the same ids, by who did not hear the answer: what was decided then."""
+"""Asking again with the same ids, where the answer was lost: what was decided then."""
 
 from typing import Any
 

@@ -169,22 +169,44 @@ class StudyStatus(Reported):
         return self.rounds - self.learnt - self.open
 
     @property
+    def counts(self) -> dict[str, int]:
+        """What became of the rounds, by words for a table."""
+        return {
+            "decided": self.rounds,
+            "learnt from, in the order of decisions": self.learnt,
+            "told": self.told,
+            "expired at their deadline": self.expired,
+            "given up": self.discarded,
+            "open": self.open,
+            "settled, and waiting behind open ones": self.waiting,
+            "late answers, kept and not counted": self.late,
+            "refused answers, kept and not counted": self.refused,
+            "contexts erased": self.forgotten,
+        }
+
+    @property
     def held_up(self) -> str | None:
         """What open decisions hold up, and what to do, in a sentence; None if nothing waits."""
         if not self.waiting or self.oldest_open is None:
             return None
         since = datetime.fromtimestamp(self.as_of - self.oldest_open, UTC)
+        settled = f"{self.waiting:,} settled rounds wait"
+        if self.waiting == 1:
+            settled = "1 settled round waits"
+        behind = f"{self.open:,} open ones, of which the oldest is"
+        if self.open == 1:
+            behind = "an open one,"
         said = (
-            f"{self.waiting:,} settled rounds wait behind {self.open:,} open ones, of which the "
-            f"oldest is {self.oldest_open_id!r}, asked for {since:%Y-%m-%d %H:%M} UTC, "
-            f"{in_words(self.oldest_open)} ago"
+            f"{settled} behind {behind} {self.oldest_open_id!r}, asked for at "
+            f"{since:%Y-%m-%d %H:%M} UTC, {in_words(self.oldest_open)} ago. Tell what is open, or "
+            "expire or discard it"
         )
-        if self.deadline is not None:
-            return (
-                f"{said}. Tell their rewards; after the deadline of {in_words(self.deadline)} they "
-                "expire as somebody tells or learns. Or expire or discard them."
-            )
-        return f"{said}. Tell their rewards, or expire or discard them, as there is no deadline."
+        if self.deadline is None:
+            return f"{said}; there is no deadline."
+        return (
+            f"{said}; after the deadline of {in_words(self.deadline)} it expires as soon as a "
+            "process tells or learns."
+        )
 
     @property
     def chosen(self) -> Any:

@@ -212,7 +212,8 @@ def _check_file(name: str, *, create: bool) -> None:
         )
     if not create and not os.path.exists(name):
         raise FileNotFoundError(
-            f"no studies at {name}: there is no such file in {folder}; create makes it"
+            f"no studies at {name}: there is no such file in {folder}; make it with policysieve "
+            "study create, or Study.create"
         )
 
 

@@ -7,9 +7,7 @@ from sqlalchemy import select, update
 
 from policysieve.arrays import shown
 from policysieve.checks import flag
-from policysieve.errors import (
-    InvalidArgumentError,
-)
+from policysieve.errors import InvalidArgumentError
 from policysieve.exploration.decisions import Decisions
 from policysieve.policies import AnyPolicies, check_class
 from policysieve.problem import Problem

@@ -10,10 +10,7 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import IntegrityError
 
 from policysieve.checks import as_rewards
-from policysieve.errors import (
-    DecisionsError,
-    StorageError,
-)
+from policysieve.errors import DecisionsError, StorageError
 from policysieve.study import settling
 from policysieve.study.deciding import Decider
 from policysieve.study.ledger import SqlLedger
@@ -38,11 +35,11 @@ class Teller:
     storage : Storage
     ledger : SqlLedger
     worker : Worker
-        Learns what is ready then,
+        Learns from rounds once they are settled.
     decider : Decider
-        and plays what was published, if
+        Is told of the exploration that was published then.
     learns : bool
-        this process learns.
+        Whether this process learns; if not, neither of them is called.
     """
 
     def __init__(

@@ -51,12 +51,12 @@ def verified(ledger: SqlLedger, connection: Connection, known: Learning) -> Veri
         if not same:
             wrong.append(
                 f"{name} is not what the first {row.learnt:,} rounds lead to, which have been "
-                f"folded up to {anew.learnt:,}"
+                f"replayed up to {anew.learnt:,}"
             )
     if known.learnt > anew.learnt:
         anew = anew.advanced(connection, until=known.learnt)
     if anew.learnt != known.learnt:
-        wrong.append(f"{anew.learnt:,} rounds were folded where {known.learnt:,} are known")
+        wrong.append(f"{anew.learnt:,} rounds were replayed, but {known.learnt:,} were learnt from")
     else:
         other = _other(anew, known)
         wrong += [] if other is None else [f"{other} another"]

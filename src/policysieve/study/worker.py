@@ -17,7 +17,7 @@ from policysieve.study.storage import ConflictError, Storage
 __all__ = ["Worker"]
 
 _AT_ONCE = 50_000  # rounds that are learnt from before something is published
-_PATIENCE = 5.0  # seconds to wait for who learns, before the lease is left to run out
+_PATIENCE = 5.0  # seconds to wait for a thread that learns, before the lease is left to run out
 
 
 class _News(NamedTuple):
@@ -127,10 +127,7 @@ class Worker:
                     if not self._lease.hold(connection, now):
                         return False
                     self._expire(connection, before, now)
-            except (
-                IntegrityError,
-                ConflictError,
-            ):  # another process has settled some of them at this moment
+            except (IntegrityError, ConflictError):  # others settle the same at this moment
                 return True
         with self._storage.reading() as connection:
             then = before.advanced(connection, until=before.learnt + _AT_ONCE)

@@ -1,6 +1,7 @@
 """What pages say, and that nothing on them is more than text."""
 
 import re
+import time
 from html.parser import HTMLParser
 from urllib.parse import quote
 
@@ -169,7 +170,7 @@ def test_pages_change_nothing(tmp_path):
 
 def test_errors_are_pages(site):
     page = seen(site, "/studies/nothing", 404)
-    assert "there is no study 'nothing'" in page.text
+    assert "There is no study 'nothing' here; " in page.text
     assert ("html", {"lang": "en"}) in page.tags
     seen(site, "/assets/../secret", 404)
     seen(site, "/assets/other.css", 404)
@@ -319,6 +320,18 @@ def test_a_token_is_revoked_after_a_question(guarded):
     assert "revoked" in seen(guarded, "/tokens").text
     seen(guarded, "/tokens/0000000000000000/revoke", 404)
     assert guarded.texts["read"] not in guarded.get("/tokens").text
+
+
+def test_tokens_say_until_when_they_are_valid(guarded):
+    storage = Storage(guarded.database)
+    create_token(storage, "short", ["read"], lasts="0s")
+    create_token(storage, "long", ["read"], lasts="52w")
+    sign_in(guarded, "admin")
+    text = " ".join(seen(guarded, "/tokens").text.split())
+    year = time.gmtime(time.time() + 52 * 7 * 86400).tm_year
+    assert re.search(rf"long ?[0-9a-f]{{16}} ?read ?all ?just now until \d\d \w+ {year}", text)
+    assert re.search(r"short ?[0-9a-f]{16} ?read ?all ?just now expired just now", text)
+    assert re.search(r"admin yours ?[0-9a-f]{16} ?admin ?all ?just now always", text)
 
 
 def test_who_may_do_everything_in_one_study_has_nothing_to_do_with_tokens(guarded):

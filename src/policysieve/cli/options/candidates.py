@@ -14,7 +14,7 @@ from policysieve.cli.options.problem import (
     problem_units,
     sparsity_option,
 )
-from policysieve.cli.options.values import Names
+from policysieve.cli.options.values import Names, Number
 
 if TYPE_CHECKING:
     from policysieve.policies import AnyPolicies
@@ -48,9 +48,9 @@ traffic_option = click.option(
     "--traffic",
     default=1.0,
     show_default=True,
-    type=float,
+    type=Number(),
     metavar="SHARE",
-    help="Share of the rounds that explore; the others show what --against would.",
+    help="Share of the rounds that explore, such as 0.1; the others show what --against would.",
 )
 
 

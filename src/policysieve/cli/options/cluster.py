@@ -22,7 +22,7 @@ def engine_options(what: str) -> tuple[Decorator, Decorator]:
         click.option(
             "--address",
             metavar="HOST:PORT|auto",
-            help="Of the cluster; without it one is started on this machine for the command.",
+            help="Address of the cluster; without it one is started here for the command.",
         ),
     )
 

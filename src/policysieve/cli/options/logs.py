@@ -9,7 +9,7 @@ import click
 from policysieve.cli.options.cluster import ClusterOptions, engine_options
 from policysieve.cli.options.grouping import Decorator, grouped
 from policysieve.cli.options.problem import range_option
-from policysieve.cli.options.values import OneOf
+from policysieve.cli.options.values import Number, OneOf
 
 if TYPE_CHECKING:
     from policysieve.log import ColumnMap, LogFile
@@ -55,21 +55,22 @@ _map_option = click.option(
     "--map",
     "columns",
     metavar="COLUMNS",
-    help="Which columns of a table hold what, such as context=age+country,action=item,"
-    "propensity=p,reward=clicked,unit=user; or a .toml file that says so.",
+    help="Which columns of a table hold context, action, propensity, reward, and if there are any "
+    "id, time and unit, such as context=age+country,action=item; or a .toml file that says so.",
 )
 _max_bytes_option = click.option(
     "--max-bytes",
     type=click.IntRange(1),
     metavar="BYTES",
-    help="Memory that may be held at once, unpacked; 4 GiB by default.",
+    help="Memory that a file may take when it is unpacked; 4 GiB by default.",
 )
 since_option = click.option(
     "--since",
     default=0,
     type=int,
     metavar="ROUND",
-    help="Number of the first round that counts, fixed beforehand or where a change was proved.",
+    help="Number of the first round that counts, from 0: fixed beforehand, or where a change "
+    "was proved.",
 )
 
 
@@ -101,7 +102,7 @@ def contexts_options(help: str) -> Decorator:
             required=True,
             multiple=True,
             type=click.Path(dir_okay=False),
-            help=f"{help} Several times for several files, which are read in this order.",
+            help=f"{help} May be repeated, for files that are read in this order.",
         ),
         format_option("--from", "format", "the contexts"),
         _map_option,
@@ -162,7 +163,7 @@ def log_argument(metavar: str = "LOG...", *, parted: bool = False) -> Decorator:
 
     If it is `parted`, a cluster may read it.
     """
-    there = engine_options("read Parquet files in parts, and ask the policies there")
+    there = engine_options("read Parquet files in parts")
     return grouped(
         "log",
         PartedLogArgument if parted else LogArgument,
@@ -177,9 +178,10 @@ def log_argument(metavar: str = "LOG...", *, parted: bool = False) -> Decorator:
         ),
         click.option(
             "--missing-reward",
-            type=float,
+            type=Number(),
             metavar="REWARD",
-            help="What a missing reward counts as.",
+            help="What a missing reward counts as, such as 0; without it, check reports it, and "
+            "other commands refuse it.",
         ),
         _max_bytes_option,
         *(there if parted else ()),

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from policysieve.cli.options.grouping import grouped
+from policysieve.cli.options.values import Number
 
 if TYPE_CHECKING:
     from policysieve.problem import Problem
@@ -45,21 +46,21 @@ outcome_options = grouped(
     click.option(
         "--outcome",
         multiple=True,
-        type=(str, float, float),
+        type=(str, Number(), Number()),
         metavar="NAME LOW HIGH",
-        help="Another outcome of the log, and its range; several times for several.",
+        help="Another outcome of the log, and its range; may be repeated.",
     ),
     click.option(
         "--minimize-outcome",
         multiple=True,
         metavar="NAME",
-        help="An outcome of which less is better; several times for several.",
+        help="An outcome of which less is better; may be repeated.",
     ),
     click.option(
         "--guardrail",
         multiple=True,
-        type=(str, float),
+        type=(str, Number()),
         metavar="NAME AMOUNT",
-        help="By how much an outcome may be worse than with --against; several times for several.",
+        help="By how much an outcome may be worse than with --against; may be repeated.",
     ),
 )

@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from policysieve.cli.options.grouping import Decorator
-from policysieve.cli.options.values import Actions, Sparsity
+from policysieve.cli.options.values import Actions, Number, Sparsity
 
 __all__ = [
     "actions_option",
@@ -22,14 +22,15 @@ __all__ = [
 epsilon_option = click.option(
     "--epsilon",
     required=True,
-    type=float,
-    help="How far from the best policy the answer may be, in units of the reward.",
+    type=Number(),
+    help="How far from the best policy the answer may be, in units of the reward, such as 0.05.",
 )
 sparsity_option = click.option(
     "--sparsity",
     show_default="1, or unknown with a range of rewards or costs",
     type=Sparsity(),
-    help="Bound on the sum of a context's rewards.",
+    metavar="NUMBER|unknown",
+    help="Largest sum of all actions' rewards at one context: 1 for one right label or one click.",
 )
 minimize_option = click.option(
     "--minimize", is_flag=True, help="Rewards are costs: the lower, the better."
@@ -38,12 +39,12 @@ minimize_option = click.option(
 
 def delta_option(help: str = "Probability with which the answer may be wrong.") -> Decorator:
     """The option ``--delta``."""
-    return click.option("--delta", default=0.05, show_default=True, type=float, help=help)
+    return click.option("--delta", default=0.05, show_default=True, type=Number(), help=help)
 
 
 def range_option(help: str) -> Decorator:
     """The option ``--reward-range``."""
-    return click.option("--reward-range", nargs=2, type=float, metavar="LOW HIGH", help=help)
+    return click.option("--reward-range", nargs=2, type=Number(), metavar="LOW HIGH", help=help)
 
 
 def actions_option(what: str, *, required: bool = False) -> Decorator:

@@ -25,5 +25,6 @@ def version_option(variable: str, metavar: str = "VERSION", *, multiple: bool = 
         variable,
         metavar=metavar,
         multiple=multiple,
-        help="What you call the policies, if they have a version.",
+        help="Version of the policies in your own words: the same when a study is created and when "
+        "it is opened.",
     )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 import click
 from click.shell_completion import CompletionItem
 
-__all__ = ["Actions", "Names", "OneOf", "SomeOf", "Sparsity"]
+__all__ = ["Actions", "Names", "Number", "OneOf", "SomeOf", "Sparsity"]
 
 if TYPE_CHECKING:
     _Kind = click.ParamType[Any]
@@ -15,7 +15,20 @@ else:
     _Kind = click.ParamType
 
 
-class Sparsity(_Kind):
+class Number(_Kind):
+    """A number with a decimal point; of other spellings it is said how to write them."""
+
+    name = "number"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        """The number."""
+        try:
+            return float(value)
+        except ValueError:
+            self.fail(f"{value!r} is not a number{_as_number(value)}", param, ctx)
+
+
+class Sparsity(Number):
     """A positive number, or the word unknown."""
 
     name = "NUMBER|unknown"
@@ -27,7 +40,18 @@ class Sparsity(_Kind):
         try:
             return float(value)
         except ValueError:
-            self.fail(f"{value!r} is neither a number nor the word unknown", param, ctx)
+            hint = _as_number(value)
+            self.fail(f"{value!r} is neither a number nor the word unknown{hint}", param, ctx)
+
+
+def _as_number(text: str) -> str:
+    """How to write a share in percent, or a number with a decimal comma."""
+    plain = text.strip().replace(",", ".")
+    try:
+        meant = float(plain.removesuffix("%")) / (100 if plain.endswith("%") else 1)
+    except ValueError:
+        return ", such as 0.05"
+    return f"; write {meant:.12g}"
 
 
 class Names(_Kind):

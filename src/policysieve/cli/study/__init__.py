@@ -22,8 +22,7 @@ __all__ = ["study"]
 def study() -> None:
     """Ask, tell and learn through a database, from any number of processes.
 
-    URL is that of a database, such as sqlite:///shop.db or postgresql://user@host/shop; NAME is
-    that of a study in it.
+    A study keeps every decision and every reward, and learns which policy is the best.
     """
 
 

@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from policysieve.cli.commands import command
 from policysieve.cli.decide import parts_of, read_contexts, write_decisions
 from policysieve.cli.options import ContextsOptions, contexts_options, json_option, out_option
 from policysieve.cli.output import print_json, print_text
 from policysieve.cli.study.decided import as_dicts, as_rounds
-from policysieve.cli.study.where import Where, where
+from policysieve.cli.study.where import Where, study_command, where
 
 if TYPE_CHECKING:
     from policysieve.cli.decide import Pieces
@@ -23,7 +22,7 @@ __all__ = ["ask"]
 _BATCH = 10_000  # contexts asked for at once
 
 
-@command(
+@study_command(
     short_help="What to show at contexts, kept in the database.",
     examples=(
         "policysieve study ask sqlite:///shop.db homepage --policies table.npy "
@@ -44,8 +43,8 @@ def ask(
 ) -> None:
     """Decide what to show at contexts; the decisions are in the database when it ends.
 
-    The file is a log with ids whose rewards are missing: fill them in, and tell takes it. If it was
-    not written to its end, the command decisions writes it again.
+    The file of --out is a log with ids whose rewards are missing: fill them in, and tell takes it.
+    If it was not written to its end, the command decisions writes it again.
     """
     from policysieve.policies.policy_class import names_of_actions
 

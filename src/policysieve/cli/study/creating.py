@@ -5,7 +5,6 @@ from typing import Any
 
 import click
 
-from policysieve.cli.commands import command
 from policysieve.cli.options import (
     CandidatesOptions,
     against_option,
@@ -15,9 +14,9 @@ from policysieve.cli.options import (
     traffic_option,
     version_option,
 )
-from policysieve.cli.options.values import OneOf
+from policysieve.cli.options.values import Number, OneOf
 from policysieve.cli.study.status import print_status
-from policysieve.cli.study.where import name_argument, url_argument
+from policysieve.cli.study.where import name_argument, study_command, url_argument
 
 __all__ = ["create"]
 
@@ -28,7 +27,7 @@ def _learners() -> list[str]:
     return list(LEARNERS)
 
 
-@command(
+@study_command(
     short_help="A new study in a database.",
     examples=(
         "policysieve study create sqlite:///shop.db homepage --policies table.npy --actions 10 "
@@ -43,16 +42,20 @@ def _learners() -> list[str]:
     default="Sieve",
     show_default=True,
     type=OneOf(_learners),
-    help="What learns, such as Sieve or Uniform.",
+    help="What learns and says what to show, such as Sieve or Uniform.",
 )
 @click.option(
     "--set",
     "settings",
     multiple=True,
     metavar="KEY=VALUE",
-    help="An argument of the learner, such as goal=best; several times for several.",
+    help="An argument of the learner, such as goal=best; may be repeated.",
 )
-@click.option("--seed", type=click.IntRange(0), help="For the same bits again.")
+@click.option(
+    "--seed",
+    type=click.IntRange(0),
+    help="Random seed: the same seed and the same calls decide the same.",
+)
 @click.option(
     "--deadline",
     metavar="DURATION",
@@ -61,7 +64,7 @@ def _learners() -> list[str]:
 @range_option("Least and largest reward of an item; 0 and 1 by default.")
 @click.option(
     "--no-answer",
-    type=float,
+    type=Number(),
     help="Reward of an item that has no answer by its deadline; 0 by default.",
 )
 @against_option()
@@ -91,7 +94,7 @@ def create(
     version: str | None,
     as_json: bool,
 ) -> None:
-    """Create the study NAME in the database at URL."""
+    """Create the study NAME in the database at URL, which is made if it is a new SQLite file."""
     from policysieve.cli.loading import policy_given
     from policysieve.study import Study
 

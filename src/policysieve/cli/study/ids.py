@@ -41,7 +41,7 @@ ids_options = grouped(
         metavar="FILE",
         type=click.Path(exists=True, dir_okay=False),
         help="A file with an id on each line, or a table with the column id (.csv, .parquet, "
-        ".jsonl); several times for several.",
+        ".jsonl); may be repeated.",
     ),
 )
 

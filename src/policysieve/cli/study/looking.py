@@ -12,7 +12,7 @@ from policysieve.cli.output import command_line, print_json, print_table, print_
 from policysieve.cli.study.decided import as_dicts, as_rounds
 from policysieve.cli.study.ids import Ids, ids_options
 from policysieve.cli.study.status import print_status
-from policysieve.cli.study.where import Where, url_argument, where
+from policysieve.cli.study.where import Where, study_command, url_argument, where
 
 if TYPE_CHECKING:
     from policysieve.exploration.decisions import Decisions
@@ -30,7 +30,7 @@ _ROWS = 20  # of a table of decisions
 @url_argument
 @json_option("the studies")
 def list_(url: str, as_json: bool) -> None:
-    """List the studies of the database at URL."""
+    """List the studies of the database at URL, such as sqlite:///shop.db."""
     from policysieve.study import summaries
 
     found = summaries(url)
@@ -38,7 +38,7 @@ def list_(url: str, as_json: bool) -> None:
         print_json([one.to_dict() for one in found])
         return
     print_table(
-        f"{len(found)} studies",
+        f"{len(found):,} {'study' if len(found) == 1 else 'studies'}",
         ["study", "learner", "rounds", "settled", "archived"],
         [
             (
@@ -54,7 +54,7 @@ def list_(url: str, as_json: bool) -> None:
     )
 
 
-@command(
+@study_command(
     short_help="Where a study stands, and what it recommends.",
     examples=("policysieve study show sqlite:///shop.db homepage --policies table.npy",),
 )
@@ -65,7 +65,7 @@ def show(where: Where, as_json: bool) -> None:
     print_status(where.open(), as_json)
 
 
-@command(
+@study_command(
     short_help="What was decided, or still waits for its reward.",
     examples=(
         'policysieve study decisions sqlite:///shop.db homepage --policies table.npy "order 17" '
@@ -76,13 +76,13 @@ def show(where: Where, as_json: bool) -> None:
 )
 @where
 @ids_options
-@click.option("--open", "is_open", is_flag=True, help="All that wait for their rewards.")
+@click.option("--open", "is_open", is_flag=True, help="All decisions that wait for their rewards.")
 @click.option(
     "--older-than",
     metavar="DURATION",
     help="With --open: only those that have waited for so long, such as 90s, 15m, 2h or 3d.",
 )
-@out_option("them here, to a new file as ask writes it: .parquet or .csv")
+@out_option("the decisions here, to a new file: .parquet or .csv")
 @json_option("the decisions")
 def decisions(
     where: Where,
@@ -94,7 +94,7 @@ def decisions(
 ) -> None:
     """Show what was decided for IDS, or all decisions that wait for their rewards.
 
-    For who asked and did not hear the answer, and to see what holds up the others.
+    For a program that asked and did not get the answer, and to see what holds up learning.
     """
     if is_open == bool(ids):
         raise click.UsageError("either IDS or --open is needed: which decisions are meant?")
@@ -123,7 +123,7 @@ def decisions(
         _print_decisions(found)
 
 
-@command(
+@study_command(
     short_help="A page about where a study stands.",
     examples=(
         "policysieve study report sqlite:///shop.db homepage page.html --policies table.npy",
@@ -142,8 +142,8 @@ def report(where: Where, page: Path, as_json: bool) -> None:
         click.echo(f"Report: {page}")
 
 
-@command(
-    short_help="The settled rounds as a log of any format.",
+@study_command(
+    short_help="The rounds that were learnt from, as a log of any format.",
     examples=(
         "policysieve study export sqlite:///shop.db homepage log.parquet --policies table.npy",
     ),
@@ -154,7 +154,7 @@ def report(where: Where, page: Path, as_json: bool) -> None:
 @click.option("--overwrite", is_flag=True, help="Replace LOG if it exists.")
 @json_option()
 def export(where: Where, log: Path, format: str | None, overwrite: bool, as_json: bool) -> None:
-    """Write the settled rounds to the file LOG, of any format, as they are read."""
+    """Write the rounds that were learnt from to the file LOG, with ids and times."""
     opened = where.open()
     written = opened.log(log, format=format, overwrite=overwrite)
     if as_json:
@@ -166,16 +166,16 @@ def export(where: Where, log: Path, format: str | None, overwrite: bool, as_json
         print_text(f"Not written: {held_up}")
 
 
-@command(
-    short_help="Whether all rounds lead again to the same bits.",
+@study_command(
+    short_help="Whether a replay of all rounds gives the same explorations.",
     examples=("policysieve study verify sqlite:///shop.db homepage --policies table.npy",),
 )
 @where
 @json_option("what was found")
 def verify(where: Where, as_json: bool) -> None:
-    """Fold all rounds again from the beginning, and compare bits; exit code 1 if any differ.
+    """Learn from all rounds again, from the beginning, and compare with what was published.
 
-    Every published exploration must be what the rounds before it lead to.
+    Every published exploration must be the same, bit by bit. The exit code is 1 if one differs.
     """
     found = where.open().verify()
     if as_json:
@@ -194,7 +194,7 @@ def _check_contexts(found: "Decisions") -> None:
     """Raise if some were erased, without which there is no log of these decisions."""
     from policysieve.errors import InvalidArgumentError
 
-    if any(context is None for context in found.contexts[:1]):
+    if any(context is None for context in found.contexts[:1]):  # if one was erased, all are None
         raise InvalidArgumentError(
             "--out is for decisions with contexts, and some of these were erased; leave those "
             "decisions out, or print them with --json"

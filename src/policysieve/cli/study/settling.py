@@ -2,16 +2,15 @@
 
 import click
 
-from policysieve.cli.commands import command
 from policysieve.cli.options import json_option, no_learn_option
 from policysieve.cli.output import print_json, print_text
 from policysieve.cli.study.ids import Ids, few, ids_options
-from policysieve.cli.study.where import Where, where
+from policysieve.cli.study.where import Where, study_command, where
 
 __all__ = ["discard", "expire", "tell"]
 
 
-@command(
+@study_command(
     short_help="Rewards for decisions, from files.",
     examples=(
         "policysieve study tell sqlite:///shop.db homepage rewards.csv --policies table.npy",
@@ -52,7 +51,7 @@ def tell(where: Where, rewards: tuple[str, ...], no_learn: bool, as_json: bool) 
     )
 
 
-@command(
+@study_command(
     short_help="Settle decisions that have waited too long.",
     examples=(
         "policysieve study expire sqlite:///shop.db homepage --policies table.npy --older-than 2h",
@@ -70,7 +69,7 @@ def tell(where: Where, rewards: tuple[str, ...], no_learn: bool, as_json: bool) 
 def expire(where: Where, older_than: str | None, no_learn: bool, as_json: bool) -> None:
     """Settle decisions that have waited too long with the reward that no answer has.
 
-    That is 0, or what --no-answer of create says. Decisions are settled in their order, up to the
+    That is 0, or the --no-answer of study create. Decisions are settled in their order, up to the
     first that may still wait.
     """
     with where.open(learn=not no_learn) as opened:
@@ -82,7 +81,7 @@ def expire(where: Where, older_than: str | None, no_learn: bool, as_json: bool) 
     print_text(f"{len(settled):,} decisions expired{named}.")
 
 
-@command(
+@study_command(
     short_help="Give up decisions whose rewards will never be known.",
     examples=(
         'policysieve study discard sqlite:///shop.db homepage "order 17" "order 18" '
@@ -97,11 +96,11 @@ def expire(where: Where, older_than: str | None, no_learn: bool, as_json: bool) 
 @no_learn_option
 @json_option("the ids of those that were given up")
 def discard(where: Where, ids: Ids, reason: str, no_learn: bool, as_json: bool) -> None:
-    """Give up decisions whose rewards will never be known.
+    """Give up the decisions IDS, whose rewards will never be known.
 
     Only for reasons that have nothing to do with the rewards, such as a page that was never shown;
-    otherwise estimates are biased. For answers that are late there is the deadline, behind which a
-    decision cannot be given up any more.
+    otherwise estimates are biased. Late answers are what the deadline is for: a decision that has
+    passed it has expired, and cannot be given up any more.
     """
     named = ids.read()
     with where.open(learn=not no_learn) as opened:

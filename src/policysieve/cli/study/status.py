@@ -19,14 +19,8 @@ def print_status(opened: "Study", as_json: bool) -> None:
     print_table(
         f"{status.name}: {status.learner} with {status.candidates}",
         ["rounds", "how many"],
-        [
-            (name.replace("_", " "), f"{getattr(status, name):,}")
-            for name in (
-                "rounds", "learnt", "waiting", "open", "told", "expired", "discarded", "late",
-                "refused", "forgotten",
-            )
-        ],
-    )  # fmt: skip
+        [(what, f"{count:,}") for what, count in status.counts.items()],
+    )
     best = status.recommendation
     recommended = f"Recommended: {best.policy_name}. " if best.rounds else ""
     print_text(f"{recommended}{best.guarantee}")

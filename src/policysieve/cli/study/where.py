@@ -1,16 +1,23 @@
 """Which study a command is about, and the options that say so."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from policysieve.cli.commands import Command, command
 from policysieve.cli.options import grouped, source_option, version_option
 
 if TYPE_CHECKING:
     from policysieve.study import Study
 
-__all__ = ["Where", "name_argument", "url_argument", "where"]
+__all__ = ["Where", "name_argument", "study_command", "url_argument", "where"]
+
+_ARGUMENTS = (
+    "URL is the address of a database, such as sqlite:///shop.db or postgresql://user@host/shop, "
+    "and NAME is a study in it."
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,6 +45,11 @@ where = grouped(
     Where,
     url_argument,
     name_argument,
-    source_option("The policies that the study was created with, as create took them."),
+    source_option("The policies that the study was created with, as they were given to create."),
     version_option("version"),
 )
+
+
+def study_command(**settings: Any) -> Callable[[Callable[..., Any]], Command]:
+    """A command about one study, whose help says what URL and NAME are."""
+    return command(epilog=_ARGUMENTS, **settings)

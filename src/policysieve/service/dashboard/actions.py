@@ -1,5 +1,6 @@
 """Pages that change something: each asks first, and needs the scope that the deed needs."""
 
+import time
 from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import APIRouter, Depends, Request
@@ -90,7 +91,7 @@ def add_actions(router: APIRouter, dashboard: "Dashboard") -> None:
     async def tokens(request: Request, caller: Annotated[Caller, chief]) -> Response:
         found = await threads.run(lambda: list_tokens(hosted.storage))
         mine = None if caller.token is None else caller.token.key
-        return ask(request, caller, "tokens.html", tokens=found, mine=mine)
+        return ask(request, caller, "tokens.html", tokens=found, mine=mine, now=time.time())
 
     @router.get("/tokens/{key}/revoke")
     async def ask_revoke(request: Request, key: str, caller: Annotated[Caller, chief]) -> Response:

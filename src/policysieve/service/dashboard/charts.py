@@ -173,7 +173,7 @@ class Chart:
         return self
 
     def hint(self, low: float, high: float, text: str) -> "Chart":
-        """What is said of a part of the x axis, to who points there."""
+        """What is said of a part of the x axis, to those who point there."""
         start, end = self._along(low), self._along(high)
         self._front.append(
             Markup(

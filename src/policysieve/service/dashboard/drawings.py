@@ -250,4 +250,6 @@ def _thinned(points: Sequence[HistoryPoint], most: int = _MOST) -> list[HistoryP
 
 
 def _moment(start: float, unit: str) -> str:
-    return f"{datetime.fromtimestamp(start, UTC):{'%H:%M' if unit == 'hour' else '%d %b'}}"
+    """The time of day; the day itself where it begins."""
+    is_time = unit == "hour" and start % 86400
+    return f"{datetime.fromtimestamp(start, UTC):{'%H:%M' if is_time else '%d %b'}}"

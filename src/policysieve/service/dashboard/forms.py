@@ -3,16 +3,14 @@
 import hashlib
 import hmac
 from typing import Any
-from urllib.parse import parse_qs
 
 from fastapi import Request
 
+from policysieve.service.bodies import form_in
 from policysieve.service.doors import COOKIE, Caller
 from policysieve.service.problems import ProblemError
 
 __all__ = ["about", "form_of", "mark_of"]
-
-_LONGEST = 4096  # bytes
 
 
 def mark_of(request: Request) -> str:
@@ -33,10 +31,7 @@ def about(request: Request, caller: Caller) -> dict[str, Any]:
 
 async def form_of(request: Request, caller: Caller) -> dict[str, str]:
     """The fields of a form, or raise if a browser that is signed in sends one that is not ours."""
-    body = await request.body()
-    if len(body) > _LONGEST:
-        raise ProblemError(413, f"a form must have at most {_LONGEST} bytes, got {len(body)}")
-    fields = {name: values[0] for name, values in parse_qs(body.decode("utf-8", "replace")).items()}
+    fields = await form_in(request)
     mark = fields.get("mark", "").encode()
     if caller.by_cookie and not hmac.compare_digest(mark, mark_of(request).encode()):
         raise ProblemError(403, "the form is not of this page, or is out of date; load it again")

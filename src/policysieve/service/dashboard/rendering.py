@@ -68,7 +68,7 @@ def _asset_url(name: str) -> str:
 
 
 def _moment(seconds: float) -> Markup:
-    """A time as it is said, with the time by the clock for who points there."""
+    """A time as it is said, with the time by the clock for those who point there."""
     when = datetime.fromtimestamp(seconds, UTC)
     return Markup('<time datetime="{}" title="{}">{}</time>').format(
         when.isoformat(timespec="seconds"), f"{when:%Y-%m-%d %H:%M:%S} UTC", _ago(seconds, when)
@@ -77,9 +77,9 @@ def _moment(seconds: float) -> Markup:
 
 def _ago(seconds: float, when: datetime) -> str:
     age = time.time() - seconds
-    if age < 60:
+    if abs(age) < 60:
         return "just now"
-    return f"{_span(age)} ago" if age < 60 * 86400 else f"{when:%d %b %Y}"
+    return f"{_span(age)} ago" if 0 < age < 60 * 86400 else f"{when:%d %b %Y}"
 
 
 def _span(seconds: float) -> str:

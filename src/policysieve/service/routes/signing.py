@@ -1,16 +1,12 @@
 """Browsers sign in and out: a token in a cookie that no script and no other site sees."""
 
-from urllib.parse import parse_qs
-
 from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse, Response
 
+from policysieve.service.bodies import form_in
 from policysieve.service.doors import COOKIE, Doors, check_origin
-from policysieve.service.problems import ProblemError
 
 __all__ = ["signing_router"]
-
-_LONGEST = 4096  # bytes of the form
 
 
 def signing_router(doors: Doors) -> APIRouter:
@@ -20,11 +16,8 @@ def signing_router(doors: Doors) -> APIRouter:
     @router.post("/sign-in")
     async def sign_in(request: Request) -> Response:
         check_origin(request)
-        body = await request.body()
-        if len(body) > _LONGEST:
-            raise ProblemError(413, f"the form must have at most {_LONGEST} bytes")
-        fields = parse_qs(body.decode("utf-8", "replace"))
-        text = fields.get("token", [""])[0].strip()
+        fields = await form_in(request)
+        text = fields.get("token", "").strip()
         if await doors.token(text) is None:
             return RedirectResponse("/?refused=1", 303)
         response = RedirectResponse("/", 303)

@@ -59,7 +59,7 @@ def studies_router(hosted: Hosted, doors: Doors, threads: Threads) -> APIRouter:
         openapi_extra={"responses": _LISTED},
     )
     async def decided(name: str, id: Annotated[list[str], Query()]) -> dict[str, Any]:
-        """What was decided for some ids, for who asked and did not hear the answer."""
+        """What was decided for some ids, for a program that asked and did not get the answer."""
 
         def found() -> list[dict[str, Any]]:
             return listed(hosted.study(name).decisions(id))
