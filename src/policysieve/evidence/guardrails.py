@@ -10,14 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from policysieve.evidence.betting import log_mean_exp
-from policysieve.evidence.comparing import (
-    least_difference,
-    log_wealth_of_difference,
-    shrinkage,
-)
+from policysieve.evidence.capped_bets import N_STAKES, log_factors, shrinkage
+from policysieve.evidence.comparing import least_difference, log_wealth_of_difference
 from policysieve.evidence.outcomes import Outcomes, of_one_outcome
 from policysieve.evidence.past import Past
-from policysieve.evidence.standing import FIXED_STAKES, STAKE_SHARES, Standing, log_factors
+from policysieve.evidence.standing import Standing
 from policysieve.evidence.verdicts import Guardrail, guardrail_of, scaled_amount
 from policysieve.kernels.capped import SLACK
 from policysieve.policies import Policies
@@ -80,7 +77,7 @@ class Guards:
             return None
         today, everyone = policies.against(problem), np.arange(policies.n_policies)
         assert today is not None
-        shape = (policies.n_policies, 2, len(FIXED_STAKES) + len(STAKE_SHARES))
+        shape = (policies.n_policies, 2, N_STAKES)
         names = problem.guardrails
         wealth = {name: np.zeros(shape) for name in names}
         return cls(problem, today, everyone, dict.fromkeys(names, 0), wealth, everyone[:0])

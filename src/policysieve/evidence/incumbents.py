@@ -6,9 +6,10 @@ import numpy as np
 import numpy.typing as npt
 
 from policysieve.evidence.betting import log_mean_exp
+from policysieve.evidence.capped_bets import log_factors
 from policysieve.evidence.certificate import Proof
 from policysieve.evidence.past import Past
-from policysieve.evidence.standing import Standing, log_factors
+from policysieve.evidence.standing import Standing
 from policysieve.policies import Policies
 
 __all__ = ["Incumbent"]

@@ -14,7 +14,7 @@ from policysieve.log import Log
 from policysieve.policies import Policies, Slates
 from policysieve.policies.base import action_dtype
 
-__all__ = ["Model", "Past"]
+__all__ = ["Listing", "Model", "Past", "PastArrays"]
 
 Array = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.intp]
@@ -144,7 +144,7 @@ class Past:
         propensities: Array,
         model: Model,
     ) -> Self:
-        """These, and rounds whose items a kernel lists by the votes, at most so many; no answers."""
+        """These, and rounds whose items a kernel lists by the votes, `most` at most; no answers."""
         n, tally = len(rounds), self.tally.copy()
         items = np.empty(most, self._lists.arrays[0].dtype)
         listing = np.empty(n + 1, np.int64), items, np.empty(most), np.empty(most, np.float32)

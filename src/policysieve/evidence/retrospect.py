@@ -8,18 +8,12 @@ import numpy as np
 import numpy.typing as npt
 
 from policysieve.evidence.betting import log_mean_exp
+from policysieve.evidence.capped_bets import N_STAKES, log_factors, log_factors_of_few
 from policysieve.evidence.certificate import Proof
 from policysieve.evidence.cohorts import Cohorts
 from policysieve.evidence.pace import times_as_long
 from policysieve.evidence.past import Past
-from policysieve.evidence.standing import (
-    FIXED_STAKES,
-    STAKE_SHARES,
-    Standing,
-    log_factors,
-    sparsity_of,
-)
-from policysieve.kernels.capped import AGAINST, add_value_factors
+from policysieve.evidence.standing import Standing
 from policysieve.policies import Policies
 from policysieve.problem import Problem
 
@@ -67,10 +61,9 @@ class Retrospect:
     @classmethod
     def first(cls, cohorts: Cohorts, leader: int = 0) -> Self:
         """Nobody was looked at yet."""
-        n_stakes = len(FIXED_STAKES) + len(STAKE_SHARES)
         nobody, none = np.empty(0, np.intp), np.empty(0, np.int64)
         threshold = cohorts.log_retrospect(leader)
-        return cls(cohorts, threshold, leader, nobody, none, np.empty((0, n_stakes)))
+        return cls(cohorts, threshold, leader, nobody, none, np.empty((0, N_STAKES)))
 
     @property
     def nbytes(self) -> int:
@@ -176,21 +169,9 @@ def _log_wealth_since(
     problem: Problem, past: Past, leader: int, rivals: Numbers, epsilons: Array, since: int
 ) -> Array:
     """The same if so many rounds do not count."""
-    new, m = len(past) - since, problem.slate_size
+    new = len(past) - since
     if len(rivals) > FEW or not new:
         return log_mean_exp(log_factors(problem, past, leader, rivals, epsilons, new))
-    wealth = np.zeros((len(rivals), len(FIXED_STAKES) + len(STAKE_SHARES), len(epsilons)))
-    add_value_factors(
-        *past.arrays(rivals, since),
-        past.scales(since),
-        past.column(leader),
-        sparsity_of(problem),
-        problem.reward_cap,
-        FIXED_STAKES / m,
-        STAKE_SHARES / m,
-        AGAINST,
-        np.tile(epsilons, (len(rivals), 1)),
-        past.room,
-        wealth,
-    )
+    grid = np.tile(epsilons, (len(rivals), 1))
+    wealth = log_factors_of_few(problem, past, leader, rivals, grid, since)
     return log_mean_exp(wealth.swapaxes(1, 2))

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from policysieve.availability import Available
 from policysieve.columns import Columns
+from policysieve.evidence.capped_bets import add_rounds
 from policysieve.evidence.exchanged import (
     Judged,
     Known,
@@ -24,7 +25,7 @@ from policysieve.evidence.exchanged import (
 )
 from policysieve.evidence.held_past import SharePast
 from policysieve.evidence.retrospect import Retrospect
-from policysieve.evidence.standing import Standing, add_rounds
+from policysieve.evidence.standing import Standing
 from policysieve.kernels.summing import sum_answers
 from policysieve.policies import Policies
 from policysieve.problem import Problem

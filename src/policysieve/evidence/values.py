@@ -6,11 +6,12 @@ import numpy as np
 import numpy.typing as npt
 
 from policysieve.evidence.betting import log_mean_exp
+from policysieve.evidence.capped_bets import sparsity_of
 from policysieve.evidence.classical import value_limits
 from policysieve.evidence.cohorts import Cohort
 from policysieve.evidence.estimates import ValueIntervals
 from policysieve.evidence.past import Past
-from policysieve.evidence.standing import Standing, sparsity_of
+from policysieve.evidence.standing import Standing
 from policysieve.kernels.capped import ABOVE, BELOW, add_value_factors
 from policysieve.kernels.threads import in_pieces
 from policysieve.problem import Problem
