@@ -12,6 +12,7 @@ from policysieve.availability import Available
 from policysieve.columns import Columns
 from policysieve.evidence.certificate import Proof
 from policysieve.evidence.comparing import capped_difference
+from policysieve.evidence.divided_answers import DividedAnswers, new_key
 from policysieve.evidence.estimates import ValueIntervals
 from policysieve.evidence.evidence import DENSE, Evidence, look_after
 from policysieve.evidence.exchanged import Judged, Period, Sums, Weights
@@ -20,7 +21,7 @@ from policysieve.evidence.held_past import HeldPast, Shape
 from policysieve.evidence.incumbents import Incumbent
 from policysieve.evidence.past import Model, Past
 from policysieve.evidence.retrospect import FEW, Retrospect, log_wealth_in_retrospect
-from policysieve.evidence.shares import DividedAnswers, Node, Shares, new_key
+from policysieve.evidence.shares import Node, Shares
 from policysieve.evidence.standing import BIN_EDGES, Standing
 from policysieve.evidence.values import best_survivors, policy_interval, policy_intervals
 from policysieve.kernels.listing import list_summed

@@ -70,7 +70,7 @@ class Share:
             self._batches.pop(key, None)
             self._prune(key, 0)
 
-    def _known(self, known: "Known") -> Weights | Missing:
+    def _known(self, known: Known) -> Weights | Missing:
         """Weights by their key; those that come with it are remembered."""
         if known.weights is not None:
             self._weights[known.key] = known.weights
@@ -106,7 +106,7 @@ class Share:
         self._batches[key] = asked, slates
         return np.asarray(slates[rows, asked.searchsorted(policies)])
 
-    def summed(self, sources: list[Source], known: "Known", sums: Sums) -> Sums | Missing:
+    def summed(self, sources: list[Source], known: Known, sums: Sums) -> Sums | Missing:
         """Sums of the survivors before this share, and of those of this share."""
         weights = self._known(known)
         if isinstance(weights, Missing):
