@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
+from policysieve.evidence.deciders import Decider
 from policysieve.evidence.events import check_log_fits, load_unit, rewarded_events
-from policysieve.evidence.evidence import Decider, Evidence
+from policysieve.evidence.evidence import Evidence
 from policysieve.evidence.floored import FloorEvidence
 from policysieve.evidence.kinds import AnyEvidence
 from policysieve.evidence.record import check_floor

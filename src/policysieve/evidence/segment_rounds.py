@@ -8,9 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 from policysieve.evidence.comparing import capped_difference
+from policysieve.evidence.deciders import Decider
 from policysieve.evidence.estimates import Estimates
 from policysieve.evidence.events import rewarded_events
-from policysieve.evidence.evidence import Decider, Evidence
+from policysieve.evidence.evidence import Evidence
 from policysieve.evidence.paired import least_of_pair, paired_scores
 from policysieve.evidence.values import limits_from_sums, policy_interval
 from policysieve.log import Log

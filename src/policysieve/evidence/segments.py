@@ -12,8 +12,8 @@ import numpy.typing as npt
 from policysieve.arrays import shown
 from policysieve.checks import flag, integer
 from policysieve.errors import InvalidArgumentError
+from policysieve.evidence.deciders import Decider
 from policysieve.evidence.estimates import ValueIntervals
-from policysieve.evidence.evidence import Decider
 from policysieve.evidence.outcomes import of_one_outcome
 from policysieve.evidence.paired import known_scores
 from policysieve.evidence.segment_labels import OTHERS, grouped, in_words, labels_of

@@ -11,7 +11,8 @@ from policysieve.checks import number, one_of
 from policysieve.errors import InvalidArgumentError
 from policysieve.evidence.comparing import Comparison, chosen_among, pair_of
 from policysieve.evidence.covering import check_propensities
-from policysieve.evidence.evidence import MEMORY_LIMIT, Decider, Evidence, check_decider
+from policysieve.evidence.deciders import Decider, check_decider
+from policysieve.evidence.evidence import MEMORY_LIMIT, Evidence
 from policysieve.evidence.implicit import ImplicitEvidence
 from policysieve.evidence.kinds import (
     METHODS,

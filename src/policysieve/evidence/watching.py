@@ -4,9 +4,10 @@ from collections.abc import Callable, Iterable
 from typing import Any, cast
 
 from policysieve.errors import InvalidArgumentError
+from policysieve.evidence.deciders import Decider
 from policysieve.evidence.digests import digests_for
 from policysieve.evidence.estimates import ValueIntervals
-from policysieve.evidence.evidence import Decider, Evidence
+from policysieve.evidence.evidence import Evidence
 from policysieve.evidence.kinds import AnyEvidence
 from policysieve.evidence.outcomes import Outcomes, check_outcomes
 from policysieve.evidence.paired import PairedGuards
