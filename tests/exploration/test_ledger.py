@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import policysieve as ps
-from policysieve.exploration.ledger import Frontier, Ledger
+from policysieve.exploration.ledger import Ledger
+from policysieve.exploration.settled import Frontier
 
 
 class Kept(list):

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from policysieve.columns import Columns
 from policysieve.errors import DecisionsError
 from policysieve.evidence.outcomes import Outcomes, check_outcomes, told_outcomes
-from policysieve.exploration.ledger import Part
+from policysieve.exploration.settled import Part
 from policysieve.log import Log
 from policysieve.log.beside import as_outcomes
 from policysieve.log.returning import chosen_rounds

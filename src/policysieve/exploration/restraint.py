@@ -10,7 +10,7 @@ from policysieve.exploration.asking import Asking, alone, changing
 from policysieve.exploration.costs import ExploringCost, exploring_cost
 from policysieve.exploration.designs.base import Array, Exploration
 from policysieve.exploration.designs.today import TodayExploration
-from policysieve.exploration.ledger import Part
+from policysieve.exploration.settled import Part
 from policysieve.exploration.spending import Spending
 from policysieve.exploration.status import Look, Status, status_of
 from policysieve.policies import Answers
