@@ -21,7 +21,7 @@ from policysieve.exploration.asking import changing
 from policysieve.exploration.decisions import Recommendation
 from policysieve.exploration.designs.needs import NeedExploration
 from policysieve.exploration.designs.today import TodayExploration
-from policysieve.exploration.explorer import BATCH, Explorer
+from policysieve.exploration.explorer import Explorer
 from policysieve.exploration.forecast import (
     Forecast,
     forecast_of_proof,
@@ -30,6 +30,7 @@ from policysieve.exploration.forecast import (
 )
 from policysieve.exploration.learners.joining import Joining
 from policysieve.exploration.learners.promises import certificate_recommendation
+from policysieve.exploration.looking import BATCH
 from policysieve.log import Log
 from policysieve.policies import Answers, Policies
 from policysieve.problem import Problem
