@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import policysieve as ps
-from policysieve.evidence.change import _log_prior, find_change
+from policysieve.evidence.change_bets import _log_prior, find_change
 from policysieve.evidence.change_rates import Rates
 from policysieve.evidence.change_sums import ChangeSums, boundaries
 from policysieve.evidence.groups import context_groups

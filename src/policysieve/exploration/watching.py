@@ -7,7 +7,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from policysieve.evidence.change import Change, find_change
+from policysieve.evidence.change import Change
+from policysieve.evidence.change_bets import find_change
 from policysieve.evidence.change_sums import ChangeSums
 from policysieve.evidence.groups import context_groups
 from policysieve.log import Log
