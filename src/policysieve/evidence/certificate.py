@@ -13,7 +13,7 @@ from policysieve.problem import Problem
 from policysieve.reported import Carded
 from policysieve.scaling import RewardScale
 
-__all__ = ["Certificate", "Proof", "delta_shares", "gain_in_words"]
+__all__ = ["TOLERANCE", "Certificate", "Proof", "delta_shares", "gain_in_words"]
 
 Array = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.intp]

@@ -16,7 +16,7 @@ from policysieve.log import Log
 from policysieve.policies import Policies, Slates
 from policysieve.problem import Problem
 
-__all__ = ["PairedGuards", "least_of_pair", "paired_scores"]
+__all__ = ["PairedGuards", "known_scores", "least_of_pair", "paired_scores"]
 
 Array = npt.NDArray[np.float64]
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AnyPolicies",
+    "Array",
     "ClassWeights",
     "ConstantPolicy",
     "ImplicitPolicies",
