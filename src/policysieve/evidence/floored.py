@@ -268,8 +268,9 @@ class FloorEvidence:
     def _check_declared(self) -> None:
         if self.method == "fixed" and self.rounds != self._declared:
             raise InvalidArgumentError(
-                f'method="fixed" holds at the declared {self._declared} rounds only, there are '
-                f"{self.rounds}"
+                f'method="fixed" holds at the declared {self._declared:,} rounds only, got '
+                f"{self.rounds:,}; add as many as were declared, or use a method that holds at any "
+                "time"
             )
 
     def _bets_on(self, leader: int) -> Betting:

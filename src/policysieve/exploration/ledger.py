@@ -163,7 +163,8 @@ class Ledger:
         settled = places < 0 if places.min() < 0 else states[places] != _PENDING
         if np.count_nonzero(settled):
             raise DecisionsError(
-                f"decisions were told or given up before, for instance round {numbers[settled][0]}"
+                f"decisions were told or given up before, for instance round "
+                f"{numbers[settled][0]}; tell each of them once"
             )
         return places
 
@@ -208,8 +209,11 @@ class Ledger:
                 "decisions were not issued by this learner but by a copy of it, or after the copy "
                 "was taken; tell them to the learner whose ask returned them"
             )
-        if not in_order and (ordered[1:] == ordered[:-1]).any():
-            raise DecisionsError("decisions name a round twice")
+        again = ordered[:0] if in_order else ordered[1:][ordered[1:] == ordered[:-1]]
+        if len(again):
+            raise DecisionsError(
+                f"decisions must be of different rounds, got round {again[0]} twice"
+            )
         return numbers
 
     def settle(

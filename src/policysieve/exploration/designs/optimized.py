@@ -15,10 +15,9 @@ from policysieve.kernels.by_optimization import closed_forms, real_valued_forms
 from policysieve.kernels.slates import draw_actions, look_up
 from policysieve.policies import Answers
 from policysieve.policies.weights import Weights
+from policysieve.sizes import LEAST_PRICE
 
-__all__ = ["LEAST_PRICE", "OptimizedExploration", "Solution"]
-
-LEAST_PRICE = 1.2  # times the number of actions: the least information weight
+__all__ = ["OptimizedExploration", "Solution"]
 
 _BLOCK = 1 << 22  # probabilities held at once when contexts are not remembered
 
