@@ -178,7 +178,8 @@ def _of_frame(frame: Any, names: Sequence[str] | None) -> npt.NDArray[np.bool_]:
             f"each action, got the columns {shown(columns)} of {mask.dtype}, and actions have "
             f"{known}; if columns are in the order of the actions, write available=frame.to_numpy()"
         )
-    return mask[:, [columns.index(name) for name in names]]
+    places = {name: place for place, name in enumerate(columns)}
+    return mask[:, [places[name] for name in names]]
 
 
 def _is_mask(given: Any) -> bool:
