@@ -242,7 +242,7 @@ def capped_difference(
 def log_wealth_of_difference(
     problem: Problem, past: Past, first: int, second: int, differences: Array, *, since: int = 0
 ) -> Array:
-    """Of bets in the later rounds that the first is better than the second by more than each g.
+    """Log-wealth of bets, in the later rounds, that the first is better by more than each g.
 
     They are ln mean prod (1 + lam (Z - g)). For g > 0 stakes are lam/(1 + lam g/.99), so that a
     score of -.99/lam does not lose everything, and as 1 + lam Z/.99 >= 0 they still fall in g. The

@@ -25,7 +25,7 @@ class Decider(Protocol):
         """The class that it was made for."""
 
     def propensities(self, contexts: Any, *, available: Any = None) -> Array:
-        """Those of all actions at contexts, or at answers of the policies."""
+        """Propensities of all actions at contexts, or at answers of the policies."""
 
 
 def check_decider(exploration: Any) -> None:

@@ -21,7 +21,7 @@ __all__ = ["Digest", "digests_for"]
 
 @dataclass(frozen=True)
 class Digest:
-    """Of so many rounds of a log without units, what evidence of some kind `takes`."""
+    """What evidence takes in of a piece of a log without units, and how many rounds it has."""
 
     rounds: int
     parts: tuple[Any, ...]
@@ -31,10 +31,16 @@ class Digest:
 
 
 class Digests(NamedTuple):
-    """How pieces are digested, anywhere, and digests taken, in order.
+    """How pieces are digested, in any process, and taken in by the evidence, in order.
 
-    `of` makes a digest of a piece; of a piece and what `now` returned at some time before, if that
-    is not None. `take` lets the evidence have it.
+    Attributes
+    ----------
+    of : callable
+        From a piece to its digest. If there is a `now`, it is also given what that returned at some
+        time before.
+    take : callable
+        Lets the evidence have a digest.
+    now : callable, optional
     """
 
     of: Callable[..., Digest]

@@ -127,7 +127,7 @@ class _DividedStanding(Standing):
         return found
 
     def _asked(self, what: str, place: int) -> Array:
-        """One number of each survivor."""
+        """The estimate or the standard error of each survivor, from the shares."""
         assert self.shares is not None
         assert self.node is not None
         fresh = list(self.node.fresh)  # which another thread may clear
@@ -332,7 +332,7 @@ class DividedEvidence(Evidence):
         return self._verdicts[node.key, leader]
 
     def _slates_of_leader(self, standing: _DividedStanding) -> npt.NDArray[Any]:
-        """In all rounds, shape (n, slate_size)."""
+        """What the leader said in all rounds, shape (n, slate_size)."""
         assert standing.node is not None
         for one in list(standing.node.fresh):
             if one.leader == standing.leader:

@@ -19,7 +19,7 @@ __all__ = ["Batch", "DividedAnswers", "new_key"]
 
 
 def new_key() -> int:
-    """One that no process has used."""
+    """A key that no process has used."""
     return uuid.uuid4().int
 
 
@@ -76,7 +76,7 @@ class DividedAnswers(Answers):
 
     @classmethod
     def of(cls, shares: "Shares", batch: Batch) -> "DividedAnswers":
-        """Those of a batch."""
+        """What was said in a batch."""
         n = len(batch.contexts)
         places = np.full(n, batch.key, object), np.arange(n)
         return cls(shares, {batch.key: batch}, places, batch.available)

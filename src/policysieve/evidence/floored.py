@@ -274,7 +274,7 @@ class FloorEvidence:
             )
 
     def _bets_on(self, leader: int) -> Betting:
-        """Those of the last elimination if it was the same leader's, else from the first round."""
+        """The bets of the last elimination if it had the same leader, else new ones."""
         problem, n_policies = self.record.problem, self.record.policies.n_policies
         if self._betting is not None and self._betting.leader == leader:
             return self._betting

@@ -72,7 +72,7 @@ class Guards:
 
     @classmethod
     def first(cls, policies: Policies, problem: Problem) -> Self | None:
-        """Before any round; None if there are no guardrails."""
+        """The guards before any round; None if there are no guardrails."""
         if problem.guardrails is None:
             return None
         today, everyone = policies.against(problem), np.arange(policies.n_policies)
@@ -93,7 +93,7 @@ class Guards:
         return sum(wealth.nbytes for wealth in self.log_wealth.values())
 
     def after(self, past: Past, rounds: int, outcomes: Outcomes, survivors: Numbers) -> Self:
-        """With what is known by now of outcomes in the rounds of a past, the last of so many."""
+        """The same with what is known of outcomes in a past, the last of so many rounds."""
         stays = self.survivors.searchsorted(survivors)
         counted, log_wealth, begin = dict(self.counted), {}, rounds - len(past)
         for name, before in self.log_wealth.items():
@@ -146,7 +146,7 @@ class Guards:
         return bool(self.cleared(n_policies)[self.survivors.searchsorted(policy)])
 
     def applied(self, standing: Standing) -> tuple[Self, Standing]:
-        """These, and a standing, without those that are barred.
+        """The same and a standing, both without the policies that are barred.
 
         Policies are eliminated by comparison with one that is proved to keep all guardrails: a
         better one that breaks them would throw out the best of those that do not.

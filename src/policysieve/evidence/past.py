@@ -267,7 +267,7 @@ class Past:
         return None if self._slate_size == 1 else np.empty((2, self._slate_size), np.int64)
 
     def scales(self, since: int = 0) -> Array:
-        """Those of the models of the later rounds."""
+        """Scales of the models of the later rounds."""
         return self._rounds.arrays[2][since:]
 
     def cost(self, since: int) -> float:

@@ -71,11 +71,11 @@ class Retrospect:
         return self.rivals.nbytes + self.counted.nbytes + self.log_wealth.nbytes
 
     def joined(self, cohorts: Cohorts) -> "Retrospect":
-        """After policies have joined: new rivals were not looked at yet."""
+        """The same after policies have joined: new rivals were not looked at yet."""
         return replace(self, cohorts=cohorts, rounds=-1, holds=False)
 
     def after(self, past: Past, standing: Standing, policies: Policies) -> "Retrospect":
-        """After all rounds of the past, for the leader and the survivors of a standing."""
+        """The same after all rounds of the past, for the leader and survivors of a standing."""
         if (self.leader, self.rounds) == (standing.leader, standing.rounds):
             return self
         held = self._of_leader(standing)
@@ -109,7 +109,7 @@ class Retrospect:
         return self.first(standing.cohorts, standing.leader)
 
     def _log_wealth_of(self, rivals: Numbers, past: Past) -> Array:
-        """Of bets against some rivals in all rounds that count, shape (n_rivals, n_stakes)."""
+        """Log-wealth of bets in all rounds that count, shape (n_rivals, n_stakes)."""
         counted, problem = self.cohorts.since_both(self.leader, rivals), self.cohorts.problem
         log_wealth = np.zeros((len(rivals), self.log_wealth.shape[1]))
         if len(self.rivals):
@@ -132,7 +132,7 @@ class Retrospect:
     def _with(
         self, numbers: list[Numbers], wealth: list[Array], counted: int, survivors: Numbers
     ) -> "Retrospect":
-        """With some rivals after so many rounds, and without those that do not survive."""
+        """The same with some rivals after so many rounds, without those that do not survive."""
         looked_at = np.concatenate([self.rivals[:0], *numbers])
         others = np.isin(self.rivals, survivors) & ~np.isin(self.rivals, looked_at)
         rivals = np.concatenate([self.rivals[others], looked_at])
@@ -156,7 +156,7 @@ def proof_in_retrospect(past: Past, standing: Standing, policies: Policies) -> P
 def log_wealth_in_retrospect(
     cohorts: Cohorts, past: Past, leader: int, rivals: Numbers, epsilons: Array
 ) -> Array:
-    """Of bets against some rivals in all rounds that count, shape (n_rivals, n_epsilons)."""
+    """Log-wealth of bets in all rounds that count, shape (n_rivals, n_epsilons)."""
     since, found = cohorts.since_both(leader, rivals), np.empty((len(rivals), len(epsilons)))
     for before in np.unique(since):
         some = since == before

@@ -45,7 +45,7 @@ Key = tuple[int, int]
 
 
 class _State(NamedTuple):
-    """After a look. A value."""
+    """What a share knows after a look. A value."""
 
     standing: Standing
     past: SharePast
@@ -61,7 +61,7 @@ class Share:
     def __init__(self) -> None:
         self._batches: dict[int, tuple[Numbers, npt.NDArray[Any]]] = {}
         self._weights: dict[int, Weights] = {}
-        self._states: dict[Key, _State] = {}  # that was last made, last
+        self._states: dict[Key, _State] = {}  # the last one made comes last
         self._bets: dict[Key, Retrospect] = {}  # on the leader, by state
 
     def forget(self, keys: list[int]) -> None:
@@ -246,7 +246,7 @@ class Share:
     def _said(self, sources: list[Source], policies: Numbers) -> npt.NDArray[Any] | Missing:
         """What policies have said in some rows of batches, shape (n, n_policies, slate_size).
 
-        Of who was not asked any more there is 0, which nobody reads.
+        Policies that were not asked any more have 0 there, which nobody reads.
         """
         found = []
         for batch, rows in sources:
@@ -286,7 +286,7 @@ class Start(NamedTuple):
     last: int
 
     def state(self) -> _State:
-        """Before any round."""
+        """The state before any round."""
         mine = np.arange(self.first, self.last)
         standing = Standing.of_some(self.problem, self.n_policies, mine)
         return _State(standing, SharePast.first(self.problem, mine))

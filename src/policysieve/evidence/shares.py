@@ -103,11 +103,11 @@ class Shares:
 
     @property
     def n_policies(self) -> int:
-        """Of all shares."""
+        """How many policies all shares have together."""
         return self.runs[-1][1]
 
     def owners(self, policies: Numbers) -> dict[int, npt.NDArray[np.intp]]:
-        """For each share that holds any of the policies the places of these."""
+        """Places of the policies that each share holds, for those that hold any."""
         owner = np.searchsorted([last for _, last in self.runs], policies, side="right")
         return {int(one): np.flatnonzero(owner == one) for one in np.unique(owner)}
 
@@ -167,7 +167,7 @@ class Shares:
         return DividedAnswers.of(self, batch)
 
     def summed(self, answers: DividedAnswers, weights: Weights) -> Sums:
-        """Of the survivors at the contexts of answers: one share after the other, in their order.
+        """Sums of the survivors at the contexts of answers, one share after the other, in order.
 
         So every sum is that of one pass over all of them, to the last bit.
         """

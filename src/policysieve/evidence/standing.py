@@ -74,7 +74,7 @@ class Standing:
 
     @classmethod
     def first(cls, problem: Problem, n_policies: int, kept: Numbers, additions: int = 0) -> Self:
-        """Before any round: all alike, and what many would show is expected to be right."""
+        """All alike, before any round: what many would show is expected to be right."""
         everyone = np.arange(n_policies)
         unseen = Model(
             voters=everyone,
@@ -88,7 +88,7 @@ class Standing:
 
     @classmethod
     def of_some(cls, problem: Problem, n_policies: int, some: Numbers, additions: int = 0) -> Self:
-        """Before any round, for some of so many policies, and without a model."""
+        """Some of so many policies, before any round and without a model."""
         nobody = np.empty(0, np.intp)
         return cls(
             problem,
@@ -121,7 +121,7 @@ class Standing:
 
     @property
     def log_wealth(self) -> Array:
-        """Of the bets against each survivor, shape (n_survivors, n_stakes)."""
+        """Log-wealth of the bets against each survivor, shape (n_survivors, n_stakes)."""
         return self.totals[:, :N_STAKES]
 
     @property

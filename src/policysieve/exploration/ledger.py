@@ -145,7 +145,7 @@ class Ledger:
             self._batches[-1] = (exploration, before.plus(kept))
 
     def _met_with(self, beside: Beside) -> Met | None:
-        """Who was met after the next rounds, or raise if they say it unlike the others."""
+        """The units met after the next rounds, or raise if only these or the others name them."""
         if self.issued and (self._met is None) != (beside.units is None):
             raise mixed_units()
         return None if beside.units is None else (self._met or Met()).plus(beside.units)

@@ -20,7 +20,7 @@ __all__ = ["Restrained"]
 
 
 class Restrained(Asking):
-    """One that asks, and can show what the policy that runs today would instead of exploring.
+    """A learner that can show what the policy that runs today would, instead of exploring.
 
     Whether a round explores is fixed before its context is looked at, so what is learnt from the
     others is as it would be without these (docs/maths.md, "A limit on what exploring costs").
@@ -33,7 +33,7 @@ class Restrained(Asking):
     _was_spent = False  # and whether that was none, and nothing was waited for
 
     def _begin(self) -> None:
-        """Before the first round."""
+        """Begin to count what exploring earns and loses, before the first round."""
         named = self.problem.against is not None
         self._spending = Spending(self.problem.unit)
         self._today = TodayExploration(self.policies, self.problem) if named else None

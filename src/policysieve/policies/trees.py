@@ -336,7 +336,7 @@ class TreeWeights(ClassWeights):
         return np.asarray(found[which.reshape(-1)])
 
     def _room(self) -> npt.NDArray[np.int64]:
-        """For `_cells_at`; not kept, because several threads may ask at once."""
+        """Room for `_cells_at`; not kept, because several threads may ask at once."""
         return np.empty(len(self._policies.cells), dtype=np.int64)
 
     def _cells_at(

@@ -234,7 +234,7 @@ class UnlistedWeights(Weights):
             )
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """Those of the class's own weights."""
+        """The arrays of the class's own weights."""
         return self._state.arrays()
 
     def restored(self, arrays: dict[str, npt.NDArray[Any]]) -> Self:

@@ -283,7 +283,7 @@ class Exploration(ABC):
 
 
 def _own_generator() -> np.random.Generator:
-    """One that no other thread draws from, nor a process that was forked from this one."""
+    """A generator that no other thread draws from, nor a process forked from this one."""
     if getattr(_own, "process", None) != os.getpid():
         _own.process, _own.rng = os.getpid(), np.random.default_rng()
     rng: np.random.Generator = _own.rng

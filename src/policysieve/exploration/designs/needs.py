@@ -89,7 +89,7 @@ class NeedExploration(Exploration):
         return alias_of(self.votes)
 
     def _answers_at(self, contexts: Any, available: Available | None) -> Answers:
-        """Those of the survivors alone: nobody else needs to be asked.
+        """Answers of the survivors alone: nobody else needs to be asked.
 
         But for the policy that runs today, if only a share of the rounds explores.
         """

@@ -31,7 +31,7 @@ class Solution(NamedTuple):
     rows: npt.NDArray[np.intp]
 
     def at(self, actions: npt.NDArray[np.int32]) -> tuple[Array, Array, Array]:
-        """W, q and what was set aside, for single actions (n, 1): arrays of shape (n,)."""
+        """The w, q and what was set aside, for single actions (n, 1): arrays of shape (n,)."""
         w_a, q_a = np.empty(actions.shape), np.empty(actions.shape)
         look_up(self.w, self.rows, actions, w_a)
         look_up(self.q, self.rows, actions, q_a)
@@ -82,7 +82,7 @@ class OptimizedExploration(Exploration):
 
     @property
     def _draws(self) -> int:
-        """One."""
+        """One, for the action."""
         return 1
 
     @property

@@ -129,7 +129,7 @@ class Sieve(SiftingExplorer):
         return stay if self._proves(stay.certificate()) else evidence
 
     def _forecast(self) -> Forecast:
-        """Of the proof; for the best of what is left."""
+        """A forecast of the proof, or of the rounds that are left if the goal is the best."""
         if self.goal != "best":
             return super()._forecast()
         if self.max_rounds is None:

@@ -165,7 +165,7 @@ class SiftingExplorer(RenewingExplorer):
         return survivors
 
     def _answers_at(self, contexts: Any, exploration: Any, available: Any) -> Answers:
-        """Of the survivors; what they say may be kept with the evidence."""
+        """What the survivors say, which may be kept with the evidence."""
         if self.policies.holders is None or not isinstance(exploration, NeedExploration):
             return super()._answers_at(contexts, exploration, available)
         # What will be drawn, unless another thread asks meanwhile: then it is fetched again.
@@ -220,7 +220,7 @@ class SiftingExplorer(RenewingExplorer):
                 self._ended = answer
 
     def _places_for(self, policies: Sequence[int] | None) -> npt.NDArray[np.int64]:
-        """Those since all of them had joined."""
+        """Places of the rounds since all of them had joined."""
         cohorts = self.evidence.standing.cohorts
         shown = np.arange(cohorts.n_policies) if policies is None else np.array(policies)
         return self._counted_places[int(cohorts.since(shown).max()) :]
@@ -259,7 +259,7 @@ class SiftingExplorer(RenewingExplorer):
         return replace(found, guarantee=f"{found.guarantee} {counts}")
 
     def _forecast(self) -> Forecast:
-        """Of the proof, from how the evidence has grown so far."""
+        """A forecast of the proof, from how the evidence has grown so far."""
         rounds, evidence = self.evidence.rounds, self.evidence
         if self._finished:
             return planned_forecast(0, rounds=rounds)
