@@ -7,7 +7,8 @@ import numpy as np
 import numpy.typing as npt
 
 from policysieve.evidence.past import Past
-from policysieve.kernels.capped import AGAINST, SLACK, add_value_factors
+from policysieve.kernels.capped import SLACK
+from policysieve.kernels.capped_values import AGAINST, add_value_factors
 from policysieve.problem import Problem
 
 __all__ = [

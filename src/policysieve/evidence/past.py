@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from policysieve.columns import Columns
-from policysieve.kernels.capped import add_terms
+from policysieve.kernels.capped_terms import add_terms
 from policysieve.kernels.listing import list_items
 from policysieve.log import Log
 from policysieve.policies import Policies, Slates

@@ -12,7 +12,7 @@ from policysieve.evidence.cohorts import Cohort
 from policysieve.evidence.estimates import ValueIntervals
 from policysieve.evidence.past import Past
 from policysieve.evidence.standing import Standing
-from policysieve.kernels.capped import ABOVE, BELOW, add_value_factors
+from policysieve.kernels.capped_values import ABOVE, BELOW, add_value_factors
 from policysieve.kernels.threads import in_pieces
 from policysieve.problem import Problem
 
