@@ -198,7 +198,7 @@ def _log_size(n_policies: int | None, log_n_policies: float | None) -> float:
     if (n_policies is None) == (log_n_policies is None):
         got = "neither" if n_policies is None else "both"
         raise InvalidArgumentError(
-            f"n_policies must be given, or its logarithm as log_n_policies, got {got}"
+            f"exactly one of n_policies and log_n_policies must be given, got {got}"
         )
     if n_policies is not None:
         return log(integer("n_policies", n_policies, low=1, high=None))

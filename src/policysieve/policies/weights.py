@@ -256,7 +256,7 @@ def checked_marginals(marginals: Array) -> Array:
     if not good:  # NaN compares false
         sums = marginals.sum(axis=1)
         raise InvalidArgumentError(
-            "weights must be those of probabilities, which are not negative and sum to one, got "
+            "weights must be those of probabilities, which sum to one, got "
             f"{marginals.min():g} at least and sums from {sums.min():g} to {sums.max():g}"
         )
     return marginals
