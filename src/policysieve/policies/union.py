@@ -1,6 +1,6 @@
 """Several lists of policies as one, of several kinds or for candidates that join later."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -126,6 +126,10 @@ class PolicyUnion(Policies):
         mine = (others >= first) & (others < end)
         same[mine] = self.parts[k].same_as(policy - first, others[mine] - first)
         return same
+
+    def _made_of(self, policy: int) -> Sequence[npt.NDArray[Any]]:
+        k = int(self._firsts.searchsorted(policy, side="right")) - 1
+        return self.parts[k]._made_of(policy - int(self._firsts[k]))
 
     def usage(self) -> Usage:
         """What asking the parts has cost."""
