@@ -76,6 +76,16 @@ def test_looks_that_are_left_out_could_not_be_enough(seed):
         assert len(rates.looks(last, 20.0)) < len(found)
 
 
+@pytest.mark.parametrize("n_rates", [5, 40])
+def test_who_has_looked_before_has_seen_all_that_others_look_at(n_rates):
+    shape = (n_rates, 30)
+    rates = Rates(np.ones(shape), np.ones(shape), np.ones(30, bool))
+    for first in range(2, 30):
+        seen = set(rates.looks(first, -np.inf))
+        for last in range(first, 30):
+            assert {look for look in rates.looks(last, -np.inf) if look < first} <= seen
+
+
 def test_no_pair_of_contexts_that_never_come_twice():
     log = some_log(0, contexts=np.random.default_rng(0).normal(size=(300, 2)))
     assert len(summed(log).rates(3)["pairs"][1].rounds) == 0

@@ -62,10 +62,11 @@ class Rates:
     def looks(self, last: int, enough: float) -> list[int]:
         """Numbers of stretches after which evidence is asked for, if it can be enough.
 
-        Of many rates less often, whether or not it can.
+        Of many rates less often, whether or not it can. Which ones they are must not depend on the
+        last, but for itself: who has looked before would else find another change than who has not.
         """
         if len(self.rounds) > _FEW:
-            return list(range(last, 1, -_SELDOM))
+            return [look for look in range(last, 1, -1) if look == last or look % _SELDOM == 0]
         return [look for look in range(last, 1, -1) if self._at_most[look - 1] >= enough]
 
     @cached_property
