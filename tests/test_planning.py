@@ -232,8 +232,8 @@ def test_a_run_that_was_given_up_counts_as_more(monkeypatch):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({}, "exactly one of"),
-        ({"n_policies": 5, "log_n_policies": 2.0}, "exactly one of"),
+        ({}, "exactly one of n_policies and log_n_policies must be given, got neither"),
+        ({"n_policies": 5, "log_n_policies": 2.0}, "exactly one of .* got both"),
         ({"n_policies": 0}, "n_policies must be a whole number >= 1"),
         ({"n_policies": 2.5}, "n_policies"),
         ({"log_n_policies": -1.0}, "log_n_policies must be a number >= 0, .*, got -1"),

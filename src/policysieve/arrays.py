@@ -10,7 +10,16 @@ import numpy.typing as npt
 
 from policysieve.errors import InvalidArgumentError
 
-__all__ = ["as_float", "as_list", "plain_array", "real_numbers", "same_numbers", "shown", "told"]
+__all__ = [
+    "as_float",
+    "as_list",
+    "is_text",
+    "plain_array",
+    "real_numbers",
+    "same_numbers",
+    "shown",
+    "told",
+]
 
 _LONGEST = 80  # characters of a value in an error
 _MANY_DIGITS = 10**30
@@ -42,6 +51,11 @@ def told(error: BaseException) -> str:
         return f"{type(error).__name__}: {error}"
     except Exception as other:  # what it raises is its own matter
         return f"{type(error).__name__}, whose text raises {type(other).__name__}"
+
+
+def is_text(text: str) -> bool:
+    """Whether a string can be written to a file: it has no half of a surrogate pair."""
+    return text.isascii() or not any("\ud800" <= sign <= "\udfff" for sign in text)
 
 
 def same_numbers(one: Any, two: Any, within: float = 0.0) -> bool:

@@ -84,14 +84,14 @@ class Available:
 
     @classmethod
     def packed(cls, mask: npt.NDArray[np.bool_]) -> "Available":
-        """Of a checked mask of shape (n, n_actions)."""
+        """What a checked mask of shape (n, n_actions) says."""
         return cls(np.packbits(mask, axis=1), mask.shape[1])
 
     @classmethod
     def of_lists(
         cls, ends: npt.NDArray[np.integer], actions: npt.NDArray[np.integer], n_actions: int
     ) -> "Available":
-        """Of checked numbers, those of round i from ends[i] up to ends[i + 1]."""
+        """What checked numbers say: those of round i are from ends[i] up to ends[i + 1]."""
         n, numbers = len(ends) - 1, actions.astype(np.int64, copy=False)
         bits = np.zeros((n, -(-n_actions // 8)), np.uint8)
         rows = np.repeat(np.arange(n), np.diff(ends))
@@ -171,14 +171,16 @@ def _wrong(rule: str, got: str) -> InvalidArgumentError:
 def _of_frame(frame: Any, names: Sequence[str] | None) -> npt.NDArray[np.bool_]:
     """The mask of a data frame that has a column of booleans for each action, or raise."""
     columns, mask = list(frame.columns), np.asarray(frame.to_numpy())
-    if mask.dtype.kind != "b" or names is None or set(columns) != set(names):
+    places = {name: place for place, name in enumerate(columns)}
+    different = len(places) == len(columns)
+    if mask.dtype.kind != "b" or names is None or not different or places.keys() != set(names):
         known = "numbers" if names is None else "the names " + shown(list(names))
         raise InvalidArgumentError(
             f"available must be {_RULE}; a data frame of booleans has a column with the name of "
             f"each action, got the columns {shown(columns)} of {mask.dtype}, and actions have "
             f"{known}; if columns are in the order of the actions, write available=frame.to_numpy()"
         )
-    return mask[:, [columns.index(name) for name in names]]
+    return mask[:, [places[name] for name in names]]
 
 
 def _is_mask(given: Any) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from policysieve.arrays import as_float, plain_array, real_numbers, shown
+from policysieve.arrays import as_float, is_text, plain_array, real_numbers, shown
 from policysieve.errors import InvalidArgumentError
 from policysieve.frames import ContextFrame, Contexts, is_tabular
 from policysieve.scaling import Range, range_in_words
@@ -302,7 +302,7 @@ def _check_texts(x: npt.NDArray[np.object_]) -> None:
                 f"contexts must be numbers or strings, got {type(entry).__name__} in entry {i}"
                 f"{_tail(hint if isinstance(entry, numbers.Number) else '')}"
             )
-        if not entry.isascii() and any("\ud800" <= sign <= "\udfff" for sign in entry):
+        if not is_text(entry):
             raise InvalidArgumentError(
                 f"contexts must be text, got half of a surrogate pair in entry {i}: "
                 f"{shown(entry)}; decode its bytes as UTF-8"

@@ -41,18 +41,18 @@ class MeasuredTask:
 
     @property
     def median(self) -> float | None:
-        """Of the runs; None if half of them were given up."""
+        """Median rounds of the runs; None if half of them were given up."""
         middle = median(inf if n is None else n for n in self.rounds)
         return None if middle == inf else float(middle)
 
     @property
     def fewest(self) -> int | None:
-        """Of the runs."""
+        """The fewest rounds of a run; None if all were given up."""
         return self.rounds[0]
 
     @property
     def most(self) -> int | None:
-        """Of the runs; None if one was given up."""
+        """The most rounds of a run; None if one was given up."""
         return self.rounds[-1]
 
     def to_dict(self) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from unicodedata import category
 import numpy as np
 import numpy.typing as npt
 
-from policysieve.arrays import as_list, plain_array, shown
+from policysieve.arrays import as_list, is_text, plain_array, shown
 from policysieve.checks import integer
 from policysieve.errors import InvalidArgumentError
 
@@ -51,7 +51,7 @@ def as_names(argument: str, values: Any) -> tuple[str, ...]:
                 f"{argument} must be strings that are not empty, got {shown(name)} in entry {i}"
                 f"{hint}"
             )
-        if not name.isascii() and any("\ud800" <= sign <= "\udfff" for sign in name):
+        if not is_text(name):
             raise InvalidArgumentError(
                 f"{argument} must be text that files can hold, got half of a surrogate pair in "
                 f"entry {i}: {shown(name)}; decode its bytes as UTF-8"

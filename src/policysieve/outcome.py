@@ -59,7 +59,7 @@ class Outcome:
 
     @property
     def width(self) -> float:
-        """Of the range."""
+        """Width of the range."""
         return self.high - self.low
 
     def check(self, name: str, values: Array) -> None:

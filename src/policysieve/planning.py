@@ -196,7 +196,10 @@ def plan(
 
 def _log_size(n_policies: int | None, log_n_policies: float | None) -> float:
     if (n_policies is None) == (log_n_policies is None):
-        raise InvalidArgumentError("give exactly one of n_policies and log_n_policies")
+        got = "neither" if n_policies is None else "both"
+        raise InvalidArgumentError(
+            f"exactly one of n_policies and log_n_policies must be given, got {got}"
+        )
     if n_policies is not None:
         return log(integer("n_policies", n_policies, low=1, high=None))
     return log_of_size("log_n_policies", log_n_policies)

@@ -9,6 +9,7 @@ from policysieve.problem import Problem
 
 __all__ = [
     "CONTEXT_SHARE",
+    "LEAST_PRICE",
     "by_optimization_rounds",
     "estimation_rounds",
     "hidden_arm_bound",
@@ -21,6 +22,7 @@ __all__ = [
 ]
 
 CONTEXT_SHARE = 0.05  # of delta: that the contexts seen by exploration by optimization mislead
+LEAST_PRICE = 1.2  # times the number of actions: the least price of information
 
 
 def uniform_rounds(problem: Problem, log_size: float) -> int:
@@ -149,7 +151,7 @@ def information_price(n_actions: int, sparsity: float, rounds: int, log_term: fl
 
     docs/maths.md, "Exploration by optimization".
     """
-    return max(1.2 * n_actions, n_actions - 2 + sqrt(sparsity * rounds / log_term))
+    return max(LEAST_PRICE * n_actions, n_actions - 2 + sqrt(sparsity * rounds / log_term))
 
 
 def lower_bound(problem: Problem, log_size: float) -> int:

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 import policysieve as ps
-from policysieve.evidence.change import Bets, find_change
+from policysieve.evidence.change_bets import Bets, find_change
 from policysieve.evidence.change_sums import ChangeSums, boundaries
 from policysieve.evidence.groups import context_groups
 from policysieve.log import Rounds

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import policysieve as ps
-from policysieve.evidence.change import _log_prior, find_change
+from policysieve.evidence.change_bets import _log_prior, find_change
 from policysieve.evidence.change_rates import Rates
 from policysieve.evidence.change_sums import ChangeSums, boundaries
 from policysieve.evidence.groups import context_groups
@@ -74,6 +74,16 @@ def test_looks_that_are_left_out_could_not_be_enough(seed):
             looks = rates.looks(last, enough)
             assert all(found[look] < enough for look in found if look not in looks)
         assert len(rates.looks(last, 20.0)) < len(found)
+
+
+@pytest.mark.parametrize("n_rates", [5, 40])
+def test_who_has_looked_before_has_seen_all_that_others_look_at(n_rates):
+    shape = (n_rates, 30)
+    rates = Rates(np.ones(shape), np.ones(shape), np.ones(30, bool))
+    for first in range(2, 30):
+        seen = set(rates.looks(first, -np.inf))
+        for last in range(first, 30):
+            assert {look for look in rates.looks(last, -np.inf) if look < first} <= seen
 
 
 def test_no_pair_of_contexts_that_never_come_twice():

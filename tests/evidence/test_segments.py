@@ -8,7 +8,7 @@ import pytest
 import policysieve as ps
 from policysieve.evidence import ValueIntervals
 from policysieve.evidence.segment_labels import OTHERS
-from policysieve.evidence.segments import values_by_segment
+from policysieve.evidence.segmenting import values_by_segment
 from policysieve.report.outcome_report import segment_differences
 from tests.evidence.capped import World
 from tests.oracles import outcomes as oracle

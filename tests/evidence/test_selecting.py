@@ -223,7 +223,7 @@ def test_fixed_holds_at_the_declared_rounds_alone(case):
     _, policies, problem, log = case
     evidence = ps.FloorEvidence(policies, problem, method="fixed", declared_rounds=4000)
     evidence.add(log[:100], floor=1 / 8)
-    with pytest.raises(ps.InvalidArgumentError, match="declared 4000 rounds only, there are 100"):
+    with pytest.raises(ps.InvalidArgumentError, match="declared 4,000 rounds only, got 100; add"):
         evidence.certificate()
     evidence.add(log[100:], floor=1 / 8)
     one, two = evidence.certificate(), evidence.certificate()

@@ -19,7 +19,7 @@ from policysieve.bench.certificates.floors import (
 from policysieve.bench.certificates.measuring import count
 from policysieve.bench.certificates.nulls import NULLS
 from policysieve.bench.certificates.watching import DELTA, played
-from policysieve.evidence import Evidence, past, select, standing, values
+from policysieve.evidence import Evidence, capped_bets, past, select, standing, values
 from policysieve.evidence.certificate import DeltaShares
 from policysieve.exploration.learners import Sieve
 from tests.statistics import assert_at_most
@@ -89,7 +89,7 @@ def sees_rewards_first(patch):
 
 def compares_in_hindsight(patch):
     """With whoever did best in the rounds that count."""
-    of_one = standing.add_rounds
+    of_one = capped_bets.add_rounds
 
     def add_rounds(totals, problem, rounds, _leader, rivals, *others):
         found = []
@@ -98,7 +98,8 @@ def compares_in_hindsight(patch):
             of_one(found[-1], problem, rounds, int(each), rivals, *others)
         totals[:] = max(found, key=lambda one: np.mean(one[:, :9]))
 
-    patch.setattr(standing, "add_rounds", add_rounds)
+    for module in (capped_bets, standing):
+        patch.setattr(module, "add_rounds", add_rounds)
 
 
 def believes(change, patch):

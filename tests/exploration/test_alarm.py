@@ -37,6 +37,23 @@ def test_a_sieve_whose_world_turns_round_says_since_when(seed):
     assert 750 < alarm.alarm <= 1500
 
 
+@pytest.mark.parametrize("named", [False, True], ids=["plain", "units"])
+def test_an_alarm_counts_from_where_the_learner_began_anew(named):
+    problem = ps.Problem(n_actions=2, epsilon=0.1, delta=0.1)
+    table = ps.PolicyTable(np.array([[0, 1]]), n_actions=2)
+    learner, rng, start = ps.Sieve(table, problem, goal="best", rng=0), np.random.default_rng(0), 0
+    for rounds, mean in ((200, 0.5), (400, 0.9), (400, 0.1)):
+        if start == 200:
+            learner.restart()
+        units = np.arange(start, start + rounds) if named else None
+        decisions = learner.ask(np.zeros(rounds, int), units=units)
+        learner.tell(decisions, (rng.random((rounds, 1)) < mean).astype(float))
+        start += rounds
+    alarm = learner.alarm
+    assert alarm.start == learner.since == 200
+    assert 500 < alarm.split < 700
+
+
 def test_a_learner_without_rounds_has_no_alarm():
     problem = ps.Problem(n_actions=2, epsilon=0.1, delta=0.1)
     table = ps.PolicyTable(np.array([[0, 1]]), n_actions=2)

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import policysieve as ps
-from policysieve.exploration.ledger import Frontier, Ledger
+from policysieve.exploration.ledger import Ledger
+from policysieve.exploration.settled import Frontier
 
 
 class Kept(list):
@@ -218,8 +219,8 @@ def test_what_it_did_not_issue_is_refused():
     ).ask([0])
     with pytest.raises(ps.DecisionsError, match="not issued by this learner"):
         ledger.check(alone, START)
-    with pytest.raises(ps.DecisionsError, match="twice"):
-        ledger.check(mine[[0, 0]], START)
+    with pytest.raises(ps.DecisionsError, match="different rounds, got round 1 twice"):
+        ledger.check(mine[[1, 0, 1]], START)
     _, frontier = settle(ledger, mine)
     with pytest.raises(ps.DecisionsError, match="before, for instance round 0"):
         ledger.check(mine, frontier)

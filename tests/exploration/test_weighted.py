@@ -344,6 +344,12 @@ def test_randomized_policy():
     assert 0.72 < (slates == 1).mean() < 0.78
     assert drawn.average(np.array([0.0, 1.0, 2.0])) == pytest.approx(1.0)
     assert "50.0% policy 1" in repr(drawn)
-    for bad in ([1, 2], [-1, 1, 1], [0, 0, 0], [np.nan, 1, 1], [np.inf, 1, 1]):
-        with pytest.raises(ps.InvalidArgumentError, match="shares"):
+    for bad, message in [
+        ([1, 2], r"shares must be 3 numbers >= 0, got shape \(2,\)"),
+        ([1, -1, 1], "shares must be 3 numbers >= 0, got -1 in entry 1"),
+        ([np.nan, 1, 1], "shares must be 3 numbers >= 0, got nan in entry 0"),
+        ([0, 0, 0], "shares must have a positive finite sum, got 0"),
+        ([np.inf, 1, 1], "shares must have a positive finite sum, got inf"),
+    ]:
+        with pytest.raises(ps.InvalidArgumentError, match=message):
             ps.RandomizedPolicy(policies, np.array(bad, dtype=float))

@@ -319,5 +319,5 @@ class TestMaking:
     @every
     def test_uniforms_outside_their_range(self, exploration, bad):
         uniforms = np.full((6, exploration.draws_per_round), bad)
-        with pytest.raises(ps.InvalidArgumentError, match="uniforms must lie"):
+        with pytest.raises(ps.InvalidArgumentError, match=r"uniforms must lie in \[0, 1\), got"):
             exploration.choose(contexts_of(exploration), uniforms)

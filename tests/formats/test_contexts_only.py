@@ -83,6 +83,28 @@ def test_vowpal_wabbit_needs_no_label(tmp_path, lines, contexts, ids):
     assert (None if got.ids is None else got.ids.tolist()) == ids
 
 
+ADF = "shared 'u| c=17\n| a=0\n| a=1\n\nshared | c=4\n| a=0\n| a=2\n"
+DSJSON = """\
+{"EventId": "u", "c": {"row": "17", "_multi": [{"a": "0"}, {"a": "1"}]}}
+{"c": {"row": "4", "_multi": [{"a": "0"}, {"a": "2"}]}}
+"""
+
+
+@pytest.mark.parametrize(("format", "text"), [("vw-adf", ADF), ("dsjson", DSJSON)])
+def test_sets_of_actions_need_no_label(tmp_path, format, text):
+    got = read(save(tmp_path / "a", text), format, contexts_only=True)
+    assert got.contexts.tolist() == [17, 4]
+    assert got.ids.tolist() == ["u", ""]
+    assert got.beside.available.lists() == [[0, 1], [0, 2]]
+
+
+@pytest.mark.parametrize(("format", "text"), [("vw-adf", ADF), ("dsjson", DSJSON)])
+def test_a_log_with_sets_of_actions_needs_labels(tmp_path, format, text):
+    path = save(tmp_path / "a", text)
+    with pytest.raises(FileFormatError, match=", line 1: no"):
+        read(path, format)
+
+
 OURS = ("parquet", "csv", "jsonl")  # which hold everything
 
 

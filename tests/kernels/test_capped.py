@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from policysieve.kernels import capped
+from policysieve.kernels import capped, capped_terms, capped_values
 from tests.kernels.rounds import Rounds, fractions
 from tests.oracles import capped as oracle
 
@@ -17,24 +17,27 @@ PARTS = (
     "capped_score",
     "rival_scores",
     "add_leader_scores",
-    "_single_scores",
-    "_set_stakes",
-    "_compare",
+    "single_scores",
+    "set_stakes",
+    "compare",
     "_add_sums",
     "_write_bets",
     "_add_terms",
 )
 WHOLES = ("add_terms", "add_value_factors")
+MODULES = (capped, capped_terms, capped_values)
 STAKES = np.array([float(stake) for stake in oracle.STAKES])
 
 
 @pytest.fixture(params=["compiled", "interpreted"])
 def kernels(request, monkeypatch):
-    found = {name: getattr(capped, name) for name in PARTS + WHOLES}
+    every = {name: one for module in MODULES for name, one in vars(module).items()}
+    found = {name: every[name] for name in PARTS + WHOLES}
     if request.param == "interpreted":
         found = {name: kernel.py_func for name, kernel in found.items()}
-        for name in PARTS:
-            monkeypatch.setattr(capped, name, found[name])
+        for module in MODULES:
+            for name in vars(module).keys() & set(PARTS):
+                monkeypatch.setattr(module, name, found[name])
     return SimpleNamespace(**found)
 
 
@@ -133,11 +136,11 @@ def test_terms(kernels, monkeypatch, case, scored):
 
     More policies than a tile has, more rounds than are worked out at once.
     """
-    if kernels.add_terms is not capped.add_terms:  # compiled kernels know them as constants
+    if kernels.add_terms is not capped_terms.add_terms:  # compiled kernels know them as constants
         for name, value in {"_TILE": 3, "_ROUNDS": 7, "_TERMS": 1}.items():
-            monkeypatch.setattr(capped, name, value)
+            monkeypatch.setattr(capped_terms, name, value)
     rounds, epsilons, weight = Rounds(2, **case), np.array([0.0, 0.1, 0.7]), 0.8
-    columns = np.resize(rounds.columns, 300 if kernels.add_terms is capped.add_terms else 5)
+    columns = np.resize(rounds.columns, 300 if kernels.add_terms is capped_terms.add_terms else 5)
     fixed, shares = STAKES[[0, 3, 8]] / rounds.m, np.array([0.1, 0.9]) / rounds.m
     totals = np.full((len(columns), 22 if scored else 15), 0.5)
     kernels.add_terms(
@@ -211,11 +214,11 @@ def test_a_million_actions_give_the_same_terms(m):
         "lists": rounds.room,
     }
     few, many = np.zeros((len(rounds.columns), 10)), np.zeros((len(rounds.columns), 10))
-    capped.add_terms(**rounds.arguments(**bets, totals=few))
+    capped_terms.add_terms(**rounds.arguments(**bets, totals=few))
     given_here = rounds.arguments(**bets, totals=many)
     for name in ("table", "shown", "items"):
         given_here[name] = spread[given_here[name]].astype(np.int32)
-    capped.add_terms(**{**given_here, "K": K})
+    capped_terms.add_terms(**{**given_here, "K": K})
     np.testing.assert_allclose(many, few, rtol=1e-12)
 
 
@@ -238,7 +241,7 @@ def test_factors_of_values(kernels, case, kind):
             cap=cap,
             fixed=fixed,
             shares=shares,
-            kind=getattr(capped, kind.upper()),
+            kind=getattr(capped_values, kind.upper()),
             grid=grid,
             lists=rounds.room,
             log_wealth=wealth,

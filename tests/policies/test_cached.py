@@ -255,6 +255,26 @@ def test_classes_of_other_numbers_or_kinds_are_told_apart(tmp_path):
     assert (ps.cached(rule, tmp_path).actions(x) == 4).all()
 
 
+def of_others():
+    """Pairs of classes that are made of other candidates, and say otherwise the same."""
+    rng = np.random.default_rng(0)
+    linear = [ps.LinearPolicies(rng.normal(size=(4, 5, 3))) for _ in range(4)]
+    yield linear[0] + linear[1], linear[2] + linear[3]
+    yield ps.VotePolicies(linear[0]), ps.VotePolicies(linear[1])
+    yield linear[0] + ps.VotePolicies(linear[0]), linear[0] + ps.VotePolicies(linear[1])
+    rules = [
+        {f"{i}": lambda x, i=i: np.full(len(x), i // 2) for i in two} for two in [(0, 1), (2, 3)]
+    ]
+    yield tuple(ps.VotePolicies(ps.FunctionPolicies(rule, n_actions=5)) for rule in rules)
+
+
+@pytest.mark.parametrize("pair", [*of_others()], ids=["unions", "votes", "joined votes", "names"])
+def test_classes_that_are_made_of_others_are_told_apart(tmp_path, pair):
+    x = np.random.default_rng(1).normal(size=(20, 3))
+    for policies in (*pair, pair[0]):
+        np.testing.assert_array_equal(ps.cached(policies, tmp_path).actions(x), policies.actions(x))
+
+
 def test_gaps_are_filled_at_once_whoever_has_them(tmp_path):
     """Each candidate misses another context: all three are waited for at the same time."""
     waiting = []

@@ -246,3 +246,15 @@ class TestCover:
         new = rows(1000, seed=2)
         shown = cover.actions(new, [learner.recommend().policy])[:, 0, 0]
         assert (shown == np.where(new[:, 0] < 0.4, 2, 0)).mean() > 0.9
+
+
+def test_a_design_for_one_cover_is_not_taken_for_another(tmp_path):
+    one, other = (
+        ps.natarajan_cover(Thresholds(), rows(400, seed=seed), PROBLEM) for seed in (0, 1)
+    )
+    assert one.n_policies == other.n_policies
+    learner = ps.Uniform(one, one.problem, rounds=10, rng=0)
+    learner.exploration.save(tmp_path / "design.npz")
+    ps.Exploration.load(tmp_path / "design.npz", one)
+    with pytest.raises(ps.InvalidArgumentError, match="policies must be those that"):
+        ps.Exploration.load(tmp_path / "design.npz", other)

@@ -98,6 +98,12 @@ def test_costs_in_a_world_of_rewards_in_0_to_1():
     assert result.suboptimality >= 0
 
 
+def test_a_range_stays_where_not_everything_is_available():
+    world = ps.worlds.Availability(Prices(), 0.9)
+    assert (world.reward_range, world.sparsity) == (Prices.reward_range, None)
+    assert world.problem(epsilon=0.1, delta=0.1).reward_range == Prices.reward_range
+
+
 def test_a_sparsity_of_a_range_is_in_its_units():
     log = ps.Log(
         contexts=[0, 1],

@@ -26,7 +26,7 @@ from policysieve.errors import DecisionsError, InvalidArgumentError
 from policysieve.evidence import Accuracy, Comparison
 from policysieve.exploration import Decisions
 from policysieve.exploration.asking import Asking, busy, changing, living
-from policysieve.exploration.ledger import Part
+from policysieve.exploration.settled import Part
 from policysieve.log import Log
 
 __all__ = ["LabelLearner"]

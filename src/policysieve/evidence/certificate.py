@@ -13,7 +13,7 @@ from policysieve.problem import Problem
 from policysieve.reported import Carded
 from policysieve.scaling import RewardScale
 
-__all__ = ["Certificate", "Proof", "delta_shares", "gain_in_words"]
+__all__ = ["TOLERANCE", "Certificate", "Proof", "delta_shares", "gain_in_words"]
 
 Array = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.intp]
@@ -244,11 +244,11 @@ class DeltaShares:
         return log(1 / (self.elimination * delta))
 
     def log_retrospect(self, delta: float, n_policies: int) -> float:
-        """Any of the others could have led, so each has its part."""
+        """What bets in retrospect have to reach: any could have led, so each has its part."""
         return log((n_policies - 1) / (self.retrospect * delta))
 
     def log_incumbent(self, delta: float, number: int) -> float:
-        """Of the leader with this number, counted from 1."""
+        """What the bets on the leader with this number, counted from 1, have to reach."""
         return log(number * (number + 1) / (self.incumbents * delta))
 
 

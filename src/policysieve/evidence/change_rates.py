@@ -62,10 +62,11 @@ class Rates:
     def looks(self, last: int, enough: float) -> list[int]:
         """Numbers of stretches after which evidence is asked for, if it can be enough.
 
-        Of many rates less often, whether or not it can.
+        Of many rates less often, whether or not it can. Which ones they are must not depend on the
+        last, but for itself: who has looked before would else find another change than who has not.
         """
         if len(self.rounds) > _FEW:
-            return list(range(last, 1, -_SELDOM))
+            return [look for look in range(last, 1, -1) if look == last or look % _SELDOM == 0]
         return [look for look in range(last, 1, -1) if self._at_most[look - 1] >= enough]
 
     @cached_property
@@ -99,7 +100,7 @@ class Rates:
         return RatesFound(float(np.logaddexp.reduce(splits)), split, int(each[:, split].argmax()))
 
     def _log_ratios(self, last: int) -> Array:
-        """Of each rate and split, ln of the likelihood over that with the best single mean."""
+        """Ln of the likelihood of each rate and split, over that with the best single mean."""
         n_all, s_all = (sums[:, last - 1 : last] for sums in self._sums)
         before, around = self._before
         n, s = (sums[:, : last - 1] for sums in self._sums)
@@ -200,7 +201,7 @@ class ShownSums:
     def rates(
         self, n_actions: int, fixed: npt.NDArray[np.bool_], complete: npt.NDArray[np.bool_]
     ) -> dict[str, Rates]:
-        """Of all actions together, of each (or its group), and of each pair.
+        """The rates of all actions together, of each action (or group), and of each pair.
 
         The first two have one mean each only while the design is fixed, and the pairs while no
         reward is missing: which ones are known may depend on what they are. Slates have none.

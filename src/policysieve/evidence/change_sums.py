@@ -125,7 +125,7 @@ class ChangeSums:
 
     @property
     def boundaries(self) -> npt.NDArray[np.int64]:
-        """Those with rounds behind them, and the number of rounds so far."""
+        """The boundaries with rounds behind them, and the number of rounds so far."""
         return np.append(self._boundaries[self._boundaries < self.rounds], self.rounds)
 
     def time_after(self, boundary: int) -> float:
@@ -226,7 +226,7 @@ class ChangeSums:
         return {kind: (_SHARES[kind], rates) for kind, rates in found.items()}
 
     def rate(self, kind: str, which: int, rates: Rates) -> tuple[Watched, Series]:
-        """One of them, with its sums."""
+        """One of the rates, with its sums."""
         n, s = rates.rounds[which], rates.rewards[which]
         action = context = None
         if kind == "rates":
@@ -279,7 +279,7 @@ def _sizes(n_actions: int) -> Array:
 
 
 def _of_counts(rounds: Array, count: Array) -> Series:
-    """Of something that is one or zero."""
+    """The sums of something that is one or zero."""
     rest = rounds - count
     return Series(rounds, count, count, rest, rest, np.ones(len(rounds)))
 

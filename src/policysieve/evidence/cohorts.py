@@ -59,7 +59,7 @@ class Cohorts:
 
     @classmethod
     def first(cls, problem: Problem, n_policies: int, additions: int) -> "Cohorts":
-        """Before any round."""
+        """All policies, before any round."""
         return cls(problem, additions, (Cohort(0, n_policies, 0, (0.0, 0.0)),))
 
     @property
@@ -74,12 +74,12 @@ class Cohorts:
         return last.first + last.size
 
     def joined(self, size: int, since: int, weights: tuple[float, float]) -> "Cohorts":
-        """With so many policies more."""
+        """The same with so many policies more."""
         new = Cohort(self.n_policies, size, since, weights)
         return replace(self, every=(*self.every, new))
 
     def after(self, new: int, weight: float) -> "Cohorts":
-        """After so many rounds more of this weight."""
+        """The same after so many rounds more of this weight."""
         more = (new * weight, new * weight**2)
         return replace(
             self,
@@ -90,7 +90,7 @@ class Cohorts:
         )
 
     def of(self, policy: int) -> Cohort:
-        """That of a policy."""
+        """The cohort of a policy."""
         return next(one for one in reversed(self.every) if one.first <= policy)
 
     def spread(self, policies: Numbers, of_each: list[Any]) -> Any:

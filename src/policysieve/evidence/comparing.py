@@ -13,17 +13,12 @@ import numpy.typing as npt
 from policysieve.checks import flag
 from policysieve.errors import InvalidArgumentError
 from policysieve.evidence.betting import log_mean_exp
+from policysieve.evidence.capped_bets import log_factors, log_factors_of_few, shrinkage
 from policysieve.evidence.pace import times_as_long
 from policysieve.evidence.past import Past
-from policysieve.evidence.standing import (
-    FIXED_STAKES,
-    STAKE_SHARES,
-    Standing,
-    log_factors,
-    sparsity_of,
-)
+from policysieve.evidence.standing import Standing
 from policysieve.evidence.values import policy_interval
-from policysieve.kernels.capped import AGAINST, SLACK, add_value_factors
+from policysieve.kernels.capped import SLACK
 from policysieve.policies import Policies
 from policysieve.problem import Problem
 
@@ -36,7 +31,6 @@ __all__ = [
     "least_difference",
     "log_wealth_of_difference",
     "pair_of",
-    "shrinkage",
     "times_to_gain",
 ]
 
@@ -248,36 +242,13 @@ def capped_difference(
 def log_wealth_of_difference(
     problem: Problem, past: Past, first: int, second: int, differences: Array, *, since: int = 0
 ) -> Array:
-    """Of bets in the later rounds that the first is better than the second by more than each g.
+    """Log-wealth of bets, in the later rounds, that the first is better by more than each g.
 
     They are ln mean prod (1 + lam (Z - g)). For g > 0 stakes are lam/(1 + lam g/.99), so that a
     score of -.99/lam does not lose everything, and as 1 + lam Z/.99 >= 0 they still fall in g. The
     factors are (1 + lam (Z + g/.99 - g))/(1 + lam g/.99) then: the same scores as of certificates.
     """
-    m = problem.slate_size
     gains = np.maximum(differences, 0.0)
     distances = np.where(differences > 0, gains / SLACK - gains, -differences)
-    wealth = np.zeros((1, len(FIXED_STAKES) + len(STAKE_SHARES), len(differences)))
-    add_value_factors(
-        *past.arrays(np.array([second]), since),
-        past.scales(since),
-        past.column(first),
-        sparsity_of(problem),
-        problem.reward_cap,
-        FIXED_STAKES / m,
-        STAKE_SHARES / m,
-        AGAINST,
-        distances[None],
-        past.room,
-        wealth,
-    )
-    return log_mean_exp((wealth[0] - shrinkage(past, m, gains, since)).T)
-
-
-def shrinkage(past: Past, slate_size: int, gains: Array, since: int = 0) -> Array:
-    """Sums over the later rounds of ln(1 + lam g/.99), shape (n_stakes, n_gains)."""
-    scales, counts = np.unique(past.scales(since), return_counts=True)
-    shares = np.minimum(np.outer(scales, STAKE_SHARES), FIXED_STAKES[-1])
-    stakes = np.hstack([np.tile(FIXED_STAKES, (len(scales), 1)), shares]) / slate_size
-    shrunk = np.log1p(stakes[:, :, None] * gains / SLACK)
-    return np.asarray(np.tensordot(counts, shrunk, axes=1))
+    wealth = log_factors_of_few(problem, past, first, np.array([second]), distances[None], since)
+    return log_mean_exp((wealth[0] - shrinkage(past, problem.slate_size, gains, since)).T)

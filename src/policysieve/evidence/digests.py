@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
+from policysieve.evidence.deciders import Decider
 from policysieve.evidence.events import check_log_fits, load_unit, rewarded_events
-from policysieve.evidence.evidence import Decider, Evidence
+from policysieve.evidence.evidence import Evidence
 from policysieve.evidence.floored import FloorEvidence
 from policysieve.evidence.kinds import AnyEvidence
 from policysieve.evidence.record import check_floor
@@ -20,7 +21,7 @@ __all__ = ["Digest", "digests_for"]
 
 @dataclass(frozen=True)
 class Digest:
-    """Of so many rounds of a log without units, what evidence of some kind `takes`."""
+    """What evidence takes in of a piece of a log without units, and how many rounds it has."""
 
     rounds: int
     parts: tuple[Any, ...]
@@ -30,10 +31,16 @@ class Digest:
 
 
 class Digests(NamedTuple):
-    """How pieces are digested, anywhere, and digests taken, in order.
+    """How pieces are digested, in any process, and taken in by the evidence, in order.
 
-    `of` makes a digest of a piece; of a piece and what `now` returned at some time before, if that
-    is not None. `take` lets the evidence have it.
+    Attributes
+    ----------
+    of : callable
+        From a piece to its digest. If there is a `now`, it is also given what that returned at some
+        time before.
+    take : callable
+        Lets the evidence have a digest.
+    now : callable, optional
     """
 
     of: Callable[..., Digest]

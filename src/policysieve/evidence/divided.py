@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -12,16 +12,23 @@ from policysieve.availability import Available
 from policysieve.columns import Columns
 from policysieve.evidence.certificate import Proof
 from policysieve.evidence.comparing import capped_difference
+from policysieve.evidence.divided_answers import DividedAnswers, new_key
+from policysieve.evidence.divided_standing import (
+    DividedStanding,
+    Everywhere,
+    past_of,
+    slates_of,
+)
 from policysieve.evidence.estimates import ValueIntervals
 from policysieve.evidence.evidence import DENSE, Evidence, look_after
 from policysieve.evidence.exchanged import Judged, Period, Sums, Weights
 from policysieve.evidence.guardrails import Guards
-from policysieve.evidence.held_past import HeldPast, Shape
+from policysieve.evidence.held_past import Shape
 from policysieve.evidence.incumbents import Incumbent
 from policysieve.evidence.past import Model, Past
 from policysieve.evidence.retrospect import FEW, Retrospect, log_wealth_in_retrospect
-from policysieve.evidence.shares import DividedAnswers, Node, Shares, new_key
-from policysieve.evidence.standing import BIN_EDGES, Standing
+from policysieve.evidence.shares import Node, Shares
+from policysieve.evidence.standing import BIN_EDGES
 from policysieve.evidence.values import best_survivors, policy_interval, policy_intervals
 from policysieve.kernels.listing import list_summed
 from policysieve.log import Log
@@ -50,146 +57,6 @@ class _Recent(Past):
         return Period(rounds, (offsets, items, w, means), costs, scale, leader, slates)
 
 
-@dataclass(frozen=True, eq=False)
-class _DividedStanding(Standing):
-    """How candidates stand whose sums are with shares; `totals` has none of them. A value."""
-
-    shares: Shares | None = None
-    node: Node | None = None
-
-    @classmethod
-    def beginning(cls, shares: Shares) -> "_DividedStanding":
-        """Before any round."""
-        start = Standing.first(shares.problem, shares.n_policies, np.empty(0, np.intp))
-        fields = {**start.__dict__, "totals": start.totals[:0].copy()}
-        return cls(**fields, shares=shares)
-
-    @property
-    def estimates(self) -> Array:
-        """Doubly robust estimates of the survivors, which the shares are asked for."""
-        return self._asked("estimates", 0) if self.node else np.zeros(len(self.survivors))
-
-    @property
-    def errors(self) -> Array:
-        """Their standard errors."""
-        return self._asked("errors", 1) if self.node else super().errors
-
-    @property
-    def sums(self) -> Array:
-        """The seven sums of each policy, shape (7, n_policies)."""
-        return self.gathered().sums
-
-    def of_one(self, policy: int) -> tuple[float, Array, int]:
-        """The estimate of a policy, its seven sums, and the rounds behind them."""
-        mine = self.survivors[self.survivors == policy]
-        return self._plain(mine, self._totals(mine)).of_one(policy)
-
-    def gathered(self) -> Standing:
-        """The same with the sums of all survivors."""
-        return self._plain(self.survivors, self._totals(self.survivors))
-
-    def judged_by(self, look: Callable[[], tuple[Node, dict[int, Judged]]], past: Past) -> Self:
-        """How they stand after the rounds of the past, which the shares have judged."""
-        node, said = look()
-        new = len(past)
-        cohorts = self.cohorts.after(new, past.cost(0) ** -0.5)
-        best = max(said.values(), key=lambda one: one.score)  # of equals the first
-        gone = self.gone
-        for one in said.values():
-            if len(one.left[0]):
-                gone = gone.plus(*one.left)
-        found = replace(
-            self,
-            rounds=self.rounds + new,
-            survivors=node.survivors,
-            cohorts=cohorts,
-            gone=gone,
-            leader=best.leader,
-            node=node,
-        )
-        return replace(found, model=found._next_model(past, new))
-
-    def _plain(self, survivors: Numbers, totals: Array) -> Standing:
-        names = ("problem", "rounds", "cohorts", "gone", "leader", "model", "kept", "comparator")
-        fields = {name: getattr(self, name) for name in names}
-        return Standing(**fields, survivors=survivors, totals=totals)
-
-    def _totals(self, some: Numbers) -> Array:
-        """The sums of some survivors."""
-        found = np.zeros((len(some), self.totals.shape[1]))
-        if self.node is not None and len(some):
-            assert self.shares is not None
-            parts = self.shares.owners(some)
-            given = {s: (self.node.key, "totals", some[rows]) for s, rows in parts.items()}
-            for share, rows in self.shares.call("numbers", given, node=self.node)[0].items():
-                found[parts[share]] = rows
-        return found
-
-    def _asked(self, what: str, place: int) -> Array:
-        """One number of each survivor."""
-        assert self.shares is not None
-        assert self.node is not None
-        fresh = list(self.node.fresh)  # which another thread may clear
-        if fresh:
-            return np.concatenate([one.scores[place] for one in fresh])
-        parts = self.shares.owners(self.survivors)
-        given = dict.fromkeys(parts, (self.node.key, what))
-        said = self.shares.call("numbers", given, node=self.node)[0]
-        return np.concatenate([said[share] for share in sorted(parts)])
-
-
-class _Everywhere(Past):
-    """All rounds of a standing: what they say of survivors is asked of the shares."""
-
-    def __init__(self, standing: _DividedStanding) -> None:
-        self._standing = standing
-
-    def __len__(self) -> int:
-        return self._standing.rounds
-
-    def add_terms(
-        self, totals: Array, leader: int, policies: Numbers, since: int, *rule: Any
-    ) -> None:
-        """As `Past.add_terms`, by the shares; their rule is the same but for the epsilons."""
-        standing, new, epsilons = self._standing, len(self) - since, rule[3]
-        assert standing.shares is not None
-        assert standing.node is not None
-        parts, node = standing.shares.owners(policies), standing.node
-        slates = slates_of(standing, np.array([leader]), since)[:, 0]
-        given = {
-            share: (node.key, leader, slates, policies[rows], epsilons, new, totals[rows])
-            for share, rows in parts.items()
-        }
-        for share, found in standing.shares.call("bet", given, node=node)[0].items():
-            totals[parts[share]] = found
-
-
-def slates_of(standing: _DividedStanding, some: Numbers, since: int = 0) -> npt.NDArray[Any]:
-    """What some survivors have said in the later rounds, shape (n, len(some), slate_size)."""
-    shares, node = standing.shares, standing.node
-    assert shares is not None
-    assert node is not None
-    problem, parts = standing.problem, shares.owners(some)
-    shape = (standing.rounds - since, len(some), problem.slate_size)
-    found = np.empty(shape, action_dtype(problem.n_actions))
-    given = {share: (node.key, some[rows], since) for share, rows in parts.items()}
-    for share, said in shares.call("columns", given, node=node)[0].items():
-        found[:, parts[share]] = said
-    return found
-
-
-def past_of(standing: _DividedStanding, policies: Any) -> Past:
-    """All rounds of a standing with what some policies have said, of those that survive."""
-    some = np.intersect1d(policies, standing.survivors)
-    past = HeldPast.first(standing.problem, some)
-    if standing.node is not None:
-        said, start = slates_of(standing, some), 0
-        for period in standing.node.periods:
-            end = start + len(period.rounds)
-            past, start = past.plus_period(period, said[start:end]), end
-    return past
-
-
 class DividedEvidence(Evidence):
     """`Evidence` on a class in shares, each of which keeps the wealth and the past of its policies.
 
@@ -206,7 +73,7 @@ class DividedEvidence(Evidence):
         That names no policy that runs today, and declares no outcomes.
     """
 
-    standing: _DividedStanding
+    standing: DividedStanding
     _past: _Recent
     _log: Log | None  # the rounds since the last look,
     _said: DividedAnswers | None  # what was said there,
@@ -216,9 +83,9 @@ class DividedEvidence(Evidence):
         super().__init__(policies, problem)
         self.shares, self._owner = Shares(policies, problem.unit), _Owner()
         self.shares.released_with(self._owner, self._owner.key)
-        self.standing = _DividedStanding.beginning(self.shares)
+        self.standing = DividedStanding.beginning(self.shares)
         self._past = _Recent(Shape.of(policies), len(BIN_EDGES) + 1)  # type: ignore[arg-type]
-        self._now_found: tuple[int, _DividedStanding] | None = None
+        self._now_found: tuple[int, DividedStanding] | None = None
         self._verdicts: dict[tuple[Any, int], bool] = {}
         self._forget_recent()
         del self.__dict__["at_look"]
@@ -273,7 +140,7 @@ class DividedEvidence(Evidence):
         self._log = rounds.copy() if self._log is None else self._log.plus(rounds)
         self._said = said if self._said is None else self._said.plus(said)
 
-    def _now(self, own: bool = False) -> tuple[_DividedStanding, Incumbent | None, Guards | None]:
+    def _now(self, own: bool = False) -> tuple[DividedStanding, Incumbent | None, Guards | None]:
         """How things stand after all rounds, as a look would find them."""
         standing = self.standing
         if standing.rounds < self.rounds:
@@ -330,8 +197,8 @@ class DividedEvidence(Evidence):
             self._verdicts = {(node.key, leader): all(found.values())}
         return self._verdicts[node.key, leader]
 
-    def _slates_of_leader(self, standing: _DividedStanding) -> npt.NDArray[Any]:
-        """In all rounds, shape (n, slate_size)."""
+    def _slates_of_leader(self, standing: DividedStanding) -> npt.NDArray[Any]:
+        """What the leader said in all rounds, shape (n, slate_size)."""
         assert standing.node is not None
         for one in list(standing.node.fresh):
             if one.leader == standing.leader:
@@ -343,7 +210,7 @@ class DividedEvidence(Evidence):
 
         def log_wealth(rivals: Numbers, epsilons: Array) -> Array:
             few = len(rivals) <= FEW or standing.node is None
-            rounds = past_of(standing, [*rivals, leader]) if few else _Everywhere(standing)
+            rounds = past_of(standing, [*rivals, leader]) if few else Everywhere(standing)
             return log_wealth_in_retrospect(cohorts, rounds, leader, rivals, epsilons)
 
         return Proof(standing.all_rivals(self.policies), cohorts.log_retrospect(leader), log_wealth)
@@ -363,7 +230,7 @@ class DividedEvidence(Evidence):
         if standing.node is None:
             return super().times_to_proof()
         bets = Retrospect.first(cohorts, standing.leader)
-        return bets.times_to_proof(_Everywhere(standing), standing, self.policies)
+        return bets.times_to_proof(Everywhere(standing), standing, self.policies)
 
     def intervals(self) -> ValueIntervals:
         """As `Evidence.intervals`."""

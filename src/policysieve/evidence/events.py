@@ -126,7 +126,7 @@ class Events:
         return longer
 
     def since(self, n_events: int, n_rounds: int) -> "Events":
-        """Those after the first so many events and rounds."""
+        """The events behind the first so many events and rounds."""
         rounds, actions, propensities, rewards = (a[n_events:] for a in self._columns.arrays)
         return Events(
             n_rounds=self.n_rounds - n_rounds,

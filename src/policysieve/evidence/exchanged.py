@@ -37,14 +37,14 @@ class Missing(NamedTuple):
 
 
 class Weights(NamedTuple):
-    """Some survivors with their needs and votes; None if all have the same need."""
+    """Some survivors with their needs and votes; the need is None if it is the same for all."""
 
     survivors: Numbers
     need: Array | None
     votes: Array
 
     def of_run(self, first: int, last: int) -> "Weights":
-        """Those of the policies first..last-1."""
+        """The survivors among the policies first..last-1."""
         low, high = self.survivors.searchsorted((first, last))
         need = None if self.need is None else self.need[low:high]
         return Weights(self.survivors[low:high].astype(np.intp), need, self.votes[low:high])
@@ -58,7 +58,7 @@ class Known(NamedTuple):
 
 
 class Sums(NamedTuple):
-    """Of the slates of survivors at n contexts, as `sum_answers` has them."""
+    """Sums over the slates of survivors at n contexts, as `sum_answers` has them."""
 
     sizes: npt.NDArray[np.int64]
     named: npt.NDArray[np.int32]
@@ -67,7 +67,7 @@ class Sums(NamedTuple):
 
     @classmethod
     def nothing(cls, n: int, n_actions: int) -> "Sums":
-        """Before the first survivor."""
+        """The sums before the first survivor."""
         named = np.zeros((n, n_actions), np.int32)
         return cls(np.zeros(n, np.int64), named, *np.zeros((2, n, n_actions)))
 

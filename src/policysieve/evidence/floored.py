@@ -268,12 +268,13 @@ class FloorEvidence:
     def _check_declared(self) -> None:
         if self.method == "fixed" and self.rounds != self._declared:
             raise InvalidArgumentError(
-                f'method="fixed" holds at the declared {self._declared} rounds only, there are '
-                f"{self.rounds}"
+                f'method="fixed" holds at the declared {self._declared:,} rounds only, got '
+                f"{self.rounds:,}; add as many as were declared, or use a method that holds at any "
+                "time"
             )
 
     def _bets_on(self, leader: int) -> Betting:
-        """Those of the last elimination if it was the same leader's, else from the first round."""
+        """The bets of the last elimination if it had the same leader, else new ones."""
         problem, n_policies = self.record.problem, self.record.policies.n_policies
         if self._betting is not None and self._betting.leader == leader:
             return self._betting

@@ -10,14 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from policysieve.evidence.betting import log_mean_exp
-from policysieve.evidence.comparing import (
-    least_difference,
-    log_wealth_of_difference,
-    shrinkage,
-)
+from policysieve.evidence.capped_bets import N_STAKES, log_factors, shrinkage
+from policysieve.evidence.comparing import least_difference, log_wealth_of_difference
 from policysieve.evidence.outcomes import Outcomes, of_one_outcome
 from policysieve.evidence.past import Past
-from policysieve.evidence.standing import FIXED_STAKES, STAKE_SHARES, Standing, log_factors
+from policysieve.evidence.standing import Standing
 from policysieve.evidence.verdicts import Guardrail, guardrail_of, scaled_amount
 from policysieve.kernels.capped import SLACK
 from policysieve.policies import Policies
@@ -75,12 +72,12 @@ class Guards:
 
     @classmethod
     def first(cls, policies: Policies, problem: Problem) -> Self | None:
-        """Before any round; None if there are no guardrails."""
+        """The guards before any round; None if there are no guardrails."""
         if problem.guardrails is None:
             return None
         today, everyone = policies.against(problem), np.arange(policies.n_policies)
         assert today is not None
-        shape = (policies.n_policies, 2, len(FIXED_STAKES) + len(STAKE_SHARES))
+        shape = (policies.n_policies, 2, N_STAKES)
         names = problem.guardrails
         wealth = {name: np.zeros(shape) for name in names}
         return cls(problem, today, everyone, dict.fromkeys(names, 0), wealth, everyone[:0])
@@ -96,7 +93,7 @@ class Guards:
         return sum(wealth.nbytes for wealth in self.log_wealth.values())
 
     def after(self, past: Past, rounds: int, outcomes: Outcomes, survivors: Numbers) -> Self:
-        """With what is known by now of outcomes in the rounds of a past, the last of so many."""
+        """The same with what is known of outcomes in a past, the last of so many rounds."""
         stays = self.survivors.searchsorted(survivors)
         counted, log_wealth, begin = dict(self.counted), {}, rounds - len(past)
         for name, before in self.log_wealth.items():
@@ -149,7 +146,7 @@ class Guards:
         return bool(self.cleared(n_policies)[self.survivors.searchsorted(policy)])
 
     def applied(self, standing: Standing) -> tuple[Self, Standing]:
-        """These, and a standing, without those that are barred.
+        """The same and a standing, both without the policies that are barred.
 
         Policies are eliminated by comparison with one that is proved to keep all guardrails: a
         better one that breaks them would throw out the best of those that do not.

@@ -25,7 +25,7 @@ class Shape(NamedTuple):
 
     @classmethod
     def of(cls, policies: Policies) -> "Shape":
-        """Without any of the policies."""
+        """The shape for a past that keeps none of the policies."""
         return cls(policies.n_actions, policies.slate_size, 0)
 
 
@@ -34,7 +34,7 @@ class HeldPast(Past):
 
     @classmethod
     def first(cls, problem: Problem, numbers: Numbers) -> Self:
-        """Before any round."""
+        """The past before any round."""
         shape = Shape(problem.n_actions, problem.slate_size, len(numbers))
         past = cls(shape, len(BIN_EDGES) + 1)  # type: ignore[arg-type]
         past._kept = numbers
@@ -48,7 +48,7 @@ class HeldPast(Past):
         return longer
 
     def slates_of(self, policies: Numbers, since: int) -> npt.NDArray[Any]:
-        """Those of some survivors in the later rounds, shape (n, n_policies, slate_size)."""
+        """Slates of some survivors in the later rounds, shape (n, n_policies, slate_size)."""
         assert self._answers is not None
         return self._answers.table[since:][:, np.searchsorted(self._kept, policies)]
 

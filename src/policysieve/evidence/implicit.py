@@ -85,7 +85,7 @@ class WeightedEvents:
 
     @classmethod
     def of(cls, events: Events | None) -> "WeightedEvents":
-        """Of single actions."""
+        """Rewarded rounds of single actions; none if there are no events."""
         if events is None or not len(events):
             return cls(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
         return cls(events.contexts, events.actions[:, 0].astype(np.int64), events.gains[:, 0])

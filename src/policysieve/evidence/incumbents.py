@@ -6,9 +6,10 @@ import numpy as np
 import numpy.typing as npt
 
 from policysieve.evidence.betting import log_mean_exp
+from policysieve.evidence.capped_bets import log_factors
 from policysieve.evidence.certificate import Proof
 from policysieve.evidence.past import Past
-from policysieve.evidence.standing import Standing, log_factors
+from policysieve.evidence.standing import Standing
 from policysieve.policies import Policies
 
 __all__ = ["Incumbent"]
@@ -61,13 +62,13 @@ class Incumbent:
         return cls(standing, standing.cohorts.log_retrospect(leader), 0, grid, wealth)
 
     def joined(self, standing: Standing) -> "Incumbent":
-        """After policies have joined: bets against them begin now."""
+        """The same after policies have joined: bets against them begin now."""
         more = len(standing.survivors) - len(self.log_wealth)
         wealth = np.pad(self.log_wealth, ((0, more), (0, 0), (0, 0)))
         return replace(self, standing=standing, log_wealth=wealth)
 
     def after(self, past: Past, new: int, standing: Standing) -> "Incumbent":
-        """After the last `new` rounds of the past, which `standing` has seen as well."""
+        """The same after the last `new` rounds of the past, which `standing` has seen, too."""
         problem, before = standing.problem, self.standing
         if standing.leader != before.leader:
             number = self.number + 1
@@ -82,7 +83,7 @@ class Incumbent:
         return Incumbent(standing, self.log_threshold, self.number, self.epsilons, wealth[stays])
 
     def proof(self, policies: Policies) -> Proof:
-        """At the epsilons for which there are bets."""
+        """The proof at the epsilons for which there are bets."""
 
         def log_wealth(some: Numbers, epsilons: Array) -> Array:
             places = np.searchsorted(self.standing.survivors, some)

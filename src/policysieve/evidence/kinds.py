@@ -6,9 +6,10 @@ from typing import Any, Literal, get_args
 
 from policysieve.errors import InvalidArgumentError
 from policysieve.evidence.classical import value_intervals
+from policysieve.evidence.deciders import Decider
 from policysieve.evidence.divided import DividedEvidence
 from policysieve.evidence.estimates import Estimates, ValueIntervals
-from policysieve.evidence.evidence import MEMORY_LIMIT, Decider, Evidence
+from policysieve.evidence.evidence import MEMORY_LIMIT, Evidence
 from policysieve.evidence.floored import FloorEvidence, FloorMethod
 from policysieve.evidence.implicit import ImplicitEstimates, ImplicitEvidence, leader_intervals
 from policysieve.evidence.record import Record

@@ -65,7 +65,7 @@ def of_one_outcome(problem: Problem) -> Problem:
 
 @dataclass(frozen=True, eq=False)
 class _Sums:
-    """Of one outcome: what it was in the rounds that count, and what policies have of it."""
+    """What one outcome was in the rounds that count, and what policies have of it."""
 
     known: Columns  # values in the outcome's own units, shape (k, m)
     counted: npt.NDArray[np.int64]  # rounds behind each policy's sums
@@ -81,7 +81,7 @@ class _Sums:
     def plus(
         self, rounds: Log, policies: Policies, answers: Slates, which: Any, of: Outcome
     ) -> "_Sums":
-        """With the next rounds, whose rewards are the outcome, for some policies."""
+        """The same with the next rounds, whose rewards are the outcome, for some policies."""
         scores = of.scores(rounds.rewards)
         sums = []
         for before, kind in ((self.earned, scores), (self.missed, 1 - scores)):
@@ -210,7 +210,7 @@ class Outcomes:
     def is_told(
         self, name: str, places: npt.NDArray[np.int64], values: Array
     ) -> npt.NDArray[np.bool_]:
-        """For which rounds, by their places from `find`, these values would be told again."""
+        """Whether each round, by its place from `find`, would be told one of these values again."""
         known, waits = np.ones(values.shape, np.bool_), places >= 0
         known[waits] = ~np.isnan(self._value(name)[places[waits]])
         return np.asarray((known & ~np.isnan(values)).any(axis=1))

@@ -16,7 +16,7 @@ from policysieve.log import Log
 from policysieve.policies import Policies, Slates
 from policysieve.problem import Problem
 
-__all__ = ["PairedGuards", "least_of_pair", "paired_scores"]
+__all__ = ["PairedGuards", "known_scores", "least_of_pair", "paired_scores"]
 
 Array = npt.NDArray[np.float64]
 
@@ -57,7 +57,7 @@ def paired_scores(
 
 
 def _stakes(slate_size: int, gain: float) -> Array:
-    """So that 1 + lam (Z - gain) is positive, shape (n_stakes,)."""
+    """Stakes lam for which 1 + lam (Z - gain) is positive, shape (n_stakes,)."""
     return np.asarray(_SHARES / (slate_size + max(gain, 0.0)))
 
 
@@ -96,7 +96,7 @@ class PairedGuards:
         self._log_wealth = {name: np.zeros((policies.n_policies, len(_SHARES))) for name in names}
 
     def plus(self, rounds: Log, answers: Slates) -> Self:
-        """With the next rounds, as far as guarded outcomes are known in all of them."""
+        """The same with the next rounds, as far as guarded outcomes are known in all of them."""
         then = copy(self)
         then._known, then._log_wealth = dict(self._known), dict(self._log_wealth)
         for name, known in self._known.items():

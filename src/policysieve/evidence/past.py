@@ -8,13 +8,13 @@ import numpy as np
 import numpy.typing as npt
 
 from policysieve.columns import Columns
-from policysieve.kernels.capped import add_terms
+from policysieve.kernels.capped_terms import add_terms
 from policysieve.kernels.listing import list_items
 from policysieve.log import Log
 from policysieve.policies import Policies, Slates
 from policysieve.policies.base import action_dtype
 
-__all__ = ["Model", "Past"]
+__all__ = ["Listing", "Model", "Past", "PastArrays"]
 
 Array = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.intp]
@@ -144,7 +144,7 @@ class Past:
         propensities: Array,
         model: Model,
     ) -> Self:
-        """These, and rounds whose items a kernel lists by the votes, `most` in all; no answers."""
+        """These, and rounds whose items a kernel lists by the votes, `most` at most; no answers."""
         n, tally = len(rounds), self.tally.copy()
         items = np.empty(most, self._lists.arrays[0].dtype)
         listing = np.empty(n + 1, np.int64), items, np.empty(most), np.empty(most, np.float32)
@@ -267,7 +267,7 @@ class Past:
         return None if self._slate_size == 1 else np.empty((2, self._slate_size), np.int64)
 
     def scales(self, since: int = 0) -> Array:
-        """Those of the models of the later rounds."""
+        """Scales of the models of the later rounds."""
         return self._rounds.arrays[2][since:]
 
     def cost(self, since: int) -> float:

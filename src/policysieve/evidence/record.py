@@ -89,7 +89,7 @@ class Record:
 
     @property
     def end(self) -> Place:
-        """Behind everything."""
+        """The place behind all rounds."""
         if not self.blocks:
             return Place()
         events = self.blocks[-1].events

@@ -8,18 +8,12 @@ import numpy as np
 import numpy.typing as npt
 
 from policysieve.evidence.betting import log_mean_exp
+from policysieve.evidence.capped_bets import N_STAKES, log_factors, log_factors_of_few
 from policysieve.evidence.certificate import Proof
 from policysieve.evidence.cohorts import Cohorts
 from policysieve.evidence.pace import times_as_long
 from policysieve.evidence.past import Past
-from policysieve.evidence.standing import (
-    FIXED_STAKES,
-    STAKE_SHARES,
-    Standing,
-    log_factors,
-    sparsity_of,
-)
-from policysieve.kernels.capped import AGAINST, add_value_factors
+from policysieve.evidence.standing import Standing
 from policysieve.policies import Policies
 from policysieve.problem import Problem
 
@@ -67,10 +61,9 @@ class Retrospect:
     @classmethod
     def first(cls, cohorts: Cohorts, leader: int = 0) -> Self:
         """Nobody was looked at yet."""
-        n_stakes = len(FIXED_STAKES) + len(STAKE_SHARES)
         nobody, none = np.empty(0, np.intp), np.empty(0, np.int64)
         threshold = cohorts.log_retrospect(leader)
-        return cls(cohorts, threshold, leader, nobody, none, np.empty((0, n_stakes)))
+        return cls(cohorts, threshold, leader, nobody, none, np.empty((0, N_STAKES)))
 
     @property
     def nbytes(self) -> int:
@@ -78,11 +71,11 @@ class Retrospect:
         return self.rivals.nbytes + self.counted.nbytes + self.log_wealth.nbytes
 
     def joined(self, cohorts: Cohorts) -> "Retrospect":
-        """After policies have joined: new rivals were not looked at yet."""
+        """The same after policies have joined: new rivals were not looked at yet."""
         return replace(self, cohorts=cohorts, rounds=-1, holds=False)
 
     def after(self, past: Past, standing: Standing, policies: Policies) -> "Retrospect":
-        """After all rounds of the past, for the leader and the survivors of a standing."""
+        """The same after all rounds of the past, for the leader and survivors of a standing."""
         if (self.leader, self.rounds) == (standing.leader, standing.rounds):
             return self
         held = self._of_leader(standing)
@@ -116,7 +109,7 @@ class Retrospect:
         return self.first(standing.cohorts, standing.leader)
 
     def _log_wealth_of(self, rivals: Numbers, past: Past) -> Array:
-        """Of bets against some rivals in all rounds that count, shape (n_rivals, n_stakes)."""
+        """Log-wealth of bets in all rounds that count, shape (n_rivals, n_stakes)."""
         counted, problem = self.cohorts.since_both(self.leader, rivals), self.cohorts.problem
         log_wealth = np.zeros((len(rivals), self.log_wealth.shape[1]))
         if len(self.rivals):
@@ -139,7 +132,7 @@ class Retrospect:
     def _with(
         self, numbers: list[Numbers], wealth: list[Array], counted: int, survivors: Numbers
     ) -> "Retrospect":
-        """With some rivals after so many rounds, and without those that do not survive."""
+        """The same with some rivals after so many rounds, without those that do not survive."""
         looked_at = np.concatenate([self.rivals[:0], *numbers])
         others = np.isin(self.rivals, survivors) & ~np.isin(self.rivals, looked_at)
         rivals = np.concatenate([self.rivals[others], looked_at])
@@ -163,7 +156,7 @@ def proof_in_retrospect(past: Past, standing: Standing, policies: Policies) -> P
 def log_wealth_in_retrospect(
     cohorts: Cohorts, past: Past, leader: int, rivals: Numbers, epsilons: Array
 ) -> Array:
-    """Of bets against some rivals in all rounds that count, shape (n_rivals, n_epsilons)."""
+    """Log-wealth of bets in all rounds that count, shape (n_rivals, n_epsilons)."""
     since, found = cohorts.since_both(leader, rivals), np.empty((len(rivals), len(epsilons)))
     for before in np.unique(since):
         some = since == before
@@ -176,21 +169,9 @@ def _log_wealth_since(
     problem: Problem, past: Past, leader: int, rivals: Numbers, epsilons: Array, since: int
 ) -> Array:
     """The same if so many rounds do not count."""
-    new, m = len(past) - since, problem.slate_size
+    new = len(past) - since
     if len(rivals) > FEW or not new:
         return log_mean_exp(log_factors(problem, past, leader, rivals, epsilons, new))
-    wealth = np.zeros((len(rivals), len(FIXED_STAKES) + len(STAKE_SHARES), len(epsilons)))
-    add_value_factors(
-        *past.arrays(rivals, since),
-        past.scales(since),
-        past.column(leader),
-        sparsity_of(problem),
-        problem.reward_cap,
-        FIXED_STAKES / m,
-        STAKE_SHARES / m,
-        AGAINST,
-        np.tile(epsilons, (len(rivals), 1)),
-        past.room,
-        wealth,
-    )
+    grid = np.tile(epsilons, (len(rivals), 1))
+    wealth = log_factors_of_few(problem, past, leader, rivals, grid, since)
     return log_mean_exp(wealth.swapaxes(1, 2))

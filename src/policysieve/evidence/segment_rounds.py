@@ -8,9 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 from policysieve.evidence.comparing import capped_difference
+from policysieve.evidence.deciders import Decider
 from policysieve.evidence.estimates import Estimates
 from policysieve.evidence.events import rewarded_events
-from policysieve.evidence.evidence import Decider, Evidence
+from policysieve.evidence.evidence import Evidence
 from policysieve.evidence.paired import least_of_pair, paired_scores
 from policysieve.evidence.values import limits_from_sums, policy_interval
 from policysieve.log import Log
@@ -93,7 +94,7 @@ class ShownRounds(SegmentRounds):
             scores.append(paired_scores(ours, theirs, *told)[:, 0])
 
     def limits(self, log_term: float) -> tuple[Array, Array, Array]:
-        """From the sums of what a policy earned and missed."""
+        """Estimates and limits from the sums of what a policy earned and missed."""
         earned, missed = ((kind.totals, kind.squares) for kind in (self._earned, self._missed))
         weight = np.full(self._policies.n_policies, float(self.rounds))
         lower, upper = limits_from_sums(self._problem, earned, missed, weight, log_term)
@@ -123,7 +124,7 @@ class CappedRounds(SegmentRounds):
         self.rounds += len(rounds)
 
     def limits(self, log_term: float) -> tuple[Array, Array, Array]:
-        """By betting on capped scores, and from sums, of which each has half of the level."""
+        """Estimates and limits by betting and from sums, each of which has half of the level."""
         evidence = self._evidence.now()
         of_one = partial(policy_interval, evidence.standing, evidence._past)
         found = [of_one(p, log_term + log(2)) for p in range(self._policies.n_policies)]

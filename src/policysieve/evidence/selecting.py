@@ -11,7 +11,8 @@ from policysieve.checks import number, one_of
 from policysieve.errors import InvalidArgumentError
 from policysieve.evidence.comparing import Comparison, chosen_among, pair_of
 from policysieve.evidence.covering import check_propensities
-from policysieve.evidence.evidence import MEMORY_LIMIT, Decider, Evidence, check_decider
+from policysieve.evidence.deciders import Decider, check_decider
+from policysieve.evidence.evidence import MEMORY_LIMIT, Evidence
 from policysieve.evidence.implicit import ImplicitEvidence
 from policysieve.evidence.kinds import (
     METHODS,
@@ -20,9 +21,9 @@ from policysieve.evidence.kinds import (
     default_method,
     evidence_of,
 )
-from policysieve.evidence.segments import segments_finder
+from policysieve.evidence.reading import LogReader
+from policysieve.evidence.segmenting import segments_finder
 from policysieve.evidence.selection import Selection
-from policysieve.evidence.watching import Watch
 from policysieve.log import AnyLog, Log, LogFile, open_for
 from policysieve.log.returning import Met, chosen_rounds, first_rows
 from policysieve.policies import AnyPolicies, check_class
@@ -120,12 +121,12 @@ def select(
         memory_limit=memory_limit,
     )
     check_propensities(log, policies, names, floor, problem.delta, covers=method != "capped")
-    watch = Watch(evidence, add, policies, problem)
-    watch.read(log, floor, exploration, track)
-    watch.bar()
+    reader = LogReader(evidence, add, policies, problem)
+    reader.read(log, floor, exploration, track)
+    reader.bar()
     certificate, intervals = evidence.certificate(), evidence.intervals()
     leader = certificate.leader
-    guardrails = watch.guardrails(leader, log)
+    guardrails = reader.guardrails(leader, log)
     if guardrails is not None and certificate.cleared is None:
         cleared = all(one.verdict == "holds" for one in guardrails)
         certificate = replace(certificate, cleared=cleared)
@@ -137,7 +138,7 @@ def select(
         problem=problem,
         floor=None if method == "capped" else floor,
         returning=played - evidence.rounds if log.has_units else None,
-        outcomes=watch.outcomes(log),
+        outcomes=reader.outcomes(log),
         guardrails=guardrails,
         find_comparison=partial(_compared, evidence, log, exploration),
         find_segments=segments_finder(log, policies, problem, intervals, leader, exploration),

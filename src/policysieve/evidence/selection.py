@@ -258,7 +258,7 @@ class Selection(Reported):
         return self.find_segments(segment, every_policy=every_policy, outcome=outcome, most=most)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Without the rounds, which may be many."""
+        """Leave the rounds behind, which may be many."""
         return {**self.__dict__, "find_comparison": None, "find_segments": None}
 
     def leaders(self, count: int = 10) -> list[dict[str, Any]]:

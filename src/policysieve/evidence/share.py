@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from policysieve.availability import Available
 from policysieve.columns import Columns
+from policysieve.evidence.capped_bets import add_rounds
 from policysieve.evidence.exchanged import (
     Judged,
     Known,
@@ -24,7 +25,7 @@ from policysieve.evidence.exchanged import (
 )
 from policysieve.evidence.held_past import SharePast
 from policysieve.evidence.retrospect import Retrospect
-from policysieve.evidence.standing import Standing, add_rounds
+from policysieve.evidence.standing import Standing
 from policysieve.kernels.summing import sum_answers
 from policysieve.policies import Policies
 from policysieve.problem import Problem
@@ -44,7 +45,7 @@ Key = tuple[int, int]
 
 
 class _State(NamedTuple):
-    """After a look. A value."""
+    """What a share knows after a look. A value."""
 
     standing: Standing
     past: SharePast
@@ -60,7 +61,7 @@ class Share:
     def __init__(self) -> None:
         self._batches: dict[int, tuple[Numbers, npt.NDArray[Any]]] = {}
         self._weights: dict[int, Weights] = {}
-        self._states: dict[Key, _State] = {}  # that was last made, last
+        self._states: dict[Key, _State] = {}  # the last one made comes last
         self._bets: dict[Key, Retrospect] = {}  # on the leader, by state
 
     def forget(self, keys: list[int]) -> None:
@@ -69,7 +70,7 @@ class Share:
             self._batches.pop(key, None)
             self._prune(key, 0)
 
-    def _known(self, known: "Known") -> Weights | Missing:
+    def _known(self, known: Known) -> Weights | Missing:
         """Weights by their key; those that come with it are remembered."""
         if known.weights is not None:
             self._weights[known.key] = known.weights
@@ -105,7 +106,7 @@ class Share:
         self._batches[key] = asked, slates
         return np.asarray(slates[rows, asked.searchsorted(policies)])
 
-    def summed(self, sources: list[Source], known: "Known", sums: Sums) -> Sums | Missing:
+    def summed(self, sources: list[Source], known: Known, sums: Sums) -> Sums | Missing:
         """Sums of the survivors before this share, and of those of this share."""
         weights = self._known(known)
         if isinstance(weights, Missing):
@@ -245,7 +246,7 @@ class Share:
     def _said(self, sources: list[Source], policies: Numbers) -> npt.NDArray[Any] | Missing:
         """What policies have said in some rows of batches, shape (n, n_policies, slate_size).
 
-        Of who was not asked any more there is 0, which nobody reads.
+        Policies that were not asked any more have 0 there, which nobody reads.
         """
         found = []
         for batch, rows in sources:
@@ -285,7 +286,7 @@ class Start(NamedTuple):
     last: int
 
     def state(self) -> _State:
-        """Before any round."""
+        """The state before any round."""
         mine = np.arange(self.first, self.last)
         standing = Standing.of_some(self.problem, self.n_policies, mine)
         return _State(standing, SharePast.first(self.problem, mine))

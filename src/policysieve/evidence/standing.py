@@ -9,20 +9,13 @@ import numpy.typing as npt
 
 from policysieve.columns import Columns
 from policysieve.evidence.betting import log_mean_exp
+from policysieve.evidence.capped_bets import N_STAKES, N_SUMS, add_rounds
 from policysieve.evidence.cohorts import Cohorts
 from policysieve.evidence.past import Model, Past
 from policysieve.policies import Policies
 from policysieve.problem import Problem
 
-__all__ = [
-    "BIN_EDGES",
-    "FIXED_STAKES",
-    "STAKE_SHARES",
-    "Standing",
-    "add_rounds",
-    "log_factors",
-    "sparsity_of",
-]
+__all__ = ["BIN_EDGES", "Standing"]
 
 Array = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.intp]
@@ -33,18 +26,8 @@ _PRIOR_WEIGHT = 5.0  # worth so many items that were seen
 _CLOSE = 0.02  # gaps, as a share of what a round can earn, that do not count in votes
 _LEAST_VARIANCE = 0.05  # of an item's score, times its propensity, as a share of the square of that
 
-FIXED_STAKES = np.array([0.003, 0.01, 0.03, 0.1, 0.3, 0.75])  # divided by the slate size,
-STAKE_SHARES = np.array([0.1, 0.3, 0.9])  # and of a typical propensity
-_N_STAKES = len(FIXED_STAKES) + len(STAKE_SHARES)
-_N_SUMS = 7
-
 _HARDEST = (4, 32)  # rivals that are looked at before the others,
 _BLOCK = 1 << 13  # and so many of these at once
-
-
-def sparsity_of(problem: Problem) -> float:
-    """How much the items of a slate can earn together, as far as that is known."""
-    return float(problem.slate_size) if problem.sparsity is None else problem.sparsity
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +74,7 @@ class Standing:
 
     @classmethod
     def first(cls, problem: Problem, n_policies: int, kept: Numbers, additions: int = 0) -> Self:
-        """Before any round: all alike, and what many would show is expected to be right."""
+        """All alike, before any round: what many would show is expected to be right."""
         everyone = np.arange(n_policies)
         unseen = Model(
             voters=everyone,
@@ -100,34 +83,23 @@ class Standing:
             rates=_PRIOR,
             scale=problem.slate_size / problem.n_actions,
         )
-        nobody = (np.empty(0, np.intp), np.empty((0, _N_SUMS)), np.empty((0, 2)))
-        return cls(
-            problem,
-            rounds=0,
-            survivors=everyone,
-            totals=np.zeros((n_policies, _N_STAKES + _N_SUMS)),
-            cohorts=Cohorts.first(problem, n_policies, additions),
-            gone=Columns(*nobody, np.empty(0, np.int64)),
-            leader=0,
-            model=unseen,
-            kept=kept,
-        )
+        nothing = cls.of_some(problem, n_policies, everyone, additions)
+        return replace(nothing, model=unseen, kept=kept)
 
     @classmethod
-    def of_some(cls, problem: Problem, n_policies: int, some: Numbers) -> Self:
-        """Before any round, for some of so many policies, and without a model."""
-        nothing = np.empty(0)
-        nobody = (np.empty(0, np.intp), np.empty((0, _N_SUMS)), np.empty((0, 2)))
+    def of_some(cls, problem: Problem, n_policies: int, some: Numbers, additions: int = 0) -> Self:
+        """Some of so many policies, before any round and without a model."""
+        nobody = np.empty(0, np.intp)
         return cls(
             problem,
             rounds=0,
             survivors=some,
-            totals=np.zeros((len(some), _N_STAKES + _N_SUMS)),
-            cohorts=Cohorts.first(problem, n_policies, 0),
-            gone=Columns(*nobody, np.empty(0, np.int64)),
+            totals=np.zeros((len(some), N_STAKES + N_SUMS)),
+            cohorts=Cohorts.first(problem, n_policies, additions),
+            gone=Columns(nobody, np.empty((0, N_SUMS)), np.empty((0, 2)), np.empty(0, np.int64)),
             leader=0,
-            model=Model(np.empty(0, np.intp), nothing, BIN_EDGES, _PRIOR, 0.0),
-            kept=np.empty(0, np.intp),
+            model=Model(nobody, np.empty(0), BIN_EDGES, _PRIOR, 0.0),
+            kept=nobody,
         )
 
     @property
@@ -145,19 +117,19 @@ class Standing:
     @property
     def scores(self) -> Array:
         """Sums of the survivors' weighted doubly robust scores."""
-        return self.totals[:, _N_STAKES]
+        return self.totals[:, N_STAKES]
 
     @property
     def log_wealth(self) -> Array:
-        """Of the bets against each survivor, shape (n_survivors, n_stakes)."""
-        return self.totals[:, :_N_STAKES]
+        """Log-wealth of the bets against each survivor, shape (n_survivors, n_stakes)."""
+        return self.totals[:, :N_STAKES]
 
     @property
     def estimates(self) -> Array:
         """Doubly robust estimates of the survivors; 0 before their first round."""
         weights = [one.weights[0] or 1.0 for one in self.cohorts.every]
         weight = self.cohorts.spread(self.survivors, weights)
-        return np.asarray(self.totals[:, _N_STAKES] / weight)
+        return np.asarray(self.totals[:, N_STAKES] / weight)
 
     @property
     def gaps(self) -> Array:
@@ -172,7 +144,7 @@ class Standing:
         cap = self.problem.reward_cap
         if not self.rounds:
             return np.full(len(self.survivors), cap)
-        (weight, squared_weight), sums = self._weights, self.totals[:, _N_STAKES:]
+        (weight, squared_weight), sums = self._weights, self.totals[:, N_STAKES:]
         variance = self.estimates  # in place: of a large class there are no spare copies
         variance **= 2
         variance *= -squared_weight
@@ -210,7 +182,7 @@ class Standing:
     @property
     def sums(self) -> Array:
         """The seven sums of each policy, shape (7, n_policies)."""
-        return self._of_all(self.totals[:, _N_STAKES:], self.gone.arrays[1]).T
+        return self._of_all(self.totals[:, N_STAKES:], self.gone.arrays[1]).T
 
     def _of_all(self, survivors: npt.NDArray[Any], gone: npt.NDArray[Any]) -> npt.NDArray[Any]:
         everyone = np.empty((self.n_policies, *survivors.shape[1:]), survivors.dtype)
@@ -222,7 +194,7 @@ class Standing:
         place = int(self.survivors.searchsorted(policy))
         if place < len(self.survivors) and self.survivors[place] == policy:
             cohort = self.cohorts.of(policy)
-            sums, weight = self.totals[place, _N_STAKES:], cohort.weights[0]
+            sums, weight = self.totals[place, N_STAKES:], cohort.weights[0]
             counted = self.rounds - cohort.since
         else:
             out = int(np.flatnonzero(self.gone.arrays[0] == policy)[0])
@@ -295,7 +267,7 @@ class Standing:
         weights = np.empty((len(out), 2))
         weights[:, 0], weights[:, 1] = self.cohorts.weights_of(out)
         counted = self.rounds - self.cohorts.since(out)
-        return out, self.totals[leaves, _N_STAKES:], weights, counted
+        return out, self.totals[leaves, N_STAKES:], weights, counted
 
     def joined(self, past: Past, size: int, *, unseen: bool) -> "Standing":
         """How they stand once so many policies have joined, behind all rounds of the past.
@@ -305,12 +277,12 @@ class Standing:
         """
         new = np.arange(self.n_policies, self.n_policies + size)
         since, weights = self.rounds, (0.0, 0.0)
-        sums = np.zeros((size, _N_STAKES + _N_SUMS))
+        sums = np.zeros((size, N_STAKES + N_SUMS))
         if unseen and len(past):
             weight, n = past.cost(0) ** -0.5, len(past)
             since, weights = 0, (n * weight, n * weight**2)
             add_rounds(sums, self.problem, past, int(new[0]), new, np.zeros(1), n, weight)
-            sums[:, :_N_STAKES] = 0.0
+            sums[:, :N_STAKES] = 0.0
         found = replace(
             self,
             survivors=np.concatenate([self.survivors, new]),
@@ -344,7 +316,7 @@ class Standing:
             survivors=survivors,
             totals=totals,
             gone=self.gone.plus(*self._of_those(leaves)),
-            leader=int(survivors[totals[:, _N_STAKES].argmax()]),
+            leader=int(survivors[totals[:, N_STAKES].argmax()]),
             model=model,
         )
 
@@ -372,7 +344,7 @@ def _frozen(votes: Array) -> Array:
 
 def _reaches(totals: Array, threshold: float) -> npt.NDArray[np.bool_]:
     """Whether the mean wealth over the stakes is so large, which the largest of them must be."""
-    log_wealth = totals[:, :_N_STAKES]
+    log_wealth = totals[:, :N_STAKES]
     reaches = np.asarray(log_wealth.max(axis=1) >= threshold)
     reaches[reaches] = log_mean_exp(log_wealth[reaches]) >= threshold
     return reaches
@@ -386,46 +358,3 @@ def _left(totals: Array, stays: npt.NDArray[np.bool_]) -> Array:
         totals[end : end + len(part)] = part
         end += len(part)
     return totals[:end] if 2 * end > len(totals) else totals[:end].copy()
-
-
-def add_rounds(
-    totals: Array,
-    problem: Problem,
-    past: Past,
-    leader: int,
-    policies: Numbers,
-    epsilons: Array,
-    new: int,
-    weight: float = 1.0,
-) -> None:
-    """Add what the last `new` rounds say to totals of shape (len(policies), n).
-
-    These are the log-wealth of bets on a leader against the policies, for each epsilon and stake,
-    and the seven sums if there are more columns; `weight` is that of the rounds.
-    """
-    if new and len(policies):
-        past.add_terms(
-            totals,
-            leader,
-            policies,
-            len(past) - new,
-            sparsity_of(problem),
-            FIXED_STAKES / problem.slate_size,
-            STAKE_SHARES / problem.slate_size,
-            epsilons,
-            weight,
-        )
-
-
-def log_factors(
-    problem: Problem, past: Past, leader: int, rivals: Numbers, epsilons: Array, new: int
-) -> Array:
-    """Log-wealth that the last `new` rounds earn for bets on a leader against rivals.
-
-    Returns
-    -------
-    float array of shape (n_rivals, n_epsilons, n_stakes)
-    """
-    wealth = np.zeros((len(rivals), len(epsilons) * _N_STAKES))
-    add_rounds(wealth, problem, past, leader, rivals, epsilons, new)
-    return wealth.reshape(len(rivals), len(epsilons), _N_STAKES)

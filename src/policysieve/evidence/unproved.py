@@ -22,7 +22,7 @@ from policysieve.log.returning import Met, first_rounds
 from policysieve.policies import Policies, Slates
 from policysieve.problem import Problem
 
-__all__ = ["UnprovedEvidence"]
+__all__ = ["UnprovedEvidence", "earned_and_missed"]
 
 Array = npt.NDArray[np.float64]
 

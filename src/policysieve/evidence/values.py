@@ -6,12 +6,13 @@ import numpy as np
 import numpy.typing as npt
 
 from policysieve.evidence.betting import log_mean_exp
+from policysieve.evidence.capped_bets import sparsity_of
 from policysieve.evidence.classical import value_limits
 from policysieve.evidence.cohorts import Cohort
 from policysieve.evidence.estimates import ValueIntervals
 from policysieve.evidence.past import Past
-from policysieve.evidence.standing import Standing, sparsity_of
-from policysieve.kernels.capped import ABOVE, BELOW, add_value_factors
+from policysieve.evidence.standing import Standing
+from policysieve.kernels.capped_values import ABOVE, BELOW, add_value_factors
 from policysieve.kernels.threads import in_pieces
 from policysieve.problem import Problem
 
@@ -69,7 +70,7 @@ def policy_intervals(standing: Standing, past: Past) -> ValueIntervals:
 
 
 def best_survivors(standing: Standing) -> Numbers:
-    """Those whose limits are found by betting, too."""
+    """Survivors whose limits are found by betting, too: those of the largest estimates."""
     order = np.argsort(-standing.estimates, kind="stable")
     return standing.survivors[order[:_BET_ON]]
 
@@ -99,7 +100,7 @@ def policy_interval(
 
 
 def _log_term(standing: Standing, cohort: Cohort) -> float:
-    """Of the levels at which all limits of all policies hold at once, for those of a cohort."""
+    """Ln(1/level) for a cohort, so that all limits of all policies hold at once."""
     return log(_WAYS * standing.cohorts.parts(cohort) / standing.problem.delta)
 
 
@@ -191,7 +192,7 @@ def betting_limits(
 def _log_wealth(
     problem: Problem, past: Past, which: Numbers, *, since: int, kind: int, grid: Array
 ) -> Array:
-    """Of bets on the values of a grid (n, V), one row for each policy: shape (n, G, V)."""
+    """Log-wealth of bets on values of a grid (n, V), a row for each policy: (n, G, V)."""
     stakes = _STAKES / problem.slate_size
     wealth = np.zeros((len(which), len(stakes), grid.shape[1]))
 

@@ -118,7 +118,7 @@ def outcomes_to_dict(
 
 
 def scaled_amount(problem: Problem, name: str) -> float:
-    """By how much scores may be worse."""
+    """The amount of a guardrail in units of scores, which lie in [0, 1]."""
     of: Outcome = (problem.outcomes or {})[name]
     return float((problem.guardrails or {})[name] / of.width)
 

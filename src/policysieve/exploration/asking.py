@@ -14,7 +14,8 @@ import numpy.typing as npt
 
 from policysieve.errors import BusyError
 from policysieve.exploration.decisions import Decisions, as_age
-from policysieve.exploration.ledger import Frontier, Ledger, Part
+from policysieve.exploration.ledger import Ledger
+from policysieve.exploration.settled import Frontier, Part
 
 __all__ = ["Asking", "alone", "busy", "changing", "living"]
 

@@ -1,26 +1,18 @@
 """The shape every learner has: ask, tell, recommend."""
 
-from abc import abstractmethod
-from dataclasses import replace
 from typing import Any, ClassVar
 
-import numpy as np
-
 from policysieve.availability import Available
-from policysieve.checks import as_rewards, as_rng, number
+from policysieve.checks import as_rewards, as_rng
 from policysieve.errors import InvalidArgumentError
-from policysieve.evidence import ValueIntervals
-from policysieve.evidence.certificate import gain_in_words
-from policysieve.evidence.change import Change
-from policysieve.exploration.asking import alone, changing, living
-from policysieve.exploration.decisions import Decisions, Recommendation
+from policysieve.exploration.asking import changing, living
+from policysieve.exploration.decisions import Decisions
 from policysieve.exploration.designs.base import Exploration
-from policysieve.exploration.folding import Folding
-from policysieve.exploration.forecast import Forecast, no_forecast, planned_forecast
 from policysieve.exploration.late_outcomes import LateOutcomes
+from policysieve.exploration.looking import Looking
 from policysieve.exploration.watching import Watch
 from policysieve.frames import Contexts
-from policysieve.log import NOTHING, Beside, Log
+from policysieve.log import NOTHING, Beside
 from policysieve.log.beside import as_units
 from policysieve.log.returning import mixed_units
 from policysieve.policies import Answers, AnyPolicies, check_class
@@ -28,13 +20,12 @@ from policysieve.policies.policy_class import names_of_actions
 from policysieve.problem import Problem
 from policysieve.scaling import usual_range
 
-__all__ = ["BATCH", "Explorer"]
+__all__ = ["Explorer"]
 
 _STREAM = 1  # of random numbers: learners draw others than the world they are in
-BATCH = 100  # contexts at once, by default; docs/costly.md has what others cost
 
 
-class Explorer(Folding):
+class Explorer(Looking):
     """A learner: `ask` for what to show, `tell` what it earned, `recommend` a policy.
 
     There is no memory of "the last action": rewards are told for the batch that `ask` returned,
@@ -74,7 +65,7 @@ class Explorer(Folding):
     takes_traffic: ClassVar[bool] = True
     """Whether the learner may explore on a share of the rounds alone."""
     takes_guardrails: ClassVar[bool] = False
-    """Whether the learner stops to show what is proved to break a guardrail."""
+    """Whether the learner stops showing what is proved to break a guardrail."""
 
     splits_freely: ClassVar[bool] = False
     """Whether the same rounds leave the same bits however they are cut into parts."""
@@ -90,7 +81,7 @@ class Explorer(Folding):
         self._rng = as_rng(rng, stream=_STREAM)
         self._rounds = 0
         self._period = 0  # how often candidates came in that earlier explorations do not show
-        self._log: Log | None = None
+        self._log = None
         self._watch = Watch()
         self._late = LateOutcomes.of(policies, problem)
         self._mass = (0, 0.0, 0.0)  # rounds, sums of importance-weighted rewards, and of squares
@@ -287,185 +278,6 @@ class Explorer(Folding):
             "on; start a new learner, or use Sieve or PolicyElimination"
         )
 
-    @property
-    def since(self) -> int:
-        """The first round of `log` that counts: 0, or the first one decided after `restart`."""
-        return 0
-
-    @property
-    def log(self) -> Log:
-        """The rounds settled so far, in the order of their decisions."""
-        now = self._snapshot()
-        log = now._log
-        if log is None:
-            q = self.problem
-            nothing = np.empty(0, np.int64)
-            log = Log.empty(contexts=nothing, slate_size=q.slate_size, reward_range=q.reward_range)
-        elif now._late is not None:
-            log = now._late.in_log(log)
-        names = names_of_actions(self.policies, self.problem)
-        return log[:] if names is None else log.with_action_names(names)
-
-    @property
-    def alarm(self) -> Change | None:
-        """The change of the world that the rounds so far prove, or None.
-
-        A world that does not change raises an alarm, ever, with probability at most the problem's
-        delta, however often you ask (docs/maths.md, "A changed world"). Guarantees do not hold
-        across a change, and that of `recommend` says so. Rounds from `since` on count. It is found
-        from `log` when it is asked for, and the next time from what has come since then.
-        """
-        return self._snapshot()._alarm
-
-    @property
-    def _alarm(self) -> Change | None:
-        if self._log is None:
-            return None
-        names = names_of_actions(self.policies, self.problem)
-        first = self._counted_places if self._log.has_units else None
-        return self._watch.alarm(self._log, self.since, self.problem, names, first)
-
-    @property
-    def rounds(self) -> int:
-        """How many rounds were learnt from.
-
-        Not those that showed what the policy that runs today would for sure, nor, if units are
-        named, later ones of a unit.
-        """
-        return self._rounds
-
-    @property
-    def played(self) -> int:
-        """How many rounds were settled, whether they were learnt from or not: those of `log`."""
-        return self._logged
-
-    @property
-    def pending(self) -> int:
-        """How many issued rounds are not settled yet."""
-        return self._n_pending()
-
-    def __repr__(self) -> str:
-        return (
-            f"{type(self).__name__}({self.rounds:,} rounds, {self.policies.size_in_words}, "
-            f"{self.problem.n_actions:,} actions)"
-        )
-
-    @property
-    def batch_size(self) -> int:
-        """How many contexts to ask for at once; 0 if all planned rounds wait for their answers.
-
-        More of them would take more rounds. Fewer would save about a tenth, and take more batches,
-        which is what slow candidates cost (docs/costly.md).
-        """
-        return self._batch_of(None)
-
-    @property
-    @alone
-    def ask_limit(self) -> Any:
-        """Rounds up to the learner's next step, at most; None if there is none.
-
-        That is a look at the evidence, after which it may explore in another way, the end of what
-        is planned, or of what the problem's `max_loss` allows to explore. It is 0 while the step
-        waits for answers, and None while the learner does not explore.
-        """
-        wanted = None if self._stopped else self._wanted
-        if wanted is None:
-            return None
-        return self._may_explore(max(0, wanted - self._ledger.waiting(self._frontier)))
-
-    @alone
-    def _batch_of(self, most: int | None) -> int:
-        """How many contexts to ask for at once, at most so many, by default as is advised."""
-        if self._stopped:
-            return BATCH if most is None else most
-        return self._may_explore(max(0, self._batch(most, self._ledger.waiting(self._frontier))))
-
-    def _batch(self, most: int | None, waiting: int) -> int:
-        """The same where so many rounds wait for their answers; it may be negative."""
-        most, wanted = BATCH if most is None else most, self._wanted
-        return most if wanted is None else min(most, wanted - waiting)
-
-    @property
-    def finished(self) -> bool:
-        """Whether the planned rounds are done, the answer is certified, or nothing may be explored.
-
-        The last is so once the problem's `max_loss` is used up, and no answer is waited for. Later
-        rounds may be asked for all the same: they show what the policy that runs today would.
-        """
-        return self._snapshot()._finished or self._spent
-
-    def recommend(self) -> Recommendation:
-        """The policy to deploy now, and what is known about it."""
-        now = self._seen()
-        best, policies = now._recommend(), now.policies
-        if policies.names is not None and isinstance(best.policy, int):
-            best = replace(best, name=policies.names[best.policy])
-        against = policies.against(self.problem)
-        if now._late is not None:
-            best = best.with_outcomes(now.outcomes(), against)
-            best = best.with_open(now.open_outcomes, finished=now.finished)
-        if against is not None:
-            best = replace(best, against=policies.name_of(against))
-        if best.gain is not None and best.against is not None and best.rounds:
-            gain = gain_in_words(best.policy_name, best.against, best.gain, self.problem)
-            best = replace(best, guarantee=f"{best.guarantee} {gain}")
-        if now._spent and not now._finished:
-            spent = f"The limit on what exploring may cost, {self.problem.max_loss:g}, is used up."
-            best = replace(best, guarantee=f"{best.guarantee} {spent} Nothing more is explored.")
-        change = now._alarm
-        return best if change is None else replace(best, guarantee=change.warning(best.guarantee))
-
-    def intervals(self) -> ValueIntervals:
-        """Estimate and limits of every policy's value, as `recommend` uses them."""
-        return replace(self._snapshot()._intervals(), names=self.policies.names)
-
-    def forecast(self, per_day: float | None = None) -> Forecast:
-        """How many rounds it will take, with an interval; no guarantee (docs/how-long.md).
-
-        Planned rounds are exact. A proof is expected when evidence, growing as it did, is enough;
-        there is no forecast while nothing may be explored, or a guardrail is not proved.
-
-        Parameters
-        ----------
-        per_day : float, optional
-            Rounds of traffic a day: then the forecast has days and a date, too.
-        """
-        if per_day is not None:
-            per_day = number("per_day", per_day, above=0, below=float("inf"))
-        now = self._seen()
-        found, why = now._forecast(), now._why_no_proof
-        if why is not None and not now._finished:
-            found = no_forecast(why, rounds=now._rounds, limit=found.limit)
-        return replace(found, per_day=per_day)
-
-    def _forecast(self) -> Forecast:
-        wanted, rounds = self._wanted, self._rounds
-        if wanted is None:
-            return no_forecast("this learner has no end of its own.", rounds=rounds)
-        return planned_forecast(wanted, rounds=rounds)
-
-    @property
-    def _finished(self) -> bool:
-        return self._wanted == 0
-
-    @property
-    @abstractmethod
-    def _wanted(self) -> int | None:
-        """Rounds that the exploration should still be played, open ones included; None if any."""
-
-    @abstractmethod
-    def _recommend(self) -> Recommendation:
-        """What to deploy now, in the user's units."""
-
-    @abstractmethod
-    def _intervals(self) -> ValueIntervals:
-        """Estimates and limits, in the user's units."""
-
-    @property
-    def _limits_hold(self) -> bool:
-        """Whether `intervals` hold now; those of a learner that adapts do so at any time."""
-        return True
-
     @classmethod
     def _check_problem(cls, policies: Any, problem: Any) -> None:
         """Raise unless these are policies of a kind this learner takes, and fit the problem."""
@@ -479,7 +291,7 @@ class Explorer(Folding):
         policies.check_fits(problem)
         if problem.guardrails is not None and not cls.takes_guardrails:
             raise InvalidArgumentError(
-                f"{cls.__name__} takes no guardrails: it would go on to show what breaks them; "
+                f"{cls.__name__} takes no guardrails: it would go on showing what breaks them; "
                 "Sieve, PolicyElimination and select take them"
             )
         if problem.slate_size > 1 and not cls.takes_slates:

@@ -16,8 +16,8 @@ from policysieve.evidence.record import check_floor
 from policysieve.exploration.asking import changing
 from policysieve.exploration.designs.base import Exploration
 from policysieve.exploration.designs.today import TodayExploration
-from policysieve.exploration.ledger import Part
 from policysieve.exploration.restraint import Restrained
+from policysieve.exploration.settled import Part
 from policysieve.exploration.spending import running_sum
 from policysieve.exploration.telling import OutcomeTelling
 from policysieve.frames import ContextFrame, Contexts, is_tabular, kind_of

@@ -186,7 +186,7 @@ def planned_forecast(left: int, *, rounds: int) -> Forecast:
 
 
 def no_forecast(reason: str, *, rounds: int, limit: int | None = None) -> Forecast:
-    """That nothing can be said, and why."""
+    """A forecast that says nothing, and why."""
     return Forecast(
         rounds=rounds, total=None, lower=None, upper=None, level=LEVEL, reason=reason, limit=limit
     )

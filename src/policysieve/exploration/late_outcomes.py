@@ -10,7 +10,7 @@ import numpy.typing as npt
 from policysieve.columns import Columns
 from policysieve.errors import DecisionsError
 from policysieve.evidence.outcomes import Outcomes, check_outcomes, told_outcomes
-from policysieve.exploration.ledger import Part
+from policysieve.exploration.settled import Part
 from policysieve.log import Log
 from policysieve.log.beside import as_outcomes
 from policysieve.log.returning import chosen_rounds
@@ -56,7 +56,7 @@ class LateOutcomes:
 
     @classmethod
     def of(cls, policies: AnyPolicies, problem: Problem) -> Self | None:
-        """Before any round; None if no outcomes are declared."""
+        """What is known before any round; None if no outcomes are declared."""
         check_outcomes(policies, problem)
         if problem.outcomes is None:
             return None
@@ -69,14 +69,14 @@ class LateOutcomes:
         return told_outcomes(self.counted.problem, as_outcomes(outcomes, (n, m)))
 
     def with_rewards(self, numbers: Numbers, told: Values) -> Self:
-        """With outcomes of rounds whose rewards are told at the same time."""
+        """The same with outcomes of rounds whose rewards are told at the same time."""
         early = dict(self.early)
         for row, number in enumerate(numbers.tolist()):
             early[number] = {name: values[row] for name, values in told.items()}
         return replace(self, early=early)
 
     def with_late(self, numbers: Numbers, told: Values, learnt: int) -> Self:
-        """With outcomes of told rounds, of which the first `learnt` were learnt from, or raise."""
+        """The same with outcomes of told rounds, or raise; the first `learnt` were learnt from."""
         others, told, numbers = self._apart(told, numbers, learnt)
         places = self.counted.find(numbers)
         waits = numbers >= learnt
@@ -122,7 +122,7 @@ class LateOutcomes:
     def with_learnt(
         self, part: Part, answers: Answers | None, which: Any, rows: Any, *, at: int
     ) -> tuple[Self, Log]:
-        """With rounds that are learnt from now, and these with what is known of them.
+        """The same with rounds that are learnt from now, and these with what is known of them.
 
         Parameters
         ----------
@@ -183,12 +183,12 @@ class LateOutcomes:
         return log.with_outcomes(found)
 
     def anew(self, begun: int) -> Self:
-        """Without any round that was decided before; what comes of these changes nothing."""
+        """The same without rounds decided before; outcomes of these change nothing any more."""
         nothing = Outcomes(self.counted.policies, self.counted.problem)
         return type(self)(nothing, self.early, begun=begun, numbers=self.numbers)
 
     def expired(self, until: float) -> tuple[Self, dict[str, int]]:
-        """With the declared values for what was asked for until then, and how many there were."""
+        """The same with declared values for what was asked for until then, and how many."""
         counted, found = self.counted, {}
         for name in self.counted.problem.outcomes or {}:
             places = counted.older_than(until)[name]

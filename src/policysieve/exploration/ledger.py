@@ -4,7 +4,7 @@ import uuid
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from copy import deepcopy
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -12,12 +12,13 @@ import numpy.typing as npt
 from policysieve.columns import Columns
 from policysieve.errors import DecisionsError
 from policysieve.exploration.decisions import Decisions
+from policysieve.exploration.settled import Frontier, Part, joined
 from policysieve.frames import Contexts
 from policysieve.log import NOTHING, Beside, Log
 from policysieve.log.returning import Met, mixed_units
 from policysieve.scaling import Range
 
-__all__ = ["Frontier", "Ledger", "Part"]
+__all__ = ["Ledger"]
 
 Array = npt.NDArray[np.float64]
 Places = npt.NDArray[np.int64]
@@ -26,49 +27,6 @@ _PENDING, _TOLD, _DISCARDED = 0, 1, 2
 _CONTEXTS, _ACTIONS, _PROPENSITIES, _REWARDS, _STATES, _ASKED = range(6)
 _STRETCH = 64  # rounds looked at first when the end of the settled ones is searched
 _FEW = 64  # rounds that are not worth forgetting
-
-
-class Part(NamedTuple):
-    """Settled rounds in the order of their decisions, that were decided by one exploration.
-
-    Attributes
-    ----------
-    rounds : Log
-    exploration : object
-    kept : object or None
-        What was kept with these rounds.
-    issued : bool
-        Whether a ledger has issued them.
-    first : bool array, or None
-        Which of them are the first of their units; None if units are not named.
-    numbers, asked : arrays of shape (n,), or None
-        Places of the rounds in the order of decisions, and when they were asked for; None if they
-        were asked elsewhere.
-    """
-
-    rounds: Log
-    exploration: Any
-    kept: Any
-    issued: bool = True
-    first: npt.NDArray[np.bool_] | None = None
-    numbers: npt.NDArray[np.int64] | None = None
-    asked: Array | None = None
-
-
-class Frontier(NamedTuple):
-    """How far the rounds of a ledger were learnt from.
-
-    Attributes
-    ----------
-    learnt : int
-        The first rounds, which are all settled: told ones were learnt from.
-    told, discarded : int
-        Rounds behind them that are settled already, and wait for earlier ones.
-    """
-
-    learnt: int = 0
-    told: int = 0
-    discarded: int = 0
 
 
 class Ledger:
@@ -187,7 +145,7 @@ class Ledger:
             self._batches[-1] = (exploration, before.plus(kept))
 
     def _met_with(self, beside: Beside) -> Met | None:
-        """Who was met after the next rounds, or raise if they say it unlike the others."""
+        """The units met after the next rounds, or raise if only these or the others name them."""
         if self.issued and (self._met is None) != (beside.units is None):
             raise mixed_units()
         return None if beside.units is None else (self._met or Met()).plus(beside.units)
@@ -205,7 +163,8 @@ class Ledger:
         settled = places < 0 if places.min() < 0 else states[places] != _PENDING
         if np.count_nonzero(settled):
             raise DecisionsError(
-                f"decisions were told or given up before, for instance round {numbers[settled][0]}"
+                f"decisions were told or given up before, for instance round "
+                f"{numbers[settled][0]}; tell each of them once"
             )
         return places
 
@@ -250,8 +209,11 @@ class Ledger:
                 "decisions were not issued by this learner but by a copy of it, or after the copy "
                 "was taken; tell them to the learner whose ask returned them"
             )
-        if not in_order and (ordered[1:] == ordered[:-1]).any():
-            raise DecisionsError("decisions name a round twice")
+        again = ordered[:0] if in_order else ordered[1:][ordered[1:] == ordered[:-1]]
+        if len(again):
+            raise DecisionsError(
+                f"decisions must be of different rounds, got round {again[0]} twice"
+            )
         return numbers
 
     def settle(
@@ -401,7 +363,7 @@ class Ledger:
                 groups[-1].append(part)
             elif len(part.rounds):
                 groups.append([part])
-        return [group[0] if len(group) == 1 else _joined(group) for group in groups]
+        return [group[0] if len(group) == 1 else joined(group) for group in groups]
 
     def _part(self, batch: int, low: int, high: int, *, complete: bool) -> Part:
         """The told rounds among some of a batch."""
@@ -452,17 +414,3 @@ class Ledger:
         twin = object.__new__(Ledger)
         twin.__setstate__(deepcopy(self.__getstate__(), memo))
         return twin
-
-
-def _joined(parts: list[Part]) -> Part:
-    """Parts of one exploration as one."""
-    kept = parts[0].kept
-    for part in parts[1:]:
-        kept = kept if kept is None else kept.plus(part.kept)
-    rounds = Log.concatenate([part.rounds for part in parts])
-    numbers, asked = ([getattr(part, name) for part in parts] for name in ("numbers", "asked"))
-    told = np.concatenate(numbers), np.concatenate(asked)
-    first = None
-    if parts[0].first is not None:
-        first = np.concatenate([part.first for part in parts if part.first is not None])
-    return Part(rounds, parts[0].exploration, kept, first=first, numbers=told[0], asked=told[1])

@@ -10,7 +10,7 @@ from policysieve.exploration.asking import Asking, alone, changing
 from policysieve.exploration.costs import ExploringCost, exploring_cost
 from policysieve.exploration.designs.base import Array, Exploration
 from policysieve.exploration.designs.today import TodayExploration
-from policysieve.exploration.ledger import Part
+from policysieve.exploration.settled import Part
 from policysieve.exploration.spending import Spending
 from policysieve.exploration.status import Look, Status, status_of
 from policysieve.policies import Answers
@@ -20,7 +20,7 @@ __all__ = ["Restrained"]
 
 
 class Restrained(Asking):
-    """One that asks, and can show what the policy that runs today would instead of exploring.
+    """A learner that can show what the policy that runs today would, instead of exploring.
 
     Whether a round explores is fixed before its context is looked at, so what is learnt from the
     others is as it would be without these (docs/maths.md, "A limit on what exploring costs").
@@ -33,7 +33,7 @@ class Restrained(Asking):
     _was_spent = False  # and whether that was none, and nothing was waited for
 
     def _begin(self) -> None:
-        """Before the first round."""
+        """Begin to count what exploring earns and loses, before the first round."""
         named = self.problem.against is not None
         self._spending = Spending(self.problem.unit)
         self._today = TodayExploration(self.policies, self.problem) if named else None

@@ -21,13 +21,13 @@ def running_sum(total: float, terms: Array) -> float:
 
 
 class Sums(NamedTuple):
-    """Of numbers and of their squares, over rounds."""
+    """Sums of numbers and of their squares, over rounds."""
 
     total: float = 0.0
     square: float = 0.0
 
     def plus(self, x: Array) -> "Sums":
-        """With those of more rounds."""
+        """The sums with the numbers of more rounds."""
         return Sums(running_sum(self.total, x), running_sum(self.square, x * x))
 
     def upper(self, largest: float, delta: float) -> float:
@@ -82,7 +82,7 @@ class Spending:
     def plus(
         self, rounds: Log, today: npt.NDArray[Any] | None, *, explored: bool, issued: bool
     ) -> Self:
-        """With more rounds, of which is known what the policy that runs today would show.
+        """The same with more rounds, in which it is known what today's policy would show.
 
         Parameters
         ----------
@@ -154,7 +154,7 @@ class Spending:
         return max(0, int(left))
 
     def _most_lost(self, worth: float) -> float:
-        """By the rounds that explored, if the policy that runs today earns at most so much.
+        """The most that exploring rounds can have lost, if today's policy earns at most so much.
 
         Nor can they have gained more than that if no round can earn more.
         """

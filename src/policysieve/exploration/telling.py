@@ -10,7 +10,8 @@ import numpy.typing as npt
 from policysieve.errors import InvalidArgumentError
 from policysieve.evidence import ValueIntervals
 from policysieve.evidence.segment_labels import in_words, labels_of
-from policysieve.evidence.segments import MOST, Segments, pair_to_show, values_by_segment
+from policysieve.evidence.segmenting import pair_to_show, values_by_segment
+from policysieve.evidence.segments import MOST, Segments
 from policysieve.exploration.asking import Asking, changing
 from policysieve.exploration.decisions import Decisions, Recommendation, asked_before
 from policysieve.exploration.late_outcomes import LateOutcomes

@@ -2,12 +2,14 @@
 
 from collections.abc import Sequence
 from copy import deepcopy
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from policysieve.evidence.change import Change, find_change
+from policysieve.evidence.change import Change
+from policysieve.evidence.change_bets import find_change
 from policysieve.evidence.change_sums import ChangeSums
 from policysieve.evidence.groups import context_groups
 from policysieve.log import Log
@@ -59,7 +61,7 @@ class Watch:
         their first rounds, which count alone.
         """
         if first is not None:
-            return _of_units(log, first, problem, names)
+            return _of_units(log, since, first, problem, names)
         seen = self._seen
         if seen is None or seen.since != since or seen.since + seen.sums.rounds > len(log):
             seen = _Seen(since, ChangeSums(problem.slate_size), 0)
@@ -79,11 +81,17 @@ class Watch:
 
 
 def _of_units(
-    log: Log, numbers: npt.NDArray[np.int64], problem: Problem, names: Sequence[str] | None
+    log: Log,
+    since: int,
+    numbers: npt.NDArray[np.int64],
+    problem: Problem,
+    names: Sequence[str] | None,
 ) -> Change | None:
-    """The same where only some rounds count."""
+    """The same where only some of these rounds count."""
     sums = ChangeSums(problem.slate_size)
     for rounds in chosen_rounds(log, numbers).rounds():
         sums.add(rounds.in_unit(), context_groups(rounds.contexts))
     change = find_change(sums, problem.n_actions, problem.delta, names)
-    return None if change is None else change.in_range(log.reward_range).among(numbers)
+    if change is None:
+        return None
+    return replace(change.in_range(log.reward_range).among(numbers), start=since)

@@ -199,10 +199,11 @@ class _OwnReader(CsvReader):
 
     def _understand(self, path: Path, names: list[str]) -> None:
         table = understand(path, names, optional=[_DISTRIBUTION], contexts_only=self._contexts_only)
-        self._features = [names.index(name) for name in table.features]
-        self._items = {kind: [names.index(name) for name in table.items[kind]] for kind in ITEMS}
+        places = {name: place for place, name in enumerate(names)}
+        self._features = [places[name] for name in table.features]
+        self._items = {kind: [places[name] for name in table.items[kind]] for kind in ITEMS}
         self._outcomes = {
-            outcome: [(name, names.index(name)) for name in columns]
+            outcome: [(name, places[name]) for name in columns]
             for outcome, columns in table.outcomes.items()
         }
         self.contexts = _contexts_of(table)

@@ -56,23 +56,25 @@ class _DsjsonReader:
             raise FileFormatError("no object c: an observation without its decision, or no dsjson")
         if data.get("pdrop"):
             raise FileFormatError("pdrop is above 0: rounds were left out at random before")
-        cost = data.get("_label_cost")
         numbers = _numbers(context)
-        shown, distribution = _action(data), None
-        if not self._contexts_only:
-            distribution = _distribution(data)
+        row = TextRow(
+            context=context,
+            id=optional_text("EventId", data.get("EventId")),
+            time=optional_time("Timestamp", data.get("Timestamp")),
+            available=numbers if _multi(context) else None,
+        )
+        if self._contexts_only:
+            return row
+        cost = data.get("_label_cost")
+        shown, distribution = _action(data), _distribution(data)
         if numbers != range(len(numbers)):  # places among them
             shown = _at(numbers, shown)
             distribution = distribution and [(_at(numbers, a), w) for a, w in distribution]
-        return TextRow(
-            context=context,
+        return row._replace(
             actions=[shown],
             propensities=[number_in("_label_probability", _probability(data))],
             rewards=[np.nan if cost is None else 0.0 - number_in("_label_cost", cost)],
-            id=optional_text("EventId", data.get("EventId")),
-            time=optional_time("Timestamp", data.get("Timestamp")),
             distribution=distribution,
-            available=numbers if _multi(context) else None,
         )
 
 

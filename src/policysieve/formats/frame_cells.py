@@ -6,10 +6,11 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime
 from typing import Any
 
+from policysieve.arrays import is_text
 from policysieve.errors import FileFormatError, InvalidArgumentError
 from policysieve.formats.arrow_values import kind_of_type
 from policysieve.formats.cells import as_number, as_whole
-from policysieve.formats.json_values import is_text, short
+from policysieve.formats.json_values import short
 from policysieve.frames import ContextFrame, FrameType
 from policysieve.log import Layout
 

@@ -56,7 +56,7 @@ class _Contexts:
 
     @property
     def dtype(self) -> Any:
-        """Of numbers, ``object`` for strings, or a `FrameType`."""
+        """The dtype of numbers, ``object`` for strings, or a `FrameType`."""
         return self._of().dtype
 
     def see(self, context: Any) -> None:

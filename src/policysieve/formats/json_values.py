@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from policysieve.arrays import is_text
 from policysieve.errors import FileFormatError
 from policysieve.formats.cells import seconds
 
@@ -13,7 +14,6 @@ __all__ = [
     "JsonValues",
     "action_in",
     "actions_in",
-    "is_text",
     "number_in",
     "object_in",
     "optional_text",
@@ -150,11 +150,6 @@ def _described(context: Any) -> tuple[tuple[int, ...], np.dtype[Any]]:
     if not all(abs(entry) <= sys.float_info.max for entry in level):
         raise FileFormatError(f"context must be finite numbers, got {short(context)}")
     return tuple(shape), _NUMBER
-
-
-def is_text(text: str) -> bool:
-    """Whether a string can be written: without half of a surrogate pair."""
-    return not any("\ud800" <= character <= "\udfff" for character in text)
 
 
 def _in_words(shape: tuple[int, ...], dtype: np.dtype[Any]) -> str:

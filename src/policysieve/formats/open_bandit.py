@@ -156,9 +156,8 @@ class _OpenBanditReader(CsvReader):
             raise FileFormatError(
                 f"{path} has no column {missing[0]!r}; {_TITLE} has {', '.join(_COLUMNS)}"
             )
-        features = [name for name in names if name.startswith(_FEATURES)]
-        self._features = [names.index(name) for name in features]
-        self.contexts = _CodedCells(features)
+        self._features = [i for i, name in enumerate(names) if name.startswith(_FEATURES)]
+        self.contexts = _CodedCells([names[i] for i in self._features])
 
     def row(self, raw: RawRow) -> TextRow:
         """Understand one row."""

@@ -29,7 +29,7 @@ def has_null(column: Any) -> npt.NDArray[np.bool_]:
 
 
 def dtype_of(type: "pa.DataType") -> np.dtype[Any]:
-    """Of the numbers or strings in a column, or in its lists."""
+    """The dtype of the numbers or strings in a column, or in its lists."""
     from pyarrow import types
 
     while is_list(type) or types.is_dictionary(type):

@@ -50,6 +50,7 @@ class LogInParquet:
         if not is_log(schema) and not self.n_rounds:
             raise nothing_read([path])
         self._columns = _columns_of(path, schema, rules)
+        self._names = frozenset(self._columns.names)
         self.layout = self._columns.layout
         self.numbered = self._columns.numbered
         self.n_rounds //= self._columns.rows_per_round
@@ -155,10 +156,11 @@ class LogInParquet:
 
     def _column_of(self, path: str) -> str | None:
         """The column that values at some path of the file belong to; None if it is not read."""
-        for name in self._columns.names:
-            if path == name or path.startswith(f"{name}."):
-                return name
-        return None
+        while path not in self._names:  # of lists, paths go on behind a dot
+            path, dot, _ = path.rpartition(".")
+            if not dot:
+                return None
+        return path
 
     def _allow(self, what: str, size: int) -> None:
         if size > self._limit:

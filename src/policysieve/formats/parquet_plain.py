@@ -41,7 +41,8 @@ class PlainColumns(RowColumns):
             path, names, optional=list(DISTRIBUTION), contexts_only=contexts_only
         )
         listed = distribution_columns(path, schema, contexts_only)
-        fields = [field for field in schema if field.name in (*table.needed, "id", "time")]
+        wanted = {*table.needed, "id", "time"}
+        fields = [field for field in schema if field.name in wanted]
         numbered = len(table.items["action"]) if table.items["action"] != ["action"] else 0
         self.beside = BesideColumns.plain(path, schema, rules, numbered)
         self.names = [*(field.name for field in fields), *listed, *self.beside.names]
@@ -52,10 +53,8 @@ class PlainColumns(RowColumns):
                     f"{path}: column {field.name} must hold {' or '.join(_allowed(field.name))}, "
                     f"got {field.type}; a row of features is columns x0, x1, ..."
                 )
-        self.needed = [name for name in table.needed if name not in table.items["reward"]]
-        if table.framed:
-            self.needed = [name for name in self.needed if name not in table.features]
-        self.needed += listed
+        may_be_null = {*table.items["reward"], *(table.features if table.framed else ())}
+        self.needed = [*(name for name in table.needed if name not in may_be_null), *listed]
         actions = table.items["action"]
         named = any(kinds[name] == "text" for name in actions)
         if actions:

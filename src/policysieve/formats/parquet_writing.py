@@ -101,7 +101,7 @@ def _beside_columns(rounds: Rounds) -> dict[str, Any]:
 
 
 def _categories(dtype: FrameType) -> dict[str, Any]:
-    """Of each column of categories these as text, in the order of their codes.
+    """Categories of each column that has them, as text, in the order of their codes.
 
     Parquet keeps the categories of a row group that are text, and of others the values alone.
     """

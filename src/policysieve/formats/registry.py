@@ -44,7 +44,7 @@ def open_contexts(
     """Read contexts, ids, times, units and what is available, of a log or of files without more.
 
     That is CSV, newline JSON and plain Parquet without actions, propensities and rewards, or Vowpal
-    Wabbit's text without labels.
+    Wabbit's text and dsjson without labels.
 
     Parameters
     ----------

@@ -91,14 +91,15 @@ def understand(
     features = framed or [f"x{i}" for i in range(found)]
     outcomes = {} if contexts_only else outcomes_in(path, names, numbered)
     table = TableColumns(features, items, outcomes, framed=bool(framed))
-    missing = [name for name in table.needed if name not in names]
+    there = frozenset(names)
+    missing = [name for name in table.needed if name not in there]
     left_aside = [
         name
         for name in names
         if contexts_only and (_ITEM.fullmatch(name) or OUTCOME.fullmatch(name))
     ]
     others = [name for several in outcomes.values() for name in several]
-    known = (*table.needed, *others, "id", "time", *_BESIDE, *optional, *left_aside)
+    known = {*table.needed, *others, "id", "time", *_BESIDE, *optional, *left_aside}
     unknown = [name for name in names if name not in known]
     if missing or unknown:
         columns = _CONTEXT_NAMES if contexts_only else ", ".join([_NAMES, *optional])

@@ -65,7 +65,7 @@ class ContextReader(Protocol):
 
     @property
     def dtype(self) -> Any:
-        """Of numbers, ``object`` for strings, or a `FrameType`."""
+        """The dtype of numbers, ``object`` for strings, or a `FrameType`."""
         ...
 
     def see(self, context: Any) -> None:

@@ -90,6 +90,7 @@ class _AdfReader:
 
     def __init__(self, rules: Rules) -> None:
         self.contexts = _FeatureText()
+        self._contexts_only = rules.contexts_only
         self._longest = rules.longest_row
 
     def raw_rows(self, path: Path) -> Iterator[RawRow]:
@@ -114,25 +115,29 @@ class _AdfReader:
                     raise FileFormatError("only the first line may be shared")
                 shared = features
                 continue
-            label = _label_in(words)
+            label = None if self._contexts_only else _label_in(words)
             if label is not None:
                 if chosen is not None:
                     raise FileFormatError("two actions have a label, one is needed")
                 chosen = (len(actions), *label[1:])
             actions.append(features)
-        if chosen is None:
-            raise FileFormatError("no action has a label 0:cost:probability")
-        place, reward, propensity = chosen
         numbers = _own_numbers(actions)
-        return TextRow(
+        row = TextRow(
             "\n".join(([] if shared is None else [f"shared {shared}"]) + actions)
             if numbers is None
             else shared or "|",
-            [place if numbers is None else numbers[place]],
-            [propensity],
-            [reward],
-            name,
+            id=name,
             available=range(len(actions)) if numbers is None else numbers,
+        )
+        if self._contexts_only:
+            return row
+        if chosen is None:
+            raise FileFormatError("no action has a label 0:cost:probability")
+        place, reward, propensity = chosen
+        return row._replace(
+            actions=[place if numbers is None else numbers[place]],
+            propensities=[propensity],
+            rewards=[reward],
         )
 
 
@@ -231,7 +236,7 @@ class _FeatureText:
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """Of numbers or strings."""
+        """The dtype of numbers or strings."""
         if self.shape:
             return np.dtype(np.float64)
         return np.dtype(np.int64 if self._all_numbers else object)

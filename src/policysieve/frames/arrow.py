@@ -1,5 +1,6 @@
 """Tables and dicts as Arrow, and back."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from importlib.util import find_spec
@@ -188,10 +189,10 @@ def _check_names(names: Sequence[Any]) -> None:
             f"contexts must have columns whose names are strings, got {shown(odd[0])}; pass "
             "contexts.to_numpy() if the columns have no names, or contexts.rename(columns=str)"
         )
-    twice = [name for i, name in enumerate(names) if name in names[:i]]
-    if twice:
+    twice = next((name for name, count in Counter(names).items() if count > 1), None)
+    if twice is not None:
         raise InvalidArgumentError(
-            f"contexts must have different columns, got {twice[0]!r} twice; keep one of them"
+            f"contexts must have different columns, got {twice!r} twice; keep one of them"
         )
 
 

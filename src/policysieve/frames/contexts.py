@@ -1,7 +1,7 @@
 """Contexts of either kind, arrays or rows of a table, for who need not know which."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -9,9 +9,6 @@ import numpy.typing as npt
 from policysieve.errors import InvalidArgumentError
 from policysieve.frames.frame import ContextFrame
 from policysieve.frames.frame_type import FrameType
-
-if TYPE_CHECKING:
-    pass
 
 __all__ = ["Contexts", "common_type", "concatenated", "is_tabular", "kind_of", "read_only", "same"]
 

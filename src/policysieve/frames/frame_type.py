@@ -1,6 +1,6 @@
 """What the rows of a table have in common: names, types and categories of the columns."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from policysieve.arrays import shown
@@ -207,12 +207,13 @@ def has_levels(field: "pa.Field") -> bool:
 
 
 def check_columns(
-    what: str, names: Iterable[str], *, needed: Iterable[str], allowed: Iterable[str] | None
+    what: str, names: Iterable[str], *, needed: Sequence[str], allowed: Sequence[str] | None
 ) -> None:
     """Raise unless all needed columns are there and, if that is known, only allowed ones."""
-    there = list(names)
+    there = dict.fromkeys(names)
     missing = [name for name in needed if name not in there]
-    extra = [] if allowed is None else [name for name in there if name not in allowed]
+    known = None if allowed is None else frozenset(allowed)
+    extra = [] if known is None else [name for name in there if name not in known]
     if not missing and not extra:
         return
     wrong = [

@@ -6,7 +6,8 @@ from typing import Any
 
 from policysieve.checks import MOST_ACTIONS, integer, number
 from policysieve.errors import InvalidArgumentError
-from policysieve.evidence.change import Change, find_change
+from policysieve.evidence.change import Change
+from policysieve.evidence.change_bets import find_change
 from policysieve.health.findings import Finding, Verdict, findings
 from policysieve.health.weight_tests import LogSums, WeightTests
 from policysieve.log import AnyLog, Rounds, open_log

@@ -11,7 +11,7 @@ import numpy as np
 from policysieve.kernels import kernel
 from policysieve.kernels.hits import find_hits
 
-_FAINTEST = -600.0  # logarithm of a weight, relative to the largest: no weight ever vanishes
+FAINTEST = -600.0  # logarithm of a weight, relative to the largest: no weight ever vanishes
 
 
 @kernel
@@ -32,7 +32,7 @@ def softmax(log_w, out):
         top = max(top, log_w[a])
     total = 0.0
     for a in range(len(log_w)):
-        out[a] = np.exp(max(log_w[a] - top, _FAINTEST))
+        out[a] = np.exp(max(log_w[a] - top, FAINTEST))
         total += out[a]
     for a in range(len(log_w)):
         out[a] /= total

@@ -2,6 +2,7 @@
 
 import re
 import tomllib
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -175,10 +176,10 @@ def _names(key: str, value: Any) -> Any:
             f"columns[{key!r}] must be the name of a column{' or a list of names' * several}, got "
             f"{shown(value)}"
         )
-    twice = [name for name in names if names.count(name) > 1]
-    if twice:
+    twice = next((name for name, count in Counter(names).items() if count > 1), None)
+    if twice is not None:
         raise InvalidArgumentError(
-            f"columns[{key!r}] must be different columns, got {twice[0]!r} twice"
+            f"columns[{key!r}] must be different columns, got {twice!r} twice"
         )
     return tuple(map(str, names))
 

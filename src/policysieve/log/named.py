@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from policysieve.arrays import plain_array, shown
+from policysieve.arrays import shown
 from policysieve.errors import InvalidArgumentError
 from policysieve.log.distributions import Distributions, in_order
-from policysieve.naming import as_names, looked_up, number_of
+from policysieve.naming import as_names, labels_of, looked_up, number_of
 
 __all__ = ["Names", "in_numbers", "renumbering", "spread", "united"]
 
@@ -22,9 +22,7 @@ def in_numbers(actions: Any, distributions: Any, names: Any) -> tuple[Any, Any, 
     Names are those given, else what is there in alphabetical order; None if there are only numbers.
     """
     known = None if names is None else as_names("action_names", names)
-    values = plain_array("actions", actions, "an array with slates of one size")
-    if values.dtype.kind in "UT" and not isinstance(actions, np.ndarray):
-        values = np.array(actions, dtype=object)  # numbers among strings became strings
+    values = labels_of("actions", actions, "an array with slates of one size")
     if not values.ndim:
         return actions, distributions, known  # refused by who checks actions
     texts = values.size and values.dtype.kind in "UTO"

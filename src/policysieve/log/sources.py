@@ -92,7 +92,7 @@ class Between:
         return self._source.between(self._start, self._start + self.n_rounds)
 
     def n_actions(self) -> int:
-        """That of all rounds."""
+        """The number of actions of all rounds."""
         return self._source.n_actions()
 
 
@@ -125,5 +125,5 @@ class Later:
         return parted(self._source).between(before + start, before + stop)
 
     def n_actions(self) -> int:
-        """That of all rounds, so that formats agree on it."""
+        """The number of actions of all rounds, so that formats agree on it."""
         return self._source.n_actions()

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from policysieve.arrays import plain_array, shown
+from policysieve.arrays import shown
 from policysieve.checks import repeated_items
 from policysieve.errors import InvalidArgumentError, PolicyFailureError
-from policysieve.naming import looked_up
+from policysieve.naming import labels_of, looked_up
 from policysieve.policies.policy_class import PolicyClass
 
 __all__ = ["CheckedAnswers", "mended"]
@@ -24,11 +24,9 @@ class CheckedAnswers(PolicyClass):
     def _checked_slates(self, policy: int, answer: Any, n: int) -> npt.NDArray[Any]:
         """One policy's answer for n contexts as an (n, slate_size) array, or an error naming it."""
         try:
-            slates = plain_array("answers", answer, "an array of actions")
+            slates = labels_of("answers", answer, "an array of actions")
         except InvalidArgumentError as error:
             raise self._failure(policy, f"returned no actions: {error}") from error
-        if slates.dtype.kind in "UT" and not isinstance(answer, np.ndarray):
-            slates = np.asarray(answer, dtype=object)  # numbers among names became names
         if slates.ndim == 1 and self.slate_size == 1:
             slates = slates[:, None]
         if slates.shape != (n, self.slate_size):

@@ -251,6 +251,13 @@ class Policies(CheckedAnswers):
         like.__dict__.update(kept, n_policies=len(numbers), names=names, _meter=Meter(), **parts)
         return like
 
+    def _made_of(self, policy: int) -> Sequence[npt.NDArray[Any]]:
+        """The arrays that answers of one policy depend on, as far as they are known.
+
+        A class that is made of others says what theirs depend on.
+        """
+        return self._numbers()
+
     @abstractmethod
     def _evaluate(self, contexts: Any, which: npt.NDArray[np.intp] | None) -> npt.NDArray[Any]:
         """Slates at checked contexts: (n, n_policies or len(which), slate_size), compact dtype."""

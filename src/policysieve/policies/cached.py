@@ -95,10 +95,11 @@ class CachedPolicies(WrappedPolicies):
                 f"folder must be one for a file {_FILE}, or a new one, got {shown(str(folder))}; "
                 "there is a file in place of the folder, or a folder in place of the file"
             )
+        self._hashes = _hashes_of(policies)
         self._scope = {
             "version": version,
             "kind": policies.kind,
-            "numbers": _hashed(policies._numbers()),
+            "numbers": "",  # those that a policy is made of
             "n_actions": self.n_actions,
             "actions": self.action_names,
             "slate_size": self.slate_size,
@@ -203,8 +204,22 @@ class CachedPolicies(WrappedPolicies):
     def _keys(self, policy: int, digests: list[bytes]) -> list[bytes]:
         """Under which the answers of a policy are kept."""
         name = policy if self.names is None else self.names[policy]
-        mine = digest(json.dumps({**self._scope, "policy": name}).encode())
+        whole = {**self._scope, "numbers": self._hashes[policy], "policy": name}
+        mine = digest(json.dumps(whole).encode())
         return [digest(mine + context) for context in digests]
+
+
+def _hashes_of(policies: Policies) -> list[str]:
+    """For each policy what tells the arrays that it is made of from others."""
+    known: dict[tuple[int, ...], tuple[Any, str]] = {}  # arrays are held, so that ids stay theirs
+    found = []
+    for policy in range(policies.n_policies):
+        arrays = policies._made_of(policy)
+        same = tuple(map(id, arrays))
+        if same not in known:  # many policies are made of the same arrays
+            known[same] = arrays, _hashed(arrays)
+        found.append(known[same][1])
+    return found
 
 
 def _hashed(arrays: Sequence[npt.NDArray[Any]]) -> str:

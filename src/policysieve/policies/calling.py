@@ -117,7 +117,7 @@ def called(
     PolicyFailureError
         If calls failed and there is no fallback, or if an answer is none.
     """
-    from policysieve.policies.looping import Job, outcomes  # brings asyncio, which loads on use
+    from policysieve.policies.looping import Job, results_of  # brings asyncio, which loads on use
 
     jobs = []
     for one in asked:
@@ -127,29 +127,32 @@ def called(
         jobs.append(Job(function, own_copy(one.context)))
     if not jobs:
         return
-    with late_bar("Asking the candidates", len(jobs)) as move, closing(outcomes(jobs, calls)) as o:
-        for done, outcome in enumerate(o, 1):
-            row, column, context, _ = asked[outcome.job]
-            policy, fell_back = int(which[column]), outcome.error is not None
+    with (
+        late_bar("Asking the candidates", len(jobs)) as move,
+        closing(results_of(jobs, calls)) as came,
+    ):
+        for done, result in enumerate(came, 1):
+            row, column, context, _ = asked[result.job]
+            policy, fell_back = int(which[column]), result.error is not None
             policies._meter.add(
                 policy,
-                calls=outcome.calls,
+                calls=result.calls,
                 contexts=1,
-                seconds=outcome.seconds,
-                retries=outcome.calls - 1,
-                timeouts=outcome.timeouts,
+                seconds=result.seconds,
+                retries=result.calls - 1,
+                timeouts=result.timeouts,
                 fallbacks=fell_back and fallback is not None,
             )
-            if outcome.error is not None and not isinstance(outcome.error, Exception):
-                raise outcome.error  # as SystemExit
-            if outcome.error is None:
-                slates = policies._checked_slates(policy, [outcome.answer], 1)
+            if result.error is not None and not isinstance(result.error, Exception):
+                raise result.error  # as SystemExit
+            if result.error is None:
+                slates = policies._checked_slates(policy, [result.answer], 1)
             elif fallback is None:
-                error = outcome.error
+                error = result.error
                 raise policies._failure(
                     policy,
                     f"gave no answer at context {row}, {shown(context)}, after "
-                    f"{outcome.calls - 1} retries: {told(error)}; ask again, or declare a "
+                    f"{result.calls - 1} retries: {told(error)}; ask again, or declare a "
                     "fallback for such cases",
                 ) from error
             else:

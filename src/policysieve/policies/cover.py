@@ -88,6 +88,10 @@ class Cover(Policies):
         self.epsilon0, self.delta0 = epsilon0, delta0
         self.statement = statement
 
+    def fingerprint(self) -> str:
+        """That of the choice and of the hypotheses."""
+        return f"{super().fingerprint()} of {self.hypotheses.fingerprint()}"
+
     def check_contexts(self, contexts: Any) -> Any:
         """Return the contexts as the hypotheses take them, or raise."""
         return self.hypotheses.check_contexts(contexts)
@@ -100,6 +104,12 @@ class Cover(Policies):
                 "differ in what they show there when not everything is available, so that one "
                 "would not stand for the others; learn among a list of candidates"
             )
+
+    def _numbers(self) -> tuple[npt.NDArray[Any], ...]:
+        return (self.chosen,)
+
+    def _made_of(self, policy: int) -> Sequence[npt.NDArray[Any]]:
+        return self.hypotheses._made_of(int(self.chosen[policy]))
 
     def _evaluate(
         self, contexts: npt.NDArray[Any], which: npt.NDArray[np.intp] | None

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from policysieve.arrays import real_numbers
 from policysieve.availability import Available
-from policysieve.checks import as_rng, context_array
+from policysieve.checks import as_rng, context_array, refuse_rows
 from policysieve.errors import InvalidArgumentError
 from policysieve.naming import labels_of, looked_up
 from policysieve.policies.answers import ContextAnswers
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AnyPolicies",
+    "Array",
     "ClassWeights",
     "ConstantPolicy",
     "ImplicitPolicies",
@@ -147,8 +148,9 @@ class ImplicitPolicies(PolicyClass):
                 f"actions must be whole numbers in [0, {self.n_actions - 1}], got {a.min()} to "
                 f"{a.max()}"
             )
-        if not ((w >= 0) & np.isfinite(w)).all():
-            raise InvalidArgumentError("weights must be finite and not negative")
+        bad = ~((w >= 0) & np.isfinite(w))
+        rule = "weights must be finite and not negative"
+        refuse_rows(bad, rule, lambda entry: f"{w[entry]:g}", unit="entry")
         return self._best(x, a.astype(np.int64), w)
 
     @abstractmethod
@@ -246,7 +248,10 @@ def checked_arrays(
     for name, shape in shapes.items():
         array = arrays[name]
         if array.shape != shape or array.dtype != np.float64 or not np.isfinite(array).all():
-            raise InvalidArgumentError(f"{name} must be finite floats of shape {shape}")
+            raise InvalidArgumentError(
+                f"{name} must be finite floats of shape {shape}, got shape {array.shape} of "
+                f"{array.dtype}, or some that are not finite"
+            )
     return [np.ascontiguousarray(arrays[name]) for name in shapes]
 
 

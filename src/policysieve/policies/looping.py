@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from policysieve.errors import BusyError
 from policysieve.policies.calling import Calls, is_async
 
-__all__ = ["Job", "Outcome", "outcomes"]
+__all__ = ["CallResult", "Job", "results_of"]
 
 Answer = tuple[Any, BaseException | None]
 """What a function has returned, or why it has not."""
@@ -37,7 +37,7 @@ class Job(NamedTuple):
     context: Any
 
 
-class Outcome(NamedTuple):
+class CallResult(NamedTuple):
     """What came of a job.
 
     Attributes
@@ -62,7 +62,7 @@ class Outcome(NamedTuple):
     seconds: float
 
 
-def outcomes(jobs: Sequence[Job], calls: Calls) -> Generator[Outcome, None, None]:
+def results_of(jobs: Sequence[Job], calls: Calls) -> Generator[CallResult, None, None]:
     """What comes of the jobs, as soon as it does.
 
     Whoever closes it early, or is interrupted in it, has the rest cancelled before it returns.
@@ -78,7 +78,7 @@ def outcomes(jobs: Sequence[Job], calls: Calls) -> Generator[Outcome, None, None
             "in the loop that it runs in itself; ask in a thread: await asyncio.to_thread("
             "policies.actions, contexts)"
         )
-    came: SimpleQueue[Outcome | BaseException | None] = SimpleQueue()
+    came: SimpleQueue[CallResult | BaseException | None] = SimpleQueue()
     loop, ended, tasks = _own_loop(), threading.Event(), list[asyncio.Task[None]]()
 
     async def work() -> None:
@@ -105,21 +105,21 @@ def outcomes(jobs: Sequence[Job], calls: Calls) -> Generator[Outcome, None, None
         loop.call_soon_threadsafe(begin)
         while True:
             try:
-                outcome = came.get(timeout=_TICK)
+                result = came.get(timeout=_TICK)
             except Empty:
                 continue
-            if not isinstance(outcome, Outcome):
+            if not isinstance(result, CallResult):
                 break
-            yield outcome
-        if outcome is not None:
-            raise outcome
+            yield result
+        if result is not None:
+            raise result
     finally:
         if not ended.is_set():
             loop.call_soon_threadsafe(cancel)
             ended.wait(_PATIENCE)
 
 
-async def _all(jobs: Sequence[Job], calls: Calls, put: Callable[[Outcome], None]) -> None:
+async def _all(jobs: Sequence[Job], calls: Calls, put: Callable[[CallResult], None]) -> None:
     """Do the jobs, in their order, so many at once."""
     waiting = iter(enumerate(jobs))
 
@@ -132,7 +132,7 @@ async def _all(jobs: Sequence[Job], calls: Calls, put: Callable[[Outcome], None]
             group.create_task(work())
 
 
-async def _done(place: int, job: Job, calls: Calls) -> Outcome:
+async def _done(place: int, job: Job, calls: Calls) -> CallResult:
     """Call until there is an answer, or often enough."""
     task = asyncio.current_task()
     assert task is not None
@@ -155,7 +155,7 @@ async def _done(place: int, job: Job, calls: Calls) -> Outcome:
         timeouts += isinstance(error, TimeoutError)
         if not isinstance(error, Exception):
             break
-    return Outcome(place, answer, error, attempt + 1, timeouts, seconds)
+    return CallResult(place, answer, error, attempt + 1, timeouts, seconds)
 
 
 async def _called(job: Job) -> Answer:

@@ -1,5 +1,6 @@
 """Two policies of a list, as a list of their own."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -45,6 +46,9 @@ class PolicyPair(Policies):
     def same_as(self, policy: int, others: npt.NDArray[np.intp]) -> npt.NDArray[np.bool_]:
         """As the list has it."""
         return self.policies.same_as(int(self._which[policy]), self._which[others])
+
+    def _made_of(self, policy: int) -> Sequence[npt.NDArray[Any]]:
+        return self.policies._made_of(int(self._which[policy]))
 
     def _evaluate(self, contexts: Any, which: npt.NDArray[np.intp] | None) -> npt.NDArray[Any]:
         return self.policies._evaluate(contexts, self._in_the_list(which))

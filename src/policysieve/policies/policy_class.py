@@ -66,7 +66,7 @@ class PolicyClass(ABC):
 
     @property
     def holders(self) -> Any:
-        """Who keeps the evidence on the policies with these; None if nobody does."""
+        """Whoever keeps policies and the evidence on them together; None if nobody does."""
         return None
 
     @property

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from policysieve.arrays import real_numbers
-from policysieve.checks import as_rng
+from policysieve.checks import as_rng, refuse_rows
 from policysieve.errors import InvalidArgumentError
 from policysieve.policies.base import Policies
 
@@ -28,11 +28,11 @@ class RandomizedPolicy:
             raise InvalidArgumentError(
                 f"policies must be numbered, such as PolicyTable, got {type(policies).__name__}"
             )
+        rule = f"shares must be {policies.n_policies} numbers >= 0"
         weights = real_numbers("shares", shares, f"{policies.n_policies} numbers >= 0")
-        if weights.shape != (policies.n_policies,) or not (weights >= 0).all():
-            raise InvalidArgumentError(
-                f"shares must be {policies.n_policies} numbers >= 0, got shape {weights.shape}"
-            )
+        if weights.shape != (policies.n_policies,):
+            raise InvalidArgumentError(f"{rule}, got shape {weights.shape}")
+        refuse_rows(~(weights >= 0), rule, lambda entry: f"{weights[entry]:g}", unit="entry")
         if not 0 < weights.sum() < np.inf:
             raise InvalidArgumentError(
                 f"shares must have a positive finite sum, got {weights.sum()}"

@@ -72,7 +72,9 @@ class PolicyTable(Policies):
                 f"slate_size), got {table.shape}"
             )
         if not len(table):
-            raise InvalidArgumentError("table must have at least one row, one per context")
+            raise InvalidArgumentError(
+                "table must have at least one row, one per context, got none"
+            )
         super().__init__(
             n_policies=table.shape[1],
             n_actions=n_actions,

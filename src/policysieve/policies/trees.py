@@ -71,7 +71,9 @@ class TreePolicies(ImplicitPolicies):
         super().__init__(n_actions=n_actions, actions=actions)
         rows = _feature_rows(contexts)
         if not len(rows):
-            raise InvalidArgumentError("contexts must have at least one row, to take quantiles of")
+            raise InvalidArgumentError(
+                "contexts must have at least one row, to take quantiles of, got none"
+            )
         self.depth = integer("depth", depth, low=1, high=_MAX_DEPTH)
         shares = np.arange(1, integer("n_bins", n_bins, low=2, high=256)) / n_bins
         self.edges = tuple(
@@ -334,7 +336,7 @@ class TreeWeights(ClassWeights):
         return np.asarray(found[which.reshape(-1)])
 
     def _room(self) -> npt.NDArray[np.int64]:
-        """For `_cells_at`; not kept, because several threads may ask at once."""
+        """Room for `_cells_at`; not kept, because several threads may ask at once."""
         return np.empty(len(self._policies.cells), dtype=np.int64)
 
     def _cells_at(

@@ -1,6 +1,6 @@
 """Several lists of policies as one, of several kinds or for candidates that join later."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -108,7 +108,7 @@ class PolicyUnion(Policies):
         self._firsts = np.cumsum([0, *(part.n_policies for part in parts)])
 
     def fingerprint(self) -> str:
-        """Those of the parts."""
+        """The fingerprints of the parts."""
         return " + ".join(part.fingerprint() for part in self.parts)
 
     def check_contexts(self, contexts: Any) -> Any:
@@ -126,6 +126,10 @@ class PolicyUnion(Policies):
         mine = (others >= first) & (others < end)
         same[mine] = self.parts[k].same_as(policy - first, others[mine] - first)
         return same
+
+    def _made_of(self, policy: int) -> Sequence[npt.NDArray[Any]]:
+        k = int(self._firsts.searchsorted(policy, side="right")) - 1
+        return self.parts[k]._made_of(policy - int(self._firsts[k]))
 
     def usage(self) -> Usage:
         """What asking the parts has cost."""
@@ -175,7 +179,7 @@ class PolicyUnion(Policies):
     def _needed(
         self, chosen: npt.NDArray[np.intp], whose: npt.NDArray[np.intp]
     ) -> dict[int, npt.NDArray[np.intp]]:
-        """Of each part the policies to ask, in order: those chosen, and who votes for others."""
+        """Policies to ask of each part, in order: those chosen, and who votes for others."""
         needed = {
             k: np.unique(chosen[whose == k]) - self._firsts[k] for k in np.unique(whose).tolist()
         }
@@ -202,7 +206,7 @@ class PolicyUnion(Policies):
 
 
 def _voters(parts: tuple[Policies, ...]) -> dict[int, int]:
-    """By the place of votes that of their voters, where these are listed before them."""
+    """For each part of votes the part of their voters, where that is listed before it."""
     return {
         k: j
         for k, part in enumerate(parts)

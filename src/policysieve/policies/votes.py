@@ -119,6 +119,12 @@ class VotePolicies(Policies):
     def _numbers(self) -> tuple[npt.NDArray[Any], ...]:
         return (self.weights,)
 
+    def _made_of(self, policy: int) -> Sequence[npt.NDArray[Any]]:
+        voters, names = self.voters(np.array([policy])).tolist(), self.policies.names
+        known = [] if names is None else [np.array([names[voter] for voter in voters])]
+        theirs = {id(one): one for voter in voters for one in self.policies._made_of(voter)}
+        return [self.weights[policy], *known, *theirs.values()]
+
     def _evaluate(self, contexts: Any, which: npt.NDArray[np.intp] | None) -> npt.NDArray[Any]:
         chosen = np.arange(self.n_policies) if which is None else which
         voters = self.voters(chosen)

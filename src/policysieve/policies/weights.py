@@ -11,7 +11,7 @@ import numpy.typing as npt
 from policysieve.columns import Columns
 from policysieve.errors import InvalidArgumentError
 from policysieve.kernels.slates import marginals
-from policysieve.kernels.weights import add_steps
+from policysieve.kernels.weights import FAINTEST, add_steps
 from policysieve.policies.answers import Answers, ContextAnswers, Slates
 from policysieve.policies.base import Policies
 from policysieve.policies.implicit import (
@@ -29,7 +29,6 @@ __all__ = ["ListedWeights", "UnlistedWeights", "Weights", "checked_marginals"]
 Array = npt.NDArray[np.float64]
 
 _SUM_SLACK = 1e-6  # how far weights may be from summing to one
-_FAINTEST = -600.0  # logarithm of a weight, relative to the largest
 
 
 class Weights(ABC):
@@ -191,7 +190,7 @@ class UnlistedWeights(Weights):
         """Q(x, a) at the contexts of the answers."""
         assert isinstance(answers, ContextAnswers)
         found = checked_marginals(self._state.marginals(answers.contexts))
-        return np.maximum(found, np.exp(_FAINTEST))
+        return np.maximum(found, np.exp(FAINTEST))
 
     def totals(self, answers: ContextAnswers) -> Array:
         """Sum of Q(x, a) over the rounds that the class's own weights have waited for."""
@@ -235,7 +234,7 @@ class UnlistedWeights(Weights):
             )
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """Those of the class's own weights."""
+        """The arrays of the class's own weights."""
         return self._state.arrays()
 
     def restored(self, arrays: dict[str, npt.NDArray[Any]]) -> Self:
@@ -255,12 +254,16 @@ def checked_marginals(marginals: Array) -> Array:
     """Rows that are not negative and sum to one, or raise: nothing could be drawn from others."""
     good = (marginals >= 0).all() and (abs(marginals.sum(axis=1) - 1) <= _SUM_SLACK).all()
     if not good:  # NaN compares false
-        raise InvalidArgumentError("weights must be those of probabilities, which sum to one")
+        sums = marginals.sum(axis=1)
+        raise InvalidArgumentError(
+            "weights must be those of probabilities, which sum to one, got "
+            f"{marginals.min():g} at least and sums from {sums.min():g} to {sums.max():g}"
+        )
     return marginals
 
 
 def _shares(log_weights: Array) -> Array:
-    shares = np.exp(np.maximum(log_weights - log_weights.max(), _FAINTEST))
+    shares = np.exp(np.maximum(log_weights - log_weights.max(), FAINTEST))
     shares /= shares.sum()
     shares.flags.writeable = False
     return np.asarray(shares)

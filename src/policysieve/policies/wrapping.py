@@ -1,5 +1,6 @@
 """A class around another, whose candidates it has asked in its own way."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -45,6 +46,9 @@ class WrappedPolicies(Policies):
     def same_as(self, policy: int, others: npt.NDArray[np.intp]) -> npt.NDArray[np.bool_]:
         """As the policies themselves know it."""
         return self.policies.same_as(policy, others)
+
+    def _made_of(self, policy: int) -> Sequence[npt.NDArray[Any]]:
+        return self.policies._made_of(policy)
 
     @property
     def _heeds(self) -> npt.NDArray[np.bool_]:

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, bindparam, insert, select, update
 from policysieve.exploration.decisions import Recommendation
 from policysieve.exploration.designs.saving import ExplorationFile
 from policysieve.exploration.explorer import Explorer
-from policysieve.exploration.ledger import Part
+from policysieve.exploration.settled import Part
 from policysieve.exploration.status import Look, Status, status_of
 from policysieve.log import Log
 from policysieve.policies import Answers

@@ -17,7 +17,14 @@ import numpy.typing as npt
 from policysieve.checks import as_numbers, number
 from policysieve.errors import InvalidArgumentError
 
-__all__ = ["ExplorationSolution", "as_vector", "exploration_value"]
+__all__ = [
+    "Array",
+    "ExplorationSolution",
+    "as_vector",
+    "check_objective",
+    "exploration_value",
+    "sum_of_others",
+]
 
 Array = npt.NDArray[np.float64]
 

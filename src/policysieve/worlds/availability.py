@@ -52,6 +52,7 @@ class Availability(World):
                 f"world must be one of policysieve.worlds where everything is available, got "
                 f"{shown(world)}"
             )
+        self.reward_range = world.reward_range
         super().__init__(
             n_actions=world.n_actions,
             slate_size=world.slate_size,

@@ -185,6 +185,9 @@ def test_classes_that_cannot_be_listed_refuse_it():
         with pytest.raises(ps.InvalidArgumentError, match=r"TabularPolicies: .* cannot be listed"):
             ask([0], available=[[1, 2]])
     assert learner.pending == 0
+    log = ps.Log(contexts=[0], actions=[1], propensities=[0.5], rewards=[1], available=[[1, 2]])
+    with pytest.raises(ps.InvalidArgumentError, match=r"TabularPolicies: .* cannot be listed"):
+        ps.design(log, tabular, problem(1))
 
 
 def test_policies_that_were_fitted_for_an_exploration_refuse_it():

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from policysieve.arrays import plain_array, real_numbers, same_numbers
 from policysieve.availability import Available
-from policysieve.checks import as_path, as_rng
+from policysieve.checks import as_path, as_rng, refuse_rows
 from policysieve.errors import InvalidArgumentError
 from policysieve.exploration.decisions import Decisions
 from policysieve.log import NOTHING, Beside
@@ -134,8 +134,13 @@ class Exploration(ABC):
             raise InvalidArgumentError(
                 f"uniforms must have shape {shape}, one row for each context, got {drawn.shape}"
             )
-        if not ((drawn >= 0) & (drawn < 1)).all():
-            raise InvalidArgumentError("uniforms must lie in [0, 1); draw them with rng.random")
+        outside = ~((drawn >= 0) & (drawn < 1))
+        refuse_rows(
+            outside.any(axis=1),
+            "uniforms must lie in [0, 1)",
+            lambda row: f"{drawn[row][outside[row]][0]:g}",
+            hint="draw them with rng.random",
+        )
         return self._decide(answers, drawn)
 
     def propensities(self, contexts: Any, *, available: Any = None) -> Array:
@@ -278,7 +283,7 @@ class Exploration(ABC):
 
 
 def _own_generator() -> np.random.Generator:
-    """One that no other thread draws from, nor a process that was forked from this one."""
+    """A generator that no other thread draws from, nor a process forked from this one."""
     if getattr(_own, "process", None) != os.getpid():
         _own.process, _own.rng = os.getpid(), np.random.default_rng()
     rng: np.random.Generator = _own.rng
@@ -299,7 +304,9 @@ def frozen_array(name: str, values: Any, dtype: Any, length: int | None = None) 
     if whole and len(array) and array.dtype != dtype:
         largest = np.iinfo(dtype).max
         if array.min() < -largest or array.max() > largest:
-            raise InvalidArgumentError(f"{name} must be numbers up to {largest}, got larger ones")
+            raise InvalidArgumentError(
+                f"{name} must be numbers up to {largest}, got {array.min()} to {array.max()}"
+            )
     with np.errstate(over="ignore"):
         array = array.astype(dtype, copy=array.flags.writeable or array.base is not None)
     if not np.isfinite(array).all():

@@ -104,8 +104,8 @@ def design(
         horizon=len(log),
         rng=as_rng(rng, stream=_STREAM) if sampled else None,
     )
-    block = len(log)
-    if not policies.looked_up or log.available is not None:
+    block, listed = len(log), policies.n_policies is not None
+    if listed and (not policies.looked_up or log.available is not None):
         block = max(1, _BLOCK_BYTES // (policies.n_policies * policies.slate_size))
     for start in range(0, len(log), block):
         hedge.add(rewarded_events(log[start : start + block], policies))

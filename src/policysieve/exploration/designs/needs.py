@@ -10,8 +10,8 @@ import numpy.typing as npt
 from policysieve.availability import Available
 from policysieve.checks import integer, number
 from policysieve.errors import InvalidArgumentError
+from policysieve.evidence.divided_answers import DividedAnswers
 from policysieve.evidence.exchanged import Weights
-from policysieve.evidence.shares import DividedAnswers
 from policysieve.exploration.designs.base import Array, Exploration, frozen_array
 from policysieve.exploration.designs.parts import alias_of, checked_shares
 from policysieve.kernels.slates import sieve_propensities, sieve_slates
@@ -89,7 +89,7 @@ class NeedExploration(Exploration):
         return alias_of(self.votes)
 
     def _answers_at(self, contexts: Any, available: Available | None) -> Answers:
-        """Those of the survivors alone: nobody else needs to be asked.
+        """Answers of the survivors alone: nobody else needs to be asked.
 
         But for the policy that runs today, if only a share of the rounds explores.
         """

@@ -15,10 +15,9 @@ from policysieve.kernels.by_optimization import closed_forms, real_valued_forms
 from policysieve.kernels.slates import draw_actions, look_up
 from policysieve.policies import Answers
 from policysieve.policies.weights import Weights
+from policysieve.sizes import LEAST_PRICE
 
-__all__ = ["LEAST_PRICE", "OptimizedExploration", "Solution"]
-
-LEAST_PRICE = 1.2  # times the number of actions: the least information weight
+__all__ = ["OptimizedExploration", "Solution"]
 
 _BLOCK = 1 << 22  # probabilities held at once when contexts are not remembered
 
@@ -32,7 +31,7 @@ class Solution(NamedTuple):
     rows: npt.NDArray[np.intp]
 
     def at(self, actions: npt.NDArray[np.int32]) -> tuple[Array, Array, Array]:
-        """W, q and what was set aside, for single actions (n, 1): arrays of shape (n,)."""
+        """The w, q and what was set aside, for single actions (n, 1): arrays of shape (n,)."""
         w_a, q_a = np.empty(actions.shape), np.empty(actions.shape)
         look_up(self.w, self.rows, actions, w_a)
         look_up(self.q, self.rows, actions, q_a)
@@ -83,7 +82,7 @@ class OptimizedExploration(Exploration):
 
     @property
     def _draws(self) -> int:
-        """One."""
+        """One, for the action."""
         return 1
 
     @property

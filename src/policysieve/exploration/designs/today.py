@@ -31,12 +31,12 @@ class TodayExploration(Exploration):
 
     @property
     def _draws(self) -> int:
-        """None."""
+        """None: nothing is drawn."""
         return 0
 
     @property
     def _floor(self) -> float:
-        """0."""
+        """Zero: other items cannot be shown."""
         return 0.0
 
     def _answers_at(self, contexts: Any, available: Available | None) -> Answers:

@@ -3,8 +3,10 @@
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from policysieve.exploration.learners.sifting import MEMORY_LIMIT, Array, SiftingExplorer
+from policysieve.evidence.evidence import MEMORY_LIMIT
+from policysieve.exploration.learners.sifting import SiftingExplorer
 from policysieve.policies import Policies
 from policysieve.problem import Problem
 
@@ -53,6 +55,6 @@ class PolicyElimination(SiftingExplorer):
             rng=rng,
         )
 
-    def _needs(self) -> Array:
+    def _needs(self) -> npt.NDArray[np.float64]:
         """The same for all."""
         return np.ones(len(self.evidence.survivors))

@@ -50,7 +50,7 @@ class Joining:
         return 0 if self.answers is None else len(self.answers)
 
     def after(self, rounds: Log | None) -> "Joining":
-        """After rounds that were decided before, if there were any."""
+        """The same after rounds that were decided before, if there were any."""
         if self.answers is None or rounds is None or not len(rounds):
             return self
         x = self.new.check_contexts(rounds.contexts)

@@ -40,7 +40,7 @@ class PlannedExplorer(Explorer):
 
 
 class RecordedExplorer(PlannedExplorer):
-    """One whose estimates are made of the record of its planned rounds.
+    """A learner whose estimates are made of the record of its planned rounds.
 
     Such a learner adapts its propensities to rewards, so its intervals hold at any time; bounds for
     independent rounds would not do.

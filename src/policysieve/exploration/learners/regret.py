@@ -49,7 +49,7 @@ class Transfer:
     square: float = 0.0
 
     def plus(self, w: Array, q: Array, rewards: Array) -> Self:
-        """With rewarded rounds: weight and propensity of what was played, and its reward."""
+        """The same with rewarded rounds: weight, propensity and reward of what was played."""
         x = (w / q - 1) * rewards
         return type(self)(self.total + float(x.sum()), self.square + float(x @ x))
 

@@ -3,13 +3,15 @@
 from typing import Any, Literal, get_args
 
 import numpy as np
+import numpy.typing as npt
 
 from policysieve.checks import number, one_of
 from policysieve.errors import InvalidArgumentError
 from policysieve.evidence import Certificate, Evidence
+from policysieve.evidence.evidence import MEMORY_LIMIT
 from policysieve.evidence.voting import LEAST_WEIGHT
 from policysieve.exploration.forecast import Forecast, no_forecast, planned_forecast
-from policysieve.exploration.learners.sifting import MEMORY_LIMIT, Array, SiftingExplorer
+from policysieve.exploration.learners.sifting import SiftingExplorer
 from policysieve.policies import Policies, VotePolicies
 from policysieve.problem import Problem, check_problem
 
@@ -127,7 +129,7 @@ class Sieve(SiftingExplorer):
         return stay if self._proves(stay.certificate()) else evidence
 
     def _forecast(self) -> Forecast:
-        """Of the proof; for the best of what is left."""
+        """A forecast of the proof, or of the rounds that are left if the goal is the best."""
         if self.goal != "best":
             return super()._forecast()
         if self.max_rounds is None:
@@ -145,7 +147,7 @@ class Sieve(SiftingExplorer):
         both = (evidence.times_to_gain(), evidence.led_by(self._to_beat).times_to_proof())
         return min((times for times in both if times is not None), default=None)
 
-    def _needs(self) -> Array:
+    def _needs(self) -> npt.NDArray[np.float64]:
         """The survivors' eps/(eps + gap): about 1/W/(eps + gap) rounds are needed for each.
 
         The gap to the leader is taken to be a standard error smaller than its estimate. The policy

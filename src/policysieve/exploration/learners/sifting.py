@@ -4,24 +4,17 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from copy import copy, deepcopy
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from policysieve.checks import flag, integer
-from policysieve.columns import Columns
-from policysieve.errors import InvalidArgumentError
+from policysieve.checks import integer
 from policysieve.evidence import Certificate, Evidence, ValueIntervals
-from policysieve.evidence.evidence import MEMORY_LIMIT
 from policysieve.evidence.kinds import capped_evidence
 from policysieve.evidence.verdicts import open_in_words
-from policysieve.exploration.asking import changing
 from policysieve.exploration.decisions import Recommendation
 from policysieve.exploration.designs.needs import NeedExploration
-from policysieve.exploration.designs.today import TodayExploration
-from policysieve.exploration.explorer import BATCH, Explorer
 from policysieve.exploration.forecast import (
     Forecast,
     forecast_of_proof,
@@ -30,18 +23,20 @@ from policysieve.exploration.forecast import (
 )
 from policysieve.exploration.learners.joining import Joining
 from policysieve.exploration.learners.promises import certificate_recommendation
+from policysieve.exploration.learners.renewing import RenewingExplorer
+from policysieve.exploration.looking import BATCH
 from policysieve.log import Log
 from policysieve.policies import Answers, Policies
 from policysieve.problem import Problem
 
-__all__ = ["MEMORY_LIMIT", "Array", "SiftingExplorer"]
+__all__ = ["SiftingExplorer"]
 
 Array = npt.NDArray[np.float64]
 
 _BATCHES = 10  # a batch may be this part of the rounds so far
 
 
-class SiftingExplorer(Explorer):
+class SiftingExplorer(RenewingExplorer):
     """Play a fixed exploration until the evidence looks, eliminates, and then explore anew.
 
     Evidence of capped scores eliminates policies that are not the best, and exploration keeps to
@@ -67,8 +62,6 @@ class SiftingExplorer(Explorer):
     """
 
     takes_guardrails = True
-    exploration: NeedExploration
-
     splits_freely = True  # the evidence looks at rounds of its own choice
 
     def __init__(
@@ -97,111 +90,13 @@ class SiftingExplorer(Explorer):
             memory_limit=self.memory_limit,
             additions=self.additions,
         )
-        self._waiting: tuple[Joining, ...] = ()  # who joined after what was learnt
-        self._learnt_period = self._period
-        self._since, self._begun = self._logged, issued
-        self._left_out = Columns(np.empty(0, np.int64))
+        self._begin_period(issued=issued)
         self._ended: Evidence | None = None  # at the latest look that proved what is asked for
         self.exploration = self._explore_next()
 
-    def add(self, policies: Policies, *, unseen: bool = False) -> None:
-        """Let more candidates in; their numbers go on behind those of the others.
-
-        They are shown from the next decision on. Only rounds that are decided from now on count for
-        them, because they may have been fitted on the earlier ones, or been chosen by them. What is
-        recommended and proved is from now on about the larger class. That is a look at the
-        evidence, and costs what `additions` has set aside (docs/new-candidates.md).
-
-        Parameters
-        ----------
-        policies : Policies
-            For the same actions, slates and contexts, with new names if the others have names.
-        unseen : bool
-            Whether these candidates were neither fitted on the rounds so far nor chosen by them, as
-            a model from elsewhere. Then they are asked about all earlier contexts, and these rounds
-            count for estimates and certificates. If that is not so, the guarantees do not hold.
-
-        Raises
-        ------
-        InvalidArgumentError
-            If they do not fit the others, or may not join, as `additions` says, or if rounds
-            should count that were forgotten. Nothing is changed then.
-        PolicyFailureError
-            If one cannot answer; nothing is changed.
-        BusyError
-            Within another call of the same thread; nothing is changed.
-        """
-        unseen, admitted = flag("unseen", unseen), False
-        while not admitted:
-            now = self._snapshot()
-            now.evidence.check_joins(policies, unseen=unseen)
-            now._check_unseen(unseen)
-            joining = Joining.of(policies, now.policies, now._period + 1, unseen=unseen)
-            admitted = self._admit(joining.after(now._later_log))  # no lock: they may be slow
-
-    def _check_unseen(self, unseen: bool) -> None:
-        """Raise if candidates should be judged by rounds of which some are no evidence."""
-        counted = self._later_log
-        if unseen and counted is not None and len(counted) != self._learnt.rounds:
-            raise InvalidArgumentError(
-                f"unseen needs all rounds so far to be evidence, got {len(counted):,} rounds of "
-                f"which {self._learnt.rounds:,} are: the others showed what the policy that runs "
-                "today would, or were of units that had come before; leave unseen out"
-            )
-
-    @changing
-    def _admit(self, joining: Joining) -> bool:
-        """Let candidates in, unless others came in meanwhile."""
-        if joining.period != self._period + 1:
-            return False
-        earlier, asked = self._earlier(), joining.rounds
-        if earlier is not None:
-            joining.new.check_contexts(earlier[:1])
-        counted = self._later_log
-        joining = joining.after(None if counted is None else counted[asked:])
-        self._change(partial(type(self)._let_in, joining=joining))
-        return True
-
     def _let_in(self, joining: Joining) -> None:
-        self.policies, self._period = joining.policies, joining.period
-        self._waiting = (*self._waiting, joining)
-        self.evidence = joining.joined(self.evidence)
-        self._ended = None
-        self._look()
-
-    @property
-    def _later_log(self) -> Log | None:
-        """The rounds since it began; None if there are none yet."""
-        return None if self._log is None else self._log[self._since :]
-
-    @changing
-    def restart(self) -> None:
-        """Begin anew: only rounds that are decided from now on count.
-
-        For a world that has changed, but any reason will do: what is said afterwards holds with
-        probability 1 - delta whenever and why ever it was called. Everyone who was eliminated is
-        back, exploration begins as it did at first, `rounds` are counted anew, and candidates may
-        join as often as before. `log` keeps all rounds, and `since` says from where on they count;
-        rounds that were decided before and are told later do not.
-
-        Raises
-        ------
-        BusyError
-            Within another call of the same thread; nothing is changed.
-        """
-        self._change(partial(type(self)._begin_anew, issued=self._ledger.issued))
-
-    def _begin_anew(self, *, issued: int) -> None:
-        self._period += 1
-        if self._late is not None:
-            self._log = None if self._log is None else self._late.in_log(self._log)
-            self._late = self._late.anew(issued)
-        self._begin_evidence(issued=issued)
-
-    @property
-    def since(self) -> int:
-        """The first round of `log` that counts: 0, or the first one decided after `restart`."""
-        return self._snapshot()._since
+        self._ended = None  # what was proved was about the others
+        super()._let_in(joining)
 
     @property
     def survivors(self) -> npt.NDArray[np.intp]:
@@ -270,49 +165,13 @@ class SiftingExplorer(Explorer):
         return survivors
 
     def _answers_at(self, contexts: Any, exploration: Any, available: Any) -> Answers:
-        """Of the survivors; what they say may be kept with the evidence."""
+        """What the survivors say, which may be kept with the evidence."""
         if self.policies.holders is None or not isinstance(exploration, NeedExploration):
             return super()._answers_at(contexts, exploration, available)
         # What will be drawn, unless another thread asks meanwhile: then it is fetched again.
         uniforms = deepcopy(self._rng).random((len(contexts), exploration.draws_per_round))
         found = self.evidence.answers_at(contexts, exploration, available, uniforms)
         return super()._answers_at(contexts, exploration, available) if found is None else found
-
-    def _class_of(self, exploration: Any) -> Any:
-        """The class without those who joined after the exploration was published."""
-        if isinstance(exploration, TodayExploration) or exploration.period == self._period:
-            return self.policies
-        return self._classes.get(exploration.period, exploration.policies)
-
-    @property
-    def _classes(self) -> dict[int, Policies]:
-        """The classes of the periods whose rounds may come next."""
-        later = {joining.period: joining.policies for joining in self._waiting}
-        return {self._learnt_period: self._learnt.policies, **later}
-
-    def _takes(self, exploration: Any) -> bool:
-        if type(exploration) is not type(self.exploration) or exploration.problem != self.problem:
-            return False
-        mine, theirs = self._classes.get(exploration.period), exploration.policies
-        return mine is not None and (
-            theirs is mine or bool(theirs.fingerprint() == mine.fingerprint())
-        )
-
-    def _check_turn(self, exploration: Any) -> None:
-        if isinstance(exploration, TodayExploration):
-            return
-        waits = self._ledger.next_exploration(self._frontier)
-        if isinstance(waits, NeedExploration) and waits.period < exploration.period:
-            raise InvalidArgumentError(
-                "rounds must be learnt from in the order of their decisions: some that were asked "
-                "for before candidates joined, or before it began anew, are still open; tell, "
-                "expire or discard these first"
-            )
-        if exploration.period < self._learnt_period:
-            raise InvalidArgumentError(
-                "rounds must be learnt from in the order of their decisions: these were decided "
-                "before candidates joined, or before it began anew, and later ones are learnt from"
-            )
 
     def _learn(self, rounds: Log, exploration: Any, answers: Answers) -> None:
         before, waiting = self._learnt, self._waiting
@@ -361,7 +220,7 @@ class SiftingExplorer(Explorer):
                 self._ended = answer
 
     def _places_for(self, policies: Sequence[int] | None) -> npt.NDArray[np.int64]:
-        """Those since all of them had joined."""
+        """Places of the rounds since all of them had joined."""
         cohorts = self.evidence.standing.cohorts
         shown = np.arange(cohorts.n_policies) if policies is None else np.array(policies)
         return self._counted_places[int(cohorts.since(shown).max()) :]
@@ -400,7 +259,7 @@ class SiftingExplorer(Explorer):
         return replace(found, guarantee=f"{found.guarantee} {counts}")
 
     def _forecast(self) -> Forecast:
-        """Of the proof, from how the evidence has grown so far."""
+        """A forecast of the proof, from how the evidence has grown so far."""
         rounds, evidence = self.evidence.rounds, self.evidence
         if self._finished:
             return planned_forecast(0, rounds=rounds)

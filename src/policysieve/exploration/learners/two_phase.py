@@ -16,12 +16,13 @@ from policysieve.evidence import Events, Evidence, Record, ValueIntervals, anyti
 from policysieve.exploration.decisions import Recommendation
 from policysieve.exploration.designs.mixture import MixedExploration
 from policysieve.exploration.designs.uniform import UniformExploration
-from policysieve.exploration.explorer import BATCH, Explorer
+from policysieve.exploration.explorer import Explorer
 from policysieve.exploration.forecast import Forecast, no_forecast, planned_forecast
 from policysieve.exploration.learners.promises import (
     anytime_recommendation,
     certificate_recommendation,
 )
+from policysieve.exploration.looking import BATCH
 from policysieve.log import Log
 from policysieve.planning import Plan, plan
 from policysieve.policies import Answers, AnyPolicies, Policies, Slates

@@ -1,12 +1,13 @@
-"""Outcomes and guardrails while a log is read: policies are asked once for all of it."""
+"""How a log is read into evidence, outcomes and guardrails: policies are asked once for all."""
 
 from collections.abc import Callable, Iterable
 from typing import Any, cast
 
 from policysieve.errors import InvalidArgumentError
+from policysieve.evidence.deciders import Decider
 from policysieve.evidence.digests import digests_for
 from policysieve.evidence.estimates import ValueIntervals
-from policysieve.evidence.evidence import Decider, Evidence
+from policysieve.evidence.evidence import Evidence
 from policysieve.evidence.kinds import AnyEvidence
 from policysieve.evidence.outcomes import Outcomes, check_outcomes
 from policysieve.evidence.paired import PairedGuards
@@ -17,10 +18,10 @@ from policysieve.naming import meant
 from policysieve.policies import AnyPolicies
 from policysieve.problem import Problem
 
-__all__ = ["Watch"]
+__all__ = ["LogReader"]
 
 
-class Watch:
+class LogReader:
     """Adds pieces of a log to evidence, and to the sums of outcomes if any are declared.
 
     Parameters
