@@ -76,7 +76,7 @@ class SplitRows(NamedTuple):
 
     def rewards(self, drawn: Labels, shown: Labels) -> npt.NDArray[np.float64]:
         """1 where labels shown at training rows are right, else 0."""
-        return (shown == self.y_train[drawn]).astype(np.float64)
+        return np.asarray(shown == self.y_train[drawn], dtype=np.float64)
 
     def accuracy(self, said: Labels) -> float:
         """Share of the rows held out whose label was said."""
