@@ -10,9 +10,12 @@ import numpy as np
 import pytest
 from threadpoolctl import ThreadpoolController, threadpool_info, threadpool_limits
 
+import policysieve as ps
 from policysieve.classify import model as module
 from policysieve.classify.likelihoods import EXCLUSIVE, Likelihood
+from policysieve.classify.likeness import Directions
 from policysieve.classify.model import LabelModel, few_threads
+from tests.classify.tasks import clusters, play
 
 
 def blas_threads():
@@ -130,4 +133,20 @@ def test_a_model_is_fitted_in_one_thread():
     X, labels, answers = rng.normal(size=(20, 2)), rng.integers(3, size=(20, 1)), np.ones((20, 1))
     model.fitted([(X, labels, answers)])
     assert spy.seen == {1}
+    assert blas_threads() == {2}
+
+
+def test_all_products_of_a_small_classifier_have_one_thread(monkeypatch):
+    """Also those of rows with what was tried and with right answers; threads change their bits."""
+    seen = []
+
+    def spied(self, others, with_others=Directions.with_others):
+        seen.append(blas_threads())
+        return with_others(self, others)
+
+    monkeypatch.setattr(Directions, "with_others", spied)
+    X, y = clusters(np.random.default_rng(0), 200)
+    play(ps.BanditClassifier(classes=range(4), random_state=0), X, y)
+    assert len(seen) > 4
+    assert all(threads == {1} for threads in seen)
     assert blas_threads() == {2}

@@ -20,7 +20,14 @@ from policysieve.classify.features import own_errors, refuse_odd, refuse_unknown
 from policysieve.classify.labels import LabelDecisions, as_labels, places_of
 from policysieve.classify.likelihoods import Likelihood
 from policysieve.classify.likeness import Likeness
-from policysieve.classify.model import FEW_LOGITS, Array, Block, LabelModel, check_features
+from policysieve.classify.model import (
+    FEW_LOGITS,
+    Array,
+    Block,
+    LabelModel,
+    check_features,
+    few_threads,
+)
 from policysieve.classify.search import Search
 from policysieve.errors import DecisionsError, InvalidArgumentError
 from policysieve.evidence import Accuracy, Comparison
@@ -240,7 +247,8 @@ class LabelLearner(Asking, BaseEstimator):
         number("mixing", self.mixing, above=0, below=1, closed=True)
         rng = as_rng(self.random_state, name="random_state", stream=_STREAM)
         if labelled:
-            model = _fitted(model, labelled, self._likeness(labelled, len(classes)))
+            with few_threads(model.n_weights):
+                model = _fitted(model, labelled, self._likeness(labelled, len(classes)))
         self.classes_, self._model, self._rng = classes, model, rng
         self._labelled = [(block[0].copy(), *block[1:]) for block in labelled]
         self._counts = LabelCounts(len(classes))
@@ -263,18 +271,19 @@ class LabelLearner(Asking, BaseEstimator):
         """Draw labels and write them down."""
         rng, size = self._generator(), self._size
         try:
-            z, spread = self._model.logits(rows), self._model.spreads(rows)
-            q = inclusion(
-                z,
-                spread,
-                self._counts,
-                self._likelihood,
-                size=size,
-                smallest=smallest,
-                rng=rng,
-                search=self._search,
-                rows=rows,
-            )
+            with few_threads(self._model.n_weights):
+                z, spread = self._model.logits(rows), self._model.spreads(rows)
+                q = inclusion(
+                    z,
+                    spread,
+                    self._counts,
+                    self._likelihood,
+                    size=size,
+                    smallest=smallest,
+                    rng=rng,
+                    search=self._search,
+                    rows=rows,
+                )
             actions = draw_labels(q, size, rng)
             first = self._ledger.issued
             return self._ledger.issue(
@@ -302,9 +311,10 @@ class LabelLearner(Asking, BaseEstimator):
             features, told, _ = answers.together()
             block = (features, told.actions.astype(np.intp), told.rewards)
             blocks = [*self._labelled, block]
-            likeness = self._likeness(blocks, len(self.classes_))
-            model = _fitted(self._model, blocks, likeness)
-            self._search = self._searched(block, counts, likeness)
+            with few_threads(self._model.n_weights):
+                likeness = self._likeness(blocks, len(self.classes_))
+                model = _fitted(self._model, blocks, likeness)
+                self._search = self._searched(block, counts, likeness)
             self._model, self._fit_at = model, self._next_fit(answers.rounds)
         self._answers, self._counts = answers, counts
 

@@ -64,15 +64,20 @@ class LabelModel:
         model._variances = np.repeat(1 / model._precisions, self._weights.shape[1], axis=1)
         return model
 
+    @property
+    def n_weights(self) -> int:
+        """How many there are, intercepts counted."""
+        return int(self._weights.size)
+
     def logits(self, rows: Any) -> Array:
         """Logit of every label at feature rows, shape (n, K)."""
-        with few_threads(self._weights.size):
+        with few_threads(self.n_weights):
             return np.asarray(rows @ self._weights[:-1] + self._weights[-1])
 
     def spreads(self, rows: Any) -> Array:
         """Standard deviation of these logits in the posterior."""
         squares = rows.multiply(rows).tocsr() if hasattr(rows, "multiply") else rows**2
-        with few_threads(self._weights.size):
+        with few_threads(self.n_weights):
             return np.asarray(np.sqrt(squares @ self._variances[:-1] + self._variances[-1]))
 
     def fitted(
@@ -84,7 +89,7 @@ class LabelModel:
         Weights are `typical` before the answers, shape (d + 1, K) with the intercepts last;
         prior precisions of those of label k are multiplied by ``tightness[k]``.
         """
-        with few_threads(self._weights.size):
+        with few_threads(self.n_weights):
             return self._fitted(blocks, typical, tightness)
 
     def _fitted(self, blocks: Sequence[Block], typical: Any, tightness: Any) -> "LabelModel":

@@ -102,3 +102,49 @@ def test_what_the_kinds_of_tasks_show():
     fewest, most = (proved["close_10", name]["median"] for name in DEPLOYED[1:3])
     before = found(RACE, "proving")["close_10", "Sieve"]["median"]
     assert f"proved in {fewest:,.0f} to {most:,.0f} rounds, not {before:,.0f}." in said
+
+
+def sooner(numbers, others):
+    """On how many tasks a number is smaller, the same and larger; none counts as too late."""
+    late = float("inf")
+    pairs = [
+        (late if a is None else a, late if b is None else b)
+        for a, b in zip(numbers, others, strict=True)
+    ]
+    pairs = [pair for pair in pairs if pair != (late, late)]
+    return [sum(sign == np.sign(a - b) for a, b in pairs) for sign in (-1, 0, 1)]
+
+
+def needed(result, task, name):
+    """Rounds until right, if these are among those that all were played for."""
+    found_there = found(result, "picking")[task, name]["needed"]
+    return None if found_there is None or found_there > BUDGETS[-1] else found_there
+
+
+def test_what_all_tasks_show():
+    said = " ".join(PAGE.split())
+    votes = [needed(VOTES, task, "VoteOfSieve") for task in TASKS]
+    earlier, _, later = sooner(votes, [needed(RACE, task, "Sieve") for task in TASKS])
+    assert f"Over all {len(TASKS)} tasks" in said
+    assert f"right earlier than the Sieve itself on {earlier}, and later on {later}." in said
+    both = [task for task in TASKS if (task, "VowpalWabbit") in found(VOTES, "picking")]
+    earlier, same, later = sooner(
+        [needed(VOTES, task, "VoteOfSieve") for task in both],
+        [needed(VOTES, task, "VowpalWabbit") for task in both],
+    )
+    assert f"plays {len(both)} of them" in said
+    assert f"earlier on {earlier}, at the same time on {same}, and later on {later}." in said
+    alone = {task: found(RACE, "proving")[task, "Sieve"]["median"] for task in TASKS}
+    ratios = {}
+    for name in DEPLOYED[1:3]:
+        medians = [found(VOTES, "proving")[task, name]["median"] for task in TASKS]
+        quicker, _, slower = sooner(medians, list(alone.values()))
+        assert f"quicker on {quicker}" in said
+        assert f"slower on {slower}" in said
+        ratios[name] = np.array(medians) / np.array(list(alone.values()))
+    plain = ratios["SieveWithVote"]
+    others = [ratio for task, ratio in zip(TASKS, plain, strict=True) if "close" not in task]
+    means = [np.exp(np.mean(np.log(some))) for some in (plain, others)]
+    assert f"takes {means[0]:.2f} of the Sieve's rounds, and {means[1]:.2f} without" in said
+    worst = int(np.argmax(plain))
+    assert f"by {plain[worst] - 1:.0%} at most, on `{TASKS[worst]}`" in said

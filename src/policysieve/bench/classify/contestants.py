@@ -32,7 +32,10 @@ Labels = npt.NDArray[np.intp]
 
 
 class Contestant(Protocol):
-    """Shows labels, hears which were right, and names the best labels when asked."""
+    """Shows labels, hears which were right, and names the best labels when asked.
+
+    Labels have shape (n,), or (n, m) if it shows lists of m.
+    """
 
     def decide(self, X: Any) -> Labels:
         """Labels to show."""
@@ -51,13 +54,14 @@ class Entry:
     Attributes
     ----------
     make : callable
-        From the number of classes, a seed and options to a contestant.
+        From the number of classes, the size of lists if it shows some, a seed and options to a
+        contestant.
     options : mapping
-        Options by task, tuned on a seed that is not compared; for other tasks its defaults.
+        Options by task, tuned on seeds that are not compared; for other tasks its defaults.
     dense : bool
         Whether it needs dense rows of few features.
     is_told : bool
-        Whether it is told the true label in place of its own.
+        Whether it is told what is right in place of its own labels.
     """
 
     make: Callable[..., Contestant]

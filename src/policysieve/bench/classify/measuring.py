@@ -7,13 +7,21 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from policysieve.bench.cells import Progress, check_names, code_version, keep_cell, kept_cell
 from policysieve.bench.classify.contestants import CONTESTANTS, Entry
-from policysieve.bench.classify.tasks import CLASSIFY_TASKS, SplitRows
+from policysieve.bench.classify.tasks import CLASSIFY_TASKS, ClassifyTask, PlayedRows
 from policysieve.errors import DatasetUnavailableError, MissingExtraError
 
-__all__ = ["ClassifySettings", "checkpoints", "measure_classifiers", "play", "summaries"]
+__all__ = [
+    "ClassifySettings",
+    "checkpoints",
+    "drawn_rows",
+    "measure",
+    "measure_classifiers",
+    "play",
+]
 
 _FIRST = 1000  # checkpoint
 _DRAWS = 1  # the stream of rows, apart from those that seeds of tasks and contestants start
@@ -49,19 +57,6 @@ class _ClassifyCell(NamedTuple):
     def name(self) -> str:
         return f"{self.task}-{self.contestant}-{self.seed}"
 
-    @property
-    def entry(self) -> Entry:
-        return CONTESTANTS[self.contestant]
-
-    @property
-    def options(self) -> dict[str, Any]:
-        return dict(self.entry.options.get(self.task, {}))
-
-    def depends_on(self, settings: ClassifySettings) -> dict[str, Any]:
-        """All that changes what is found, but the code."""
-        own = {"options": self.options}
-        return {key: value for key, value in settings._asdict().items() if key != "seeds"} | own
-
 
 def measure_classifiers(
     tasks: Sequence[str] = tuple(CLASSIFY_TASKS),
@@ -70,6 +65,26 @@ def measure_classifiers(
     settings: ClassifySettings | None = None,
     folder: Path | None = None,
     progress: Progress = lambda _done, _all, _name: None,
+) -> dict[str, Any]:
+    """Measure classifiers that show one label: every task, contestant and seed; see `measure`."""
+    check_names("tasks", tasks, CLASSIFY_TASKS)
+    check_names("contestants", contestants, CONTESTANTS)
+    return measure(
+        {name: CLASSIFY_TASKS[name] for name in tasks},
+        {name: CONTESTANTS[name] for name in contestants},
+        settings=settings or ClassifySettings(),
+        folder=folder,
+        progress=progress,
+    )
+
+
+def measure(
+    tasks: Mapping[str, ClassifyTask],
+    contestants: Mapping[str, Entry],
+    *,
+    settings: ClassifySettings,
+    folder: Path | None,
+    progress: Progress,
 ) -> dict[str, Any]:
     """Measure every task, contestant and seed; cells that `folder` holds are not run again.
 
@@ -83,9 +98,6 @@ def measure_classifiers(
         passed, the ``mean``, smallest (``low``) and largest (``high``) accuracy there,
         ``rounds_per_second`` and its ``options``.
     """
-    settings = settings or ClassifySettings()
-    check_names("tasks", tasks, CLASSIFY_TASKS)
-    check_names("contestants", contestants, CONTESTANTS)
     cells = [
         _ClassifyCell(task, contestant, seed)
         for task in tasks
@@ -96,23 +108,27 @@ def measure_classifiers(
     skipped: dict[str, str] = {}
 
     @lru_cache(maxsize=2)  # of a seed, as they are and dense
-    def build(task: str, seed: int, dense: bool) -> SplitRows:
-        return CLASSIFY_TASKS[task].build(seed, dense)
+    def build(task: str, seed: int, dense: bool) -> PlayedRows:
+        return tasks[task].build(seed, dense)
 
     for number, cell in enumerate(cells, start=1):
-        kept = kept_cell(folder, cell.name, cell.depends_on(settings))
+        entry = contestants[cell.contestant]
+        options = _options(entry, cell.task)
+        depends_on = {key: value for key, value in settings._asdict().items() if key != "seeds"}
+        depends_on["options"] = options
+        kept = kept_cell(folder, cell.name, depends_on)
         if kept is None and cell.task not in skipped and cell.contestant not in skipped:
             try:
-                rows = build(cell.task, cell.seed, cell.entry.dense)
+                rows = build(cell.task, cell.seed, entry.dense)
             except (DatasetUnavailableError, MissingExtraError) as error:
                 skipped[cell.task] = str(error)
                 continue
             try:
-                kept = play(cell.entry, rows, cell.seed, settings, cell.options)
+                kept = play(entry, rows, cell.seed, settings, options)
             except MissingExtraError as error:
                 skipped[cell.contestant] = str(error)
                 continue
-            keep_cell(folder, cell.name, cell.depends_on(settings), kept)
+            keep_cell(folder, cell.name, depends_on, kept)
         if kept is not None:
             found[cell] = kept
         progress(number, len(cells), cell.name)
@@ -120,8 +136,12 @@ def measure_classifiers(
         "code": code_version(),
         "settings": settings._asdict(),
         "skipped": skipped,
-        "rows": list(summaries(tasks, contestants, settings.seeds, found)),
+        "rows": list(_summaries(tasks, contestants, settings.seeds, found)),
     }
+
+
+def _options(entry: Entry, task: str) -> dict[str, Any]:
+    return dict(entry.options.get(task, {}))
 
 
 def checkpoints(rounds: int) -> list[int]:
@@ -131,9 +151,15 @@ def checkpoints(rounds: int) -> list[int]:
     return [stop for stop in stops if stop < rounds] + [rounds]
 
 
+def drawn_rows(rows: PlayedRows, seed: int, rounds: int) -> npt.NDArray[np.intp]:
+    """Places of the training rows of all rounds, the same for every contestant."""
+    places = np.random.default_rng([seed, _DRAWS]).integers(rows.X_train.shape[0], size=rounds)
+    return np.asarray(places, dtype=np.intp)
+
+
 def play(
     entry: Entry,
-    rows: SplitRows,
+    rows: PlayedRows,
     seed: int,
     settings: ClassifySettings,
     options: Mapping[str, Any],
@@ -149,18 +175,18 @@ def play(
         ``checkpoints`` that were passed, ``accuracy`` there on the rows held out, ``rounds`` and
         ``seconds`` in all.
     """
-    draws = np.random.default_rng([seed, _DRAWS]).integers(len(rows.y_train), size=settings.rounds)
-    contestant = entry.make(rows.n_classes, seed, **options)
+    draws = drawn_rows(rows, seed, settings.rounds)
+    contestant = entry.make(*rows.sizes, seed, **options)
     passed: list[int] = []
     accuracy: list[float] = []
     seconds, done = 0.0, 0
     for stop in checkpoints(settings.rounds):
         while done < stop and seconds <= settings.most_seconds:
             drawn = draws[done : min(stop, done + settings.batch)]
-            X, y = rows.X_train[drawn], rows.y_train[drawn]
+            X, told = rows.X_train[drawn], rows.told(drawn)
             started = time.perf_counter()
-            labels = y if entry.is_told else contestant.decide(X)
-            contestant.learn(X, labels, (labels == y).astype(np.float64))
+            shown = told if entry.is_told else contestant.decide(X)
+            contestant.learn(X, shown, rows.rewards(drawn, shown))
             seconds += time.perf_counter() - started
             done += len(drawn)
         if done < stop:
@@ -169,25 +195,25 @@ def play(
         contestant.predict(rows.X_test[:1])
         seconds += time.perf_counter() - started
         passed.append(stop)
-        accuracy.append(float(np.mean(contestant.predict(rows.X_test) == rows.y_test)))
+        accuracy.append(rows.accuracy(contestant.predict(rows.X_test)))
     return {"checkpoints": passed, "accuracy": accuracy, "rounds": done, "seconds": seconds}
 
 
-def summaries(
-    tasks: Sequence[str],
-    contestants: Sequence[str],
+def _summaries(
+    tasks: Iterable[str],
+    contestants: Mapping[str, Entry],
     seeds: int,
-    found: Mapping[Any, Found],
+    found: Mapping[_ClassifyCell, Found],
 ) -> Iterable[dict[str, Any]]:
     """A row for each task and contestant that was measured with all seeds, by cells of them."""
     for task in tasks:
-        for contestant in contestants:
-            mine = {cell: one for cell, one in found.items() if cell[:2] == (task, contestant)}
+        for contestant, entry in contestants.items():
+            mine = [one for cell, one in found.items() if cell[:2] == (task, contestant)]
             if len(mine) < seeds:
                 continue
-            passed = min((one["checkpoints"] for one in mine.values()), key=len)
-            accuracy = np.array([one["accuracy"][: len(passed)] for one in mine.values()])
-            seconds = sum(one["seconds"] for one in mine.values())
+            passed = min((one["checkpoints"] for one in mine), key=len)
+            accuracy = np.array([one["accuracy"][: len(passed)] for one in mine])
+            seconds = sum(one["seconds"] for one in mine)
             yield {
                 "task": task,
                 "contestant": contestant,
@@ -195,6 +221,6 @@ def summaries(
                 "mean": accuracy.mean(axis=0).tolist(),
                 "low": accuracy.min(axis=0).tolist(),
                 "high": accuracy.max(axis=0).tolist(),
-                "rounds_per_second": sum(one["rounds"] for one in mine.values()) / seconds,
-                "options": next(iter(mine)).options,
+                "rounds_per_second": sum(one["rounds"] for one in mine) / seconds,
+                "options": _options(entry, task),
             }

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +11,7 @@ import numpy.typing as npt
 from policysieve.bench.texts import reduced_rows, word_rows
 from policysieve.worlds import load_dataset
 
-__all__ = ["CLASSIFY_TASKS", "ClassifyTask", "Rows", "SplitRows"]
+__all__ = ["CLASSIFY_TASKS", "ClassifyTask", "PlayedRows", "Rows", "SplitRows"]
 
 _CLUSTER_FEATURES, _CLUSTER_NOISE = 20, 0.8
 _CLUSTER_TRAINING_ROWS, _CLUSTER_TEST_ROWS = 20_000, 3_000
@@ -22,6 +22,31 @@ _VOCABULARY, _WORDS, _LEAST_WORDS, _NOISE = 1_500, 12, 3, 0.2
 
 Rows = Any  # a dense array or a sparse matrix of shape (n, n_features)
 Labels = npt.NDArray[np.intp]
+
+
+class PlayedRows(Protocol):
+    """Training rows to draw rounds from, rows held out, and what is right there."""
+
+    @property
+    def X_train(self) -> Rows:  # noqa: N802
+        """Matrix of shape (rows, n_features)."""
+
+    @property
+    def X_test(self) -> Rows:  # noqa: N802
+        """The same of the rows held out."""
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """What a contestant is made for, before its seed."""
+
+    def told(self, drawn: Labels) -> Labels:
+        """Labels that are shown for training rows to whoever is told what is right."""
+
+    def rewards(self, drawn: Labels, shown: Labels) -> npt.NDArray[np.float64]:
+        """1 where labels shown at training rows are right, else 0."""
+
+    def accuracy(self, said: Labels) -> float:
+        """Share of right labels among those said of the rows held out."""
 
 
 class SplitRows(NamedTuple):
@@ -40,6 +65,23 @@ class SplitRows(NamedTuple):
     y_test: Labels
     n_classes: int
 
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Contestants are made for a number of classes."""
+        return (self.n_classes,)
+
+    def told(self, drawn: Labels) -> Labels:
+        """The right labels of training rows."""
+        return self.y_train[drawn]
+
+    def rewards(self, drawn: Labels, shown: Labels) -> npt.NDArray[np.float64]:
+        """1 where labels shown at training rows are right, else 0."""
+        return np.asarray(shown == self.y_train[drawn], dtype=np.float64)
+
+    def accuracy(self, said: Labels) -> float:
+        """Share of the rows held out whose label was said."""
+        return float(np.mean(said == self.y_test))
+
 
 @dataclass(frozen=True)
 class ClassifyTask:
@@ -55,7 +97,7 @@ class ClassifyTask:
 
     name: str
     summary: str
-    build: Callable[[int, bool], SplitRows]
+    build: Callable[[int, bool], PlayedRows]
 
 
 def _clusters(seed: int, dense: bool, *, n_classes: int = 100) -> SplitRows:

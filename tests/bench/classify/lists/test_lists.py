@@ -6,23 +6,21 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from policysieve.bench.classify.contestants import CEILING, OURS
 from policysieve.bench.classify.lists import measuring
-from policysieve.bench.classify.lists.contestants import (
-    CEILING,
-    LIST_CONTESTANTS,
-    OURS,
-    SeparateLogistic,
-)
-from policysieve.bench.classify.lists.measuring import LIST_SETTINGS, measure_lists, play_lists
+from policysieve.bench.classify.lists.contestants import LIST_CONTESTANTS, SeparateLogistic
+from policysieve.bench.classify.lists.measuring import LIST_SETTINGS, measure_lists
 from policysieve.bench.classify.lists.page import tables
-from policysieve.bench.classify.lists.tasks import LIST_TASKS, ListTask, TaggedRows
+from policysieve.bench.classify.lists.tasks import LIST_TASKS, TaggedRows
+from policysieve.bench.classify.measuring import play
+from policysieve.bench.classify.tasks import ClassifyTask
 from policysieve.errors import InvalidArgumentError
 
 SHORT = LIST_SETTINGS._replace(seeds=1, rounds=400)
 PACKAGES = {"vowpal": "vowpalwabbit", "contextualbandits": "contextualbandits"}
 
 
-def small(seed):
+def small(seed, dense=False):
     """Six tags, each right where its feature is large."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(600, 6))
@@ -32,13 +30,13 @@ def small(seed):
 
 @pytest.fixture
 def tiny(monkeypatch):
-    monkeypatch.setattr(measuring, "LIST_TASKS", {"small": ListTask("small", "", small)})
+    monkeypatch.setattr(measuring, "LIST_TASKS", {"small": ClassifyTask("small", "", small)})
 
 
 @pytest.mark.parametrize("name", LIST_TASKS)
 def test_tags_are_as_the_summary_says(name):
     task = LIST_TASKS[name]
-    rows, again = task.build(7), task.build(7)
+    rows, again = task.build(7, False), task.build(7, False)
     assert (rows.X_train == again.X_train).all()
     assert (rows.Y_train == again.Y_train).all()
     assert np.isfinite(rows.X_train).all()
@@ -64,7 +62,7 @@ def test_everyone_learns(name):
     assert shown.shape == (50, 2)
     assert (shown[:, 0] != shown[:, 1]).all()
     long = SHORT._replace(rounds=2000)
-    found = play_lists(entry, rows, 0, long, {})
+    found = play(entry, rows, 0, long, {})
     assert found["checkpoints"] == [1000, 2000]
     assert found["rounds"] == 2000
     guess = rows.Y_test.mean()
@@ -81,7 +79,7 @@ def test_who_is_told_hears_about_all_labels():
 
     entry, rows = LIST_CONTESTANTS[CEILING], small(0)
     entry = type(entry)(Told, is_told=True)
-    play_lists(entry, rows, 0, SHORT, {})
+    play(entry, rows, 0, SHORT, {})
     assert all((shown == np.arange(6)).all() for shown, _ in heard)
     assert sum(len(rewards) for _, rewards in heard) == 400
 

@@ -1,56 +1,20 @@
 """Who is compared: list classifiers of ours and of others behind the same three methods."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 import policysieve
+from policysieve.bench.classify.contestants import CEILING, OURS, Entry
 from policysieve.bench.classify.lists.peers import ContextualBanditsLists, VowpalLists
 from policysieve.errors import MissingExtraError
 
-__all__ = ["CEILING", "LIST_CONTESTANTS", "OURS", "ListContestant", "ListEntry"]
+__all__ = ["LIST_CONTESTANTS", "PolicySieveLists", "SeparateLogistic"]
 
 Array = npt.NDArray[np.float64]
 Lists = npt.NDArray[np.intp]
-
-OURS, CEILING = "policysieve", "supervised"
-"""Our own contestant, and the one that is told which of all labels are right."""
-
-
-class ListContestant(Protocol):
-    """Shows lists of labels, hears which were right, and names the best ones when asked."""
-
-    def decide(self, X: Array) -> Lists:
-        """Labels to show, shape (n, m)."""
-
-    def learn(self, X: Array, shown: Lists, rewards: Array) -> None:
-        """Hear which labels were right; the rows and labels are those decided last."""
-
-    def predict(self, X: Array) -> Lists:
-        """The labels that it finds best, shape (n, m)."""
-
-
-@dataclass(frozen=True)
-class ListEntry:
-    """How a contestant is made.
-
-    Attributes
-    ----------
-    make : callable
-        From the number of labels, the list size, a seed and options to a contestant.
-    options : mapping
-        Options by task, tuned on seeds that are not compared; for other tasks its defaults.
-    is_told : bool
-        Whether it is told about all labels in place of its list.
-    """
-
-    make: Callable[..., ListContestant]
-    options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    is_told: bool = False
 
 
 class PolicySieveLists:
@@ -159,16 +123,16 @@ tags100 alone.
 """
 
 LIST_CONTESTANTS = {
-    OURS: ListEntry(PolicySieveLists),
-    "uniform_logistic": ListEntry(SeparateLogistic),
-    "contextualbandits_linucb": ListEntry(
+    OURS: Entry(PolicySieveLists),
+    "uniform_logistic": Entry(SeparateLogistic),
+    "contextualbandits_linucb": Entry(
         partial(ContextualBanditsLists, policy="LinUCB"), TUNED["contextualbandits_linucb"]
     ),
-    "contextualbandits_logistic": ListEntry(
+    "contextualbandits_logistic": Entry(
         partial(ContextualBanditsLists, policy="EpsilonGreedy", penalty=1.0),
         TUNED["contextualbandits_logistic"],
     ),
-    "vowpal_squarecb": ListEntry(VowpalLists, TUNED["vowpal_squarecb"]),
-    CEILING: ListEntry(SeparateLogistic, is_told=True),
+    "vowpal_squarecb": Entry(VowpalLists, TUNED["vowpal_squarecb"]),
+    CEILING: Entry(SeparateLogistic, is_told=True),
 }
 """Everyone by name."""

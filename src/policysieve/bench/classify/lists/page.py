@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from policysieve.bench.classify import page as classify
-from policysieve.bench.classify.lists.contestants import CEILING
+from policysieve.bench.classify.contestants import CEILING
 from policysieve.report import Page, Table
 
 __all__ = ["page", "tables"]

@@ -1,22 +1,22 @@
 """The tasks of the comparison of list classifiers: made-up texts with several tags each."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from policysieve.bench.classify.tasks import ClassifyTask
 from policysieve.bench.texts import reduced_rows
 
-__all__ = ["LIST_TASKS", "ListTask", "TaggedRows"]
+__all__ = ["LIST_TASKS", "TaggedRows"]
 
 _TRAINING_ROWS, _TEST_ROWS, _FEATURES = 8_000, 1_500, 50
 _VOCABULARY, _WORDS, _LEAST_WORDS, _NOISE = 800, 20, 8, 0.25
 _FRIENDS, _TOGETHER = 4, 0.5  # tags of a group, and how often the next tag is of the same
 
 Array = npt.NDArray[np.float64]
+Labels = npt.NDArray[np.intp]
 
 
 class TaggedRows(NamedTuple):
@@ -36,25 +36,26 @@ class TaggedRows(NamedTuple):
     Y_test: Array
     list_size: int
 
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Contestants are made for a number of labels and a size of lists."""
+        return self.Y_train.shape[1], self.list_size
 
-@dataclass(frozen=True)
-class ListTask:
-    """Tagged rows to learn from by showing lists.
+    def told(self, drawn: Labels) -> Labels:
+        """All labels, whatever the rows."""
+        return np.tile(np.arange(self.Y_train.shape[1]), (len(drawn), 1))
 
-    Attributes
-    ----------
-    name, summary : str
-    build : callable
-        From a seed to the rows, which are new for each.
-    """
+    def rewards(self, drawn: Labels, shown: Labels) -> Array:
+        """1 where labels shown at training rows are right, else 0."""
+        return np.take_along_axis(self.Y_train[drawn], shown, axis=1)
 
-    name: str
-    summary: str
-    build: Callable[[int], TaggedRows]
+    def accuracy(self, said: Labels) -> float:
+        """Share of right labels in the lists said of the rows held out."""
+        return float(np.take_along_axis(self.Y_test, said, axis=1).mean())
 
 
 def made_up_tags(
-    seed: int, *, n_labels: int, tags_drawn: float, skew: float, list_size: int
+    seed: int, dense: bool, *, n_labels: int, tags_drawn: float, skew: float, list_size: int
 ) -> TaggedRows:
     """Made-up texts as of articles with tags, in 50 dimensions.
 
@@ -99,8 +100,8 @@ def made_up_tags(
     return TaggedRows(rows[train], right[train], rows[test], right[test], list_size)
 
 
-def _task(name: str, summary: str, **made: float) -> ListTask:
-    return ListTask(name, summary, partial(made_up_tags, **made))  # type: ignore[arg-type]
+def _task(name: str, summary: str, **made: float) -> ClassifyTask:
+    return ClassifyTask(name, summary, partial(made_up_tags, **made))  # type: ignore[arg-type]
 
 
 LIST_TASKS = {
