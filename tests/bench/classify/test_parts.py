@@ -106,16 +106,5 @@ class TestDocumentation:
         ]
         assert len(lines) == 2 + 6
 
-    def test_what_was_tried(self):
-        tried = json.loads((ROOT / "benchmarks" / "classify" / "tried.json").read_text())
-        assert "After 1,000, 2,000 and 5,000 rounds, six seeds of made-up tasks" in self.PAGE
-        assert tried["rounds"] == [1000, 2000, 5000]
-        for row in tried["rows"]:
-            cells = (
-                " ".join(f"{mean:.3f}" for mean in row[what]) for what in ("now", "calibrated")
-            )
-            assert f"| {row['task']} | {' | '.join(cells)} |\n" in self.PAGE
-            assert len(row["seeds"]) == (6 if row["seeds"][0] else 5)
-
     def test_means_of_as_many_seeds_as_the_page_says(self):
         assert f"means of {self.RESULT['settings']['seeds']} seeds" in self.PAGE
