@@ -121,7 +121,9 @@ class Hosted:
         if record is None:
             names = self.names()
             some = ", ".join(map(repr, names[:_FEW])) + (", ..." if len(names) > _FEW else "")
-            raise NotFoundError(f"there is no study {name!r} here; there are {some or 'none yet'}")
+            raise NotFoundError(
+                f"there is no study {name!r} here; the service has {some or 'none yet'}"
+            )
         version = self._version
         if isinstance(version, Mapping):
             version = version.get(name)

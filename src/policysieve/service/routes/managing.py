@@ -46,7 +46,7 @@ def managing_router(hosted: Hosted, doors: Doors, threads: Threads) -> APIRouter
         """Give up on decisions, for reasons that have nothing to do with their rewards."""
         given: dict[str, Any] = await json_in(request, ("ids", "reason"))
         ids, reason = given.get("ids"), given.get("reason")
-        found = await threads.run(
+        found = await threads.run(  # discard itself refuses what is no text
             lambda: hosted.study(name).discard(ids, reason=reason)  # type: ignore[arg-type]
         )
         return {"discarded": found}
