@@ -307,3 +307,35 @@ class TestOwnHeader:
             match=r"column context must hold .* text, got binary",
         ):
             list(LogFile(tmp_path / "a.parquet").rounds())
+
+
+class TestParts:
+    """Who reads from the middle of a row group unpacks its beginning, too."""
+
+    N, BATCH, GROUP = 300_000, 1 << 16, 1 << 17
+
+    @pytest.fixture
+    def saved(self, tmp_path):
+        zeros = np.zeros(self.N, np.int32)
+        log = Log(contexts=zeros, actions=zeros, propensities=zeros + 0.5, rewards=zeros)
+        log.save(tmp_path / "a.parquet")
+        return tmp_path / "a.parquet"
+
+    def test_our_files_have_row_groups_that_are_parts(self, saved):
+        assert [at for at, _ in LogFile(saved).starts(self.GROUP)] == [0, 131_072, 262_144]
+        with pq.ParquetFile(saved) as file:
+            sizes = [file.metadata.row_group(i).num_rows for i in range(file.num_row_groups)]
+        assert sizes == [131_072, 131_072, 37_856]
+
+    @pytest.mark.parametrize(
+        ("group", "most", "starts"),
+        [
+            (1 << 20, 1 << 17, [0, 131_072, 262_144]),  # one row group: cut inside
+            (100_000, 1 << 20, [0, 131_072, 262_144]),  # the first batch in each
+            (196_608, 1 << 17, [0, 131_072, 196_608]),  # two parts in the first, one in the second
+            (1000, 1 << 20, [0, 65_536, 131_072, 196_608, 262_144]),  # a batch is the least
+        ],
+    )
+    def test_parts_of_other_files_begin_with_row_groups(self, saved, group, most, starts):
+        pq.write_table(pq.read_table(saved), saved, row_group_size=group)
+        assert [at for at, _ in LogFile(saved).starts(most)] == starts

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 __all__ = ["FORMAT", "is_parquet"]
 
+_GROUP = 1 << 17  # rounds of a row group, the least that is read of a file
+
 
 def is_parquet(path: Path) -> bool:
     """Whether a file begins as every Parquet file does."""
@@ -178,7 +180,7 @@ def _write(
         for rounds in batches:
             table = as_table(rounds)
             writer = writer or pq.ParquetWriter(path, table.schema, write_page_checksum=True)
-            writer.write_table(table)
+            writer.write_table(table, row_group_size=_GROUP)
     finally:
         if writer is not None:
             writer.close()

@@ -93,9 +93,17 @@ class LogInParquet:
                 rows = self._rows_between(file, start, self.n_rounds if stop is None else stop)
             yield from self._columns.parts(rows)
 
-    def starts(self, most: int) -> range:
-        """Where parts of about `most` rounds begin, each with a batch of its own."""
-        return range(0, self.n_rounds, max(1, most // BATCH) * self._batch)
+    def starts(self, most: int) -> list[int]:
+        """Where parts of about `most` rounds begin, each with a batch of its own.
+
+        Who reads from the middle of a row group unpacks its beginning, too. So where groups are no
+        longer than that, parts begin with them.
+        """
+        step, found = max(1, most // BATCH) * self._batch, [0]
+        for begin, end in zip([0, *self._ends[:-1]], self._ends, strict=True):
+            batch = -(-int(begin) // self._batch) * self._batch  # the first that begins here
+            found += [start for start in range(batch, int(end), step) if start > found[-1]]
+        return found if self.n_rounds else []
 
     def _rows_between(
         self, file: "pq.ParquetFile", start: int, stop: int

@@ -19,7 +19,7 @@ __all__ = ["PART_ROUNDS", "Part", "PartedLog"]
 Value = TypeVar("Value")
 
 PART_ROUNDS = 1 << 20
-_LEAST = 1 << 16  # rounds of a part, if fewer than that make one for each worker:
+_LEAST = 1 << 17  # rounds of a part, if fewer than that make one for each worker:
 _EACH = 4  # parts
 
 
