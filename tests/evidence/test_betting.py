@@ -336,7 +336,7 @@ def test_kernel_compiled_equals_interpreted(monkeypatch):
     answers = []
     for interpreted in (False, True):
         if interpreted:
-            for name in ("_log_factors", "_bet_on_tile", "bet_piece"):
+            for name in ("_log_factors", "_same_before", "_bet_on_tile", "bet_piece"):
                 monkeypatch.setattr(kernel, name, getattr(kernel, name).py_func)
             monkeypatch.setattr(kernel, "find_hits", find_hits.py_func)
         record = Record(policies, problem)
@@ -349,9 +349,9 @@ def test_kernel_compiled_equals_interpreted(monkeypatch):
 def test_large_classes_are_cut_into_pieces(monkeypatch):
     policies, problem, log = case(seed=4, m=2, n_policies=50)
     answers = []
-    for wide in (10**9, 1):
-        monkeypatch.setattr("policysieve.kernels.betting._WIDE", wide)
-        monkeypatch.setattr("policysieve.kernels.betting._MANY", 1)
+    for work in (10**9, 1):
+        monkeypatch.setattr("policysieve.kernels.betting._WORK", work)
+        monkeypatch.setattr("policysieve.kernels.betting._LEAST", 5)
         record = Record(policies, problem)
         record = plus(record, log, floor=0.2)
         answers.append(wealth(record, 1))

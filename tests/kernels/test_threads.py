@@ -22,6 +22,16 @@ def test_every_place_is_in_one_piece(monkeypatch, threads, size):
     assert len(pieces) == (1 if threads == 1 or size < 2 else min(size, 8 * threads))
 
 
+@pytest.mark.parametrize(("size", "pieces"), [(99, 1), (100, 2), (270, 5), (2000, 24)])
+def test_pieces_are_not_small(monkeypatch, size, pieces):
+    monkeypatch.setattr(config, "NUMBA_NUM_THREADS", 2 if size < 1000 else 3)
+    sizes = []
+    in_pieces(lambda first, last: sizes.append(last - first), size, 50)
+    assert sum(sizes) == size
+    assert len(sizes) == pieces
+    assert min(sizes) >= 50
+
+
 def test_what_is_raised_in_a_thread_is_raised(monkeypatch):
     monkeypatch.setattr(config, "NUMBA_NUM_THREADS", 2)
 

@@ -1,6 +1,6 @@
 """Whether the propensities of a log can be right, and whether it covers all actions."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from math import log as ln
 from math import log1p
@@ -12,10 +12,10 @@ from policysieve.errors import InvalidArgumentError
 from policysieve.evidence.events import check_log_fits
 from policysieve.evidence.record import check_floor
 from policysieve.evidence.weights import Mass
-from policysieve.log import Log, LogFile
+from policysieve.log import Log
 from policysieve.policies import AnyPolicies
 
-__all__ = ["check_propensities"]
+__all__ = ["Coverage"]
 
 _SURE = 1e-4  # probability of refusing a log whose propensities are right, by their mean weight
 _ALMOST_ONE = 1 - 2.0**-53
@@ -23,53 +23,50 @@ _ROUNDING = 1.01  # propensities may be rounded, so their sum may be that much a
 _ADVICE = "run policysieve check on the log to see more"
 
 
-def check_propensities(
-    log: Log | LogFile,
-    policies: AnyPolicies,
-    names: Sequence[str] | None,
-    floor: float | None,
-    delta: float,
-    *,
-    covers: bool,
-) -> None:
-    """Raise unless propensities can be right and, if it has to, the log covers all actions.
+class Coverage:
+    """Whether propensities can be right and, if it has to, the log covers all actions.
 
     The cheap part of `check_log`, and what a floor adds to it: K actions of at least the floor have
     propensities that sum to m, and one of them stays unseen for n rounds with probability at most
     K (1 - floor)^n (docs/maths.md, "Health of a log"). Without one, the smallest propensity that
     was met takes its place. Where it is said what was available, that is so of what was.
+
+    Parameters
+    ----------
+    policies
+    floor : float, optional
     """
-    n_actions, slate_size = policies.n_actions, policies.slate_size
-    mass, seen = Mass(slate_size), _Seen(n_actions)
-    for some, others in log.mapped(partial(_looked_at, policies, floor), "policies"):
-        mass.merge(some)
-        seen.merge(others)
-    if mass.smallest == 1.0 and slate_size < n_actions:
-        raise InvalidArgumentError(
-            "propensities are all 1: the log did not explore, so nothing can be concluded about "
-            "policies that disagree with it; log some rounds with randomised actions"
-        )
-    used = mass.smallest if floor is None else min(floor, mass.smallest)
-    if covers:
-        _check_covered(mass, seen, used, delta, names)
-    weight = mass.mean(n_actions, _SURE, floor=used)
-    found = f"{mass.total / mass.rounds:.3g}"
-    if weight.lower[0] > 1:
-        raise InvalidArgumentError(
-            "propensities are too small to be probabilities of being shown: over the log, the sum "
-            f"of 1/propensity over the shown items should be at most {n_actions} on average, got "
-            f"{found}; for slates, give the probability that each item is in the slate, not that "
-            f"of the whole slate; {_ADVICE}"
-        )
-    if covers and weight.upper[0] < 1:
-        raise InvalidArgumentError(
-            "the log does not cover all actions: over the log, the sum of 1/propensity over the "
-            f"shown items should be {n_actions} on average, got {found}; policies that show what "
-            f"the log never or hardly ever shows cannot be compared with others; {_ADVICE}"
-        )
+
+    def __init__(self, policies: AnyPolicies, floor: float | None) -> None:
+        self._policies, self._floor = policies, floor
+        self._mass, self._seen = Mass(policies.slate_size), _Seen(policies.n_actions)
+
+    @property
+    def of(self) -> "Callable[[Log], Looked]":
+        """Says what has to be known of a piece of the log, in any process."""
+        return partial(_looked_at, self._policies, self._floor)
+
+    def take(self, looked: "Looked") -> None:
+        """Let it know that of the next piece."""
+        mass, seen = looked
+        self._mass.merge(mass)
+        self._seen.merge(seen)
+
+    def check(self, names: Sequence[str] | None, delta: float, *, covers: bool) -> None:
+        """Raise unless all is well with the rounds so far."""
+        n_actions, mass = self._policies.n_actions, self._mass
+        if mass.smallest == 1.0 and self._policies.slate_size < n_actions:
+            raise InvalidArgumentError(
+                "propensities are all 1: the log did not explore, so nothing can be concluded "
+                "about policies that disagree with it; log some rounds with randomised actions"
+            )
+        smallest = mass.smallest if self._floor is None else min(self._floor, mass.smallest)
+        if covers:
+            _check_covered(mass, self._seen, smallest, delta, names)
+        _check_weights(mass, n_actions, smallest, covers)
 
 
-def _looked_at(policies: AnyPolicies, floor: float | None, piece: Log) -> "tuple[Mass, _Seen]":
+def _looked_at(policies: AnyPolicies, floor: float | None, piece: Log) -> "Looked":
     """Sums over a piece of a log, or raise if it does not fit."""
     mass, seen = Mass(policies.slate_size), _Seen(policies.n_actions)
     check_log_fits(piece, policies)
@@ -103,6 +100,9 @@ class _Seen:
         self.most_at_once = max(self.most_at_once, other.most_at_once)
 
 
+Looked = tuple[Mass, _Seen]
+
+
 def _check_covered(
     mass: Mass,
     seen: _Seen,
@@ -129,4 +129,23 @@ def _check_covered(
             f"least {mass.smallest:.3g}, the smallest in the log, would sum to more than "
             f"{slate_size}; if the log is too short to have met the smallest propensity possible, "
             f"give that as floor; {_ADVICE}"
+        )
+
+
+def _check_weights(mass: Mass, n_actions: int, smallest: float, covers: bool) -> None:
+    """Raise if importance weights are too large on average or, if it has to cover, too small."""
+    weight = mass.mean(n_actions, _SURE, floor=smallest)
+    found = f"{mass.total / mass.rounds:.3g}"
+    if weight.lower[0] > 1:
+        raise InvalidArgumentError(
+            "propensities are too small to be probabilities of being shown: over the log, the sum "
+            f"of 1/propensity over the shown items should be at most {n_actions} on average, got "
+            f"{found}; for slates, give the probability that each item is in the slate, not that "
+            f"of the whole slate; {_ADVICE}"
+        )
+    if covers and weight.upper[0] < 1:
+        raise InvalidArgumentError(
+            "the log does not cover all actions: over the log, the sum of 1/propensity over the "
+            f"shown items should be {n_actions} on average, got {found}; policies that show what "
+            f"the log never or hardly ever shows cannot be compared with others; {_ADVICE}"
         )

@@ -16,7 +16,7 @@ from policysieve.log import Log
 from policysieve.policies import Policies
 from policysieve.problem import Problem
 
-__all__ = ["Digest", "digests_for"]
+__all__ = ["Digest", "Digests", "digests_for"]
 
 
 @dataclass(frozen=True)

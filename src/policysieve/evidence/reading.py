@@ -1,11 +1,13 @@
 """How a log is read into evidence, outcomes and guardrails: policies are asked once for all."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import Any, cast
 
 from policysieve.errors import InvalidArgumentError
+from policysieve.evidence.covering import Coverage, Looked
 from policysieve.evidence.deciders import Decider
-from policysieve.evidence.digests import digests_for
+from policysieve.evidence.digests import Digest, Digests, digests_for
 from policysieve.evidence.estimates import ValueIntervals
 from policysieve.evidence.evidence import Evidence
 from policysieve.evidence.kinds import AnyEvidence
@@ -71,16 +73,22 @@ class LogReader:
         floor: float | None,
         exploration: Decider | None,
         track: Callable[[Iterable[Any]], Iterable[Any]],
+        coverage: Coverage | None = None,
     ) -> None:
-        """Take in all rounds; what can be worked out of each piece alone, where it is read."""
+        """Take in all rounds; what can be worked out of each piece alone, where it is read.
+
+        With `coverage`, which looks at the same pieces.
+        """
         digests = None
         if self._outcomes is None and not log.has_units:
             digests = digests_for(self._evidence, floor, exploration)
         if digests is None:
             for piece in track(log.pieces()):
+                if coverage is not None:
+                    coverage.take(coverage.of(piece))
                 self.add(piece)
             return
-        for digest in track(log.mapped(digests.of, "policies", digests.now)):
+        for digest in track(_digested(log, digests, coverage)):
             digests.take(digest)
 
     def bar(self) -> None:
@@ -122,3 +130,20 @@ class LogReader:
         assert self._guards is not None
         assert self._outcomes is not None
         return self._guards.about(leader, all_first_rounds(log.pieces()), self._outcomes)
+
+
+def _digested(log: Log | LogFile, digests: Digests, coverage: Coverage | None) -> Iterator[Digest]:
+    """Digests of the pieces, of which coverage hears first."""
+    if coverage is None:
+        yield from log.mapped(digests.of, "policies", digests.now)
+        return
+    both = partial(_both, coverage.of, digests.of)
+    for looked, digest in log.mapped(both, "policies", digests.now):
+        coverage.take(looked)
+        yield digest
+
+
+def _both(
+    look: Callable[[Log], Looked], digest: Callable[..., Digest], piece: Log, *now: Any
+) -> tuple[Looked, Digest]:
+    return look(piece), digest(piece, *now)

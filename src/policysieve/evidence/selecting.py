@@ -10,7 +10,7 @@ import numpy as np
 from policysieve.checks import number, one_of
 from policysieve.errors import InvalidArgumentError
 from policysieve.evidence.comparing import Comparison, chosen_among, pair_of
-from policysieve.evidence.covering import check_propensities
+from policysieve.evidence.covering import Coverage
 from policysieve.evidence.deciders import Decider, check_decider
 from policysieve.evidence.evidence import MEMORY_LIMIT, Evidence
 from policysieve.evidence.implicit import ImplicitEvidence
@@ -120,9 +120,17 @@ def select(
         declared_rounds=_counted(log) if method == "fixed" else len(log),
         memory_limit=memory_limit,
     )
-    check_propensities(log, policies, names, floor, problem.delta, covers=method != "capped")
+    coverage = Coverage(policies, floor)
+    check = partial(coverage.check, names, problem.delta, covers=method != "capped")
     reader = LogReader(evidence, add, policies, problem)
-    reader.read(log, floor, exploration, track)
+    if policies.called:  # what a call costs is not spent on a log that cannot be right
+        for looked in log.mapped(coverage.of, "policies"):
+            coverage.take(looked)
+        check()
+        reader.read(log, floor, exploration, track)
+    else:
+        reader.read(log, floor, exploration, track, coverage)
+        check()
     reader.bar()
     certificate, intervals = evidence.certificate(), evidence.intervals()
     leader = certificate.leader

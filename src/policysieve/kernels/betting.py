@@ -18,8 +18,9 @@ Array = npt.NDArray[Any]
 
 _RUN = 256  # events whose factors are computed together
 _TILE = 1024  # policies whose wealth stays in the cache
-_WIDE = 20_000  # policies, and
-_MANY = 16  # events, from which on threads pay
+_BACK = 4  # events to look back at for the same logarithms, which take the time
+_WORK = 1 << 20  # policies times events, from which on threads pay
+_LEAST = 25  # policies of a thread: each works out the factors of all events
 
 
 @kernel
@@ -28,6 +29,15 @@ def _log_factors(z, lam, epsilons, out):
     for e in range(len(epsilons)):
         for g in range(len(lam)):
             out[e, g] = np.log1p(lam[g] * (z + epsilons[e]))
+
+
+@kernel
+def _same_before(own, now, c):
+    """One of the few events before c with its gains, or -1."""
+    for b in range(c - 1, max(c - _BACK, 0) - 1, -1):
+        if own[b] == own[c] and now[b] == now[c]:
+            return b
+    return -1
 
 
 @kernel
@@ -86,9 +96,8 @@ def bet_piece(table, rows, actions, gains, K, leader, lam, epsilons, common, wea
     n, m = len(rows), table.shape[2]
     E, G = len(epsilons), len(lam)
     missed, hit = np.empty((_RUN, E, G)), np.empty((_RUN, E, G))
-    own, only = np.empty(_RUN), np.empty(_RUN, np.int64)
-    gain = np.zeros(K)
-    hits, before = np.empty(_TILE, np.int32), 0.0
+    own, now, only = np.empty(_RUN), np.empty(_RUN), np.empty(_RUN, np.int64)
+    gain, hits = np.zeros(K), np.empty(_TILE, np.int32)
     for begin in range(0, n, _RUN):
         end = min(begin + _RUN, n)
         for i in range(begin, end):
@@ -100,16 +109,16 @@ def bet_piece(table, rows, actions, gains, K, leader, lam, epsilons, common, wea
                     for j in range(m):
                         if table[rows[i], leader, j] == actions[i, k]:
                             total += gains[i, k]
-            own[c], now = total, gains[i, last_rewarded]
+            own[c], now[c] = total, gains[i, last_rewarded]
             only[c] = last_rewarded if rewarded == 1 else -1
-            if c > 0 and total == own[c - 1] and now == before:  # often: logarithms take the time
-                missed[c], hit[c] = missed[c - 1], hit[c - 1]
+            same = _same_before(own, now, c)
+            if same >= 0:
+                missed[c], hit[c] = missed[same], hit[same]
             else:
                 _log_factors(total, lam, epsilons, missed[c])
-                _log_factors(total - now, lam, epsilons, hit[c])
+                _log_factors(total - now[c], lam, epsilons, hit[c])
                 hit[c] -= missed[c]
             common += missed[c]
-            before = now
         for tile in range(first, last, _TILE):
             _bet_on_tile(
                 table,
@@ -144,8 +153,8 @@ def bet_on_events(
 ) -> None:
     """Add the log-factors of events to the wealth; rounds without reward are the caller's.
 
-    table (., P, m), rows (n,), actions and gains = r/W (n, m'). Large classes are cut into pieces
-    for threads.
+    table (., P, m), rows (n,), actions and gains = r/W (n, m'). Where there is much to do the class
+    is cut into pieces for threads.
     """
     events, start = (table, rows, actions, gains, n_actions), common.copy()
 
@@ -153,7 +162,7 @@ def bet_on_events(
         own = start.copy() if first else common
         bet_piece(*events, leader, lam, epsilons, own, wealth, first, last)
 
-    if table.shape[1] >= _WIDE and len(rows) >= _MANY:
-        in_pieces(bet, table.shape[1])
+    if table.shape[1] * len(rows) >= _WORK:
+        in_pieces(bet, table.shape[1], _LEAST)
     else:
         bet(0, table.shape[1])

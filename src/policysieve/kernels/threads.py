@@ -10,14 +10,15 @@ __all__ = ["in_pieces"]
 _PIECES = 8  # for each thread
 
 
-def in_pieces(call: Callable[[int, int], None], size: int) -> None:
+def in_pieces(call: Callable[[int, int], None], size: int, least: int = 1) -> None:
     """Call a function for the places first..last-1 of pieces that make up so many.
 
-    Some pieces for each core, so that one which another process has does not hold up the rest.
+    Some pieces for each core, so that one which another process has does not hold up the rest; none
+    has fewer places than `least`.
     """
     # Asking numba for its threads would start them, after which the process cannot be forked.
     threads = nb.config.NUMBA_NUM_THREADS  # type: ignore[attr-defined]
-    pieces = min(size, _PIECES * threads)
+    pieces = min(size // least, _PIECES * threads)
     if threads == 1 or pieces < 2:
         call(0, size)
         return

@@ -1,5 +1,7 @@
 """Models of seconds, memory and network that foretell; pages need no cluster to show them."""
 
+import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -9,10 +11,19 @@ __all__ = ["MODELS", "Row", "fitted", "foretold"]
 
 Row = dict[str, Any]
 
+# Of n rounds and p policies. Arrays of rewarded rounds double when they are full.
+_TERMS: dict[str, Callable[[float, float], float]] = {
+    "start": lambda n, p: 1.0,
+    "round": lambda n, p: n,
+    "doubled_round": lambda n, p: 2.0 ** math.ceil(math.log2(n)),
+    "policy": lambda n, p: p,
+    "round_and_policy": lambda n, p: n * p,
+}
+
 # What grows, and how: amounts that are added, one for each term.
 MODELS = {
     "seconds": ("start", "round", "policy", "round_and_policy"),
-    "bytes_here": ("start", "round", "policy"),
+    "bytes_here": ("start", "doubled_round", "policy"),
     "bytes_moved": ("start", "round", "policy"),
 }
 
@@ -37,4 +48,4 @@ def foretold(model: dict[str, float], what: str, row: Row) -> float:
 
 def _terms(row: Row, what: str) -> list[float]:
     n, p = float(row["rounds"]), float(row["n_policies"])
-    return [1.0, n, p, n * p][: len(MODELS[what])]
+    return [_TERMS[term](n, p) for term in MODELS[what]]

@@ -119,12 +119,13 @@ def _of_growth(found: Result) -> dict[str, Table]:
         ),
         "models": Table(
             "What a round, a policy, and each with each adds",
-            ["model of", *MODELS["seconds"], "largest error, held-out points"],
+            ["model of", *_ALL_TERMS, "largest error, held-out points"],
             [
                 [_MODELLED[what], *_padded(models[what]), found["models"][what]["largest_error"]]
                 for what in models
             ],
-            "Seconds, or bytes.",
+            "Seconds, or bytes. Doubled rounds are the next power of two: so large are arrays of "
+            "rewarded rounds, which double when they are full.",
         ),
         "ahead": Table(
             "What the models say of more, with a floor, a table of answers, and these workers",
@@ -136,11 +137,12 @@ def _of_growth(found: Result) -> dict[str, Table]:
 
 
 _UNITS = {"seconds": 1.0, "bytes_here": 1e6, "bytes_moved": 1e6}
+_ALL_TERMS = list(dict.fromkeys(term for terms in MODELS.values() for term in terms))
 _SHOWN, _MORE = ("seconds", "MB here", "MB that move"), ("", ", foretold")
 
 
 def _padded(model: dict[str, float]) -> list[float | None]:
-    return [model.get(name) for name in MODELS["seconds"]]
+    return [model.get(name) for name in _ALL_TERMS]
 
 
 def _ahead(found: Result, models: dict[str, Any], n: float, p: float) -> Iterator[float | None]:
