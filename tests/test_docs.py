@@ -135,7 +135,7 @@ def test_parameters_in_a_list_have_their_own_types():
 
 @pytest.mark.parametrize("name", formats.FORMATS)
 def test_every_format_is_documented(name):
-    assert f"\n| `{name}` | " in TEXT[DOCS / "logs.md"]
+    assert f"\n| `{name}` | " in TEXT[DOCS / "log-formats.md"]
 
 
 @pytest.mark.parametrize("path", list(commands()), ids=" ".join)

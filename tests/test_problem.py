@@ -52,6 +52,7 @@ def test_frozen_keyword_only_hashable_picklable():
         ({"epsilon": float("nan")}, "epsilon"),
         ({"delta": 0}, "delta"),
         ({"delta": 1}, "delta"),
+        ({"delta": 95}, "the probability of being wrong, so 0.05 for 95% confidence"),
         ({"delta": None}, "delta"),
         (
             {"n_actions": 10**400},

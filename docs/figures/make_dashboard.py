@@ -106,7 +106,7 @@ def serving(url: str, policies: Policies, port: int = 0) -> Iterator[str]:
 
 
 PICTURES = {
-    "dashboard-study": ("homepage", "light", 1280, 1160),
+    "dashboard-study": ("homepage", "light", 900, 1080),
     "dashboard-studies": ("", "light", 1280, 560),
     "dashboard-phone": ("homepage", "dark", 390, 844),
 }
@@ -122,7 +122,9 @@ def take(address: str, folder: Path) -> None:
         )
         for file, (name, scheme, width, height) in PICTURES.items():
             context = browser.new_context(
-                viewport={"width": width, "height": height}, color_scheme=scheme
+                viewport={"width": width, "height": height},
+                color_scheme=scheme,
+                device_scale_factor=1.5,
             )
             page = context.new_page()
             page.goto(f"{address}/studies/{quote(name)}" if name else address)

@@ -41,7 +41,7 @@ def take(file: Path, picture: Path) -> None:
         browser = tool.chromium.launch(
             executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"]
         )
-        page = browser.new_page(viewport={"width": 1280, "height": 1160})
+        page = browser.new_page(viewport={"width": 900, "height": 1080}, device_scale_factor=1.5)
         page.goto(file.as_uri())
         page.screenshot(path=picture)
         browser.close()

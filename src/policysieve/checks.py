@@ -185,14 +185,19 @@ def as_rewards(
         )
     low, high = reward_range or (0.0, 1.0)
     bad = ~((array >= low) & (array <= high))  # NaN compares false, so it is caught here too
-    refuse_rows(
-        bad.any(axis=1),
-        f"rewards must lie in {range_in_words(reward_range)}",
-        lambda row: f"{array[row][bad[row]][0]:g}",
-        hint="declare a range that has all of them, with reward_range=(low, high), and count an "
-        "answer that is missing at its deadline as "
-        + ("0" if reward_range is None else "what it is worth"),
-    )
+    if np.count_nonzero(bad):
+        rows = bad.any(axis=1)
+        missing = np.isnan(array[rows][0]).any()  # in the row that is named
+        worth = "0" if reward_range is None else "what it is worth"
+        refuse_rows(
+            rows,
+            f"rewards must lie in {range_in_words(reward_range)}",
+            lambda row: f"{array[row][bad[row]][0]:g}",
+            hint="leave out rounds whose answers are not known yet, and count an answer that is "
+            f"missing at its deadline as {worth}"
+            if missing
+            else "declare a range that has all of them, with reward_range=(low, high)",
+        )
     if sparsity is not None and sparsity < slate_size * high:
         refuse_rows(
             array.sum(axis=1) > sparsity + _SLACK * high,

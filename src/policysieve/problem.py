@@ -133,7 +133,14 @@ class Problem(Carded):
             smallest=_SMALLEST * span,
             hint=_about_epsilon(slate_size, reward_range),
         )
-        delta = number("delta", self.delta, above=0, below=1, smallest=_SMALLEST)
+        delta = number(
+            "delta",
+            self.delta,
+            above=0,
+            below=1,
+            smallest=_SMALLEST,
+            hint="it is the probability of being wrong, so 0.05 for 95% confidence",
+        )
         outcomes = declared_outcomes(self.outcomes)
         for name, value in [
             ("n_actions", n_actions),

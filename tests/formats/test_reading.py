@@ -187,7 +187,7 @@ class TestNewlineJson:
             (json.dumps({**ROW, "rewards": [np.nan]}), "NaN is not a number in JSON"),
             (json.dumps(ROW).replace("0.5", "1e999"), r"must lie in \(0, 1\], got inf"),
             (json.dumps(ROW).replace('"context": 1', '"context": 1e999'), "must be finite"),
-            (json.dumps({**ROW, "context": 10**400}), "must be finite numbers, got 10000"),
+            (json.dumps({**ROW, "context": 10**400}), r"must be finite numbers, got about 10\^400"),
             (json.dumps({**ROW, "context": "\ud800"}), "surrogate"),
         ],
     )

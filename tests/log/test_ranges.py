@@ -30,8 +30,9 @@ def test_rewards_are_kept_as_they_are():
 
 @pytest.mark.parametrize("reward", [-2.6, 30.1, np.nan, np.inf])
 def test_rewards_outside_of_the_range_are_refused(reward):
-    message = r"rewards must lie in \[-2.5, 30\], got .* in row 1.*reward_range=\(low, high\)"
-    with pytest.raises(InvalidArgumentError, match=message):
+    message = r"rewards must lie in \[-2.5, 30\], got .* in row 1"
+    do = "as what it is worth" if np.isnan(reward) else r"reward_range=\(low, high\)"
+    with pytest.raises(InvalidArgumentError, match=f"{message}.*{do}"):
         ranged((0, reward, 0))
     log = ranged()
     with pytest.raises(InvalidArgumentError, match=r"rewards must lie in \[-2.5, 30\]"):

@@ -32,7 +32,6 @@ __all__ = ["design"]
         "--against 0 --out tenth.npz",
     ),
 )
-@log_argument(parted=True)
 @candidates_options
 @click.option(
     "--mixing", type=Number(), help="Share of uniform exploration; by default what plan advises."
@@ -40,6 +39,7 @@ __all__ = ["design"]
 @traffic_option
 @against_option()
 @out_option("the design here, for decide", required=True)
+@log_argument(parted=True)
 @json_option()
 def design(
     log: LogArgument,

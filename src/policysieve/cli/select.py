@@ -38,13 +38,7 @@ _METHODS = ("capped", "betting", "empirical_bernstein", "stitched", "fixed", "ch
         "--floor 0.2 --against 0 --report page.html",
     ),
 )
-@log_argument(parted=True)
 @candidates_options
-@click.option(
-    "--method",
-    type=click.Choice(_METHODS),
-    help="Kind of proof; by default the sharpest that can be had.",
-)
 @click.option(
     "--floor",
     type=Number(),
@@ -56,7 +50,11 @@ _METHODS = ("capped", "betting", "empirical_bernstein", "stitched", "fixed", "ch
     type=click.Path(dir_okay=False),
     help="The design that decided all rounds, which knows the propensities of all actions.",
 )
-@since_option
+@click.option(
+    "--method",
+    type=click.Choice(_METHODS),
+    help="Kind of proof; by default the sharpest that can be had.",
+)
 @against_option(": by how much is the selected one better?")
 @outcome_options
 @click.option(
@@ -64,6 +62,8 @@ _METHODS = ("capped", "betting", "empirical_bernstein", "stitched", "fixed", "ch
     metavar="COLUMN",
     help="Name or number of a column of the contexts: for whom is the selected policy better?",
 )
+@since_option
+@log_argument(parted=True)
 @json_option()
 @page_options
 def select(

@@ -10,7 +10,7 @@ from policysieve.errors import InvalidArgumentError
 from policysieve.log import Log
 from policysieve.policies import Slates
 
-__all__ = ["Decider", "check_decider", "propensities_by"]
+__all__ = ["Decider", "check_decider", "propensities_by", "wrong_propensity"]
 
 Array = npt.NDArray[np.float64]
 
@@ -48,9 +48,9 @@ def propensities_by(exploration: Decider, log: Log, answers: Slates | None, rows
     else:
         found = exploration.propensities(log.contexts[rows], available=log.available[rows])
     mine = np.take_along_axis(found, log.actions[rows].astype(np.intp), axis=1)
-    wrong = ~np.isclose(mine, log.propensities[rows], rtol=_SAME, atol=0.0).all(axis=1)
-    if wrong.any():
-        row = int(np.flatnonzero(wrong)[0])
+    wrong = wrong_propensity(log.propensities[rows], mine)
+    if wrong is not None:
+        row = wrong[0]
         raise InvalidArgumentError(
             "propensities of the log must be those of the exploration that decided, got "
             f"{log.propensities[rows][row].tolist()} where it has {mine[row].tolist()}, in row "
@@ -58,3 +58,9 @@ def propensities_by(exploration: Decider, log: Log, answers: Slates | None, rows
             "actions with each round"
         )
     return found
+
+
+def wrong_propensity(given: Array, true: Array) -> tuple[int, int] | None:
+    """Row and item of the first propensity that is not the true one, up to rounding, or None."""
+    wrong = ~(np.abs(given - true) <= _SAME * true)  # NaN compares false
+    return None if not wrong.any() else tuple(np.argwhere(wrong)[0].tolist())

@@ -11,6 +11,7 @@ from policysieve.arrays import shown
 from policysieve.columns import Columns
 from policysieve.errors import InvalidArgumentError
 from policysieve.evidence import Events, rewarded_events
+from policysieve.evidence.deciders import wrong_propensity
 from policysieve.evidence.events import check_log_fits, check_rewards
 from policysieve.evidence.record import check_floor
 from policysieve.exploration.asking import changing
@@ -28,7 +29,6 @@ from policysieve.policies.policy_class import names_of_actions
 
 __all__ = ["Folding"]
 
-_CLOSE = 1e-6  # relative: rounding allowed between propensities and those of their exploration
 _ENTRIES = 1 << 22  # propensities worked out at once
 _SURE = 6.0  # standard errors by which data must contradict a declaration
 _FEW = 30  # rewards, for a normal approximation
@@ -261,8 +261,9 @@ class Folding(Restrained, OutcomeTelling):
             return True
         shape, kind = _kind(earlier)
         if _kind(contexts) != (shape, kind):
+            sizes = ", ".join(map(str, ("n", *shape)))
             raise InvalidArgumentError(
-                f"contexts must be like those of earlier rounds, of shape (n, *{shape}), "
+                f"contexts must be like those of earlier rounds, of shape ({sizes}), "
                 f"{kind}, got shape {contexts.shape} of {contexts.dtype}"
             )
         return True
@@ -306,9 +307,9 @@ def _check_decided_by(exploration: Exploration, rounds: Log, answers: Answers) -
         part = rounds[start : start + block]
         every = exploration.propensities(answers.take(slice(start, start + block)))
         true = np.take_along_axis(every, part.actions.astype(np.intp), axis=1)
-        wrong = ~(np.abs(part.propensities - true) <= _CLOSE * true)
-        if wrong.any():
-            row, slot = np.argwhere(wrong)[0]
+        wrong = wrong_propensity(part.propensities, true)
+        if wrong is not None:
+            row, slot = wrong
             raise InvalidArgumentError(
                 f"propensities must be those of the exploration, got "
                 f"{part.propensities[row, slot]:g} in row {start + row}, where it shows action "

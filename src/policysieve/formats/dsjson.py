@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from policysieve.arrays import shown
 from policysieve.errors import FileFormatError, InvalidArgumentError
 from policysieve.formats.beside_names import not_beside
 from policysieve.formats.cells import as_timestamp, as_whole
@@ -19,7 +20,6 @@ from policysieve.formats.json_values import (
     object_in,
     optional_text,
     optional_time,
-    short,
 )
 from policysieve.formats.lines import RawRow, plain_lines
 from policysieve.formats.rules import Rules
@@ -66,12 +66,12 @@ class _DsjsonReader:
         if self._contexts_only:
             return row
         cost = data.get("_label_cost")
-        shown, distribution = _action(data), _distribution(data)
+        action, distribution = _action(data), _distribution(data)
         if numbers != range(len(numbers)):  # places among them
-            shown = _at(numbers, shown)
+            action = _at(numbers, action)
             distribution = distribution and [(_at(numbers, a), w) for a, w in distribution]
         return row._replace(
-            actions=[shown],
+            actions=[action],
             propensities=[number_in("_label_probability", _probability(data))],
             rewards=[np.nan if cost is None else 0.0 - number_in("_label_cost", cost)],
             distribution=distribution,
@@ -237,10 +237,10 @@ def _text(batches: Iterable[Rounds], _layout: Layout, n_actions: int) -> Iterato
             zip(*columns, strict=True)
         ):
             own = every_one if numbers is None else _own_actions(numbers)
-            shown = _as_object(context, own)
-            known = len(shown["_multi"])
+            written = _as_object(context, own)
+            known = len(written["_multi"])
             if numbers is not None:
-                places = _places(shown, numbers)
+                places = _places(written, numbers)
                 action = _place(places, action)
                 pairs = pairs and [(_place(places, other), w) for other, w in pairs]
             last = max([action, *(other for other, _ in pairs or ())])
@@ -261,17 +261,17 @@ def _text(batches: Iterable[Rounds], _layout: Layout, n_actions: int) -> Iterato
             every = {action: propensity}
             if pairs is not None:  # the shown action first, and those that cannot be shown
                 every = dict.fromkeys([action, *range(known)], 0.0) | dict(pairs)
-            data.update(a=[other + 1 for other in every], p=list(every.values()), c=shown)
+            data.update(a=[other + 1 for other in every], p=list(every.values()), c=written)
             yield json.dumps(data, ensure_ascii=False) + "\n"
 
 
-def _places(shown: dict[str, Any], numbers: list[int]) -> dict[int, int]:
+def _places(written: dict[str, Any], numbers: list[int]) -> dict[int, int]:
     """Where the actions that are available stand in the object of a context, or raise."""
-    known = _numbers(shown)
+    known = _numbers(written)
     if list(known) != numbers:
         raise InvalidArgumentError(
             f"available must be the {len(known)} actions that the context of a round has, got "
-            f"{short(numbers)}"
+            f"{shown(numbers)}"
         )
     return {action: place for place, action in enumerate(numbers)}
 
@@ -279,7 +279,7 @@ def _places(shown: dict[str, Any], numbers: list[int]) -> dict[int, int]:
 def _place(places: dict[int, int], action: int) -> int:
     if action not in places:
         raise InvalidArgumentError(
-            f"action {action} was shown or could be shown where only {short(list(places))} were "
+            f"action {action} was shown or could be shown where only {shown(list(places))} were "
             "available"
         )
     return places[action]

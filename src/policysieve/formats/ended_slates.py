@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from policysieve.formats.json_values import short
+from policysieve.arrays import shown
 
 __all__ = ["REMEMBERED", "EndedSlates"]
 
@@ -27,6 +27,6 @@ class EndedSlates:
         if before == place:
             return ""
         return (
-            f"rows of one slate must follow each other, {short(slate)} was there in {before} "
+            f"rows of one slate must follow each other, {shown(slate)} was there in {before} "
             "already; sort the rows by their slate"
         )

@@ -6,11 +6,10 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime
 from typing import Any
 
-from policysieve.arrays import is_text
+from policysieve.arrays import is_text, shown
 from policysieve.errors import FileFormatError, InvalidArgumentError
 from policysieve.formats.arrow_values import kind_of_type
 from policysieve.formats.cells import as_number, as_whole
-from policysieve.formats.json_values import short
 from policysieve.frames import ContextFrame, FrameType
 from policysieve.log import Layout
 
@@ -91,7 +90,7 @@ class ObjectCells:
         """The object as values of Python, None where one is missing."""
         if not isinstance(context, dict) or not context:
             raise FileFormatError(
-                f"context must be an object with keys as in the rounds before, got {short(context)}"
+                f"context must be an object with keys as in the rounds before, got {shown(context)}"
             )
         return [column.value(context.get(name)) for name, column in self._columns.items()]
 
@@ -264,7 +263,7 @@ class _Column:
         """Raise unless a value of JSON is of the column's kind."""
         if not isinstance(cell, str | int | float):
             raise FileFormatError(
-                f"{self.name} must be a number, a string, true, false or null, got {short(cell)}"
+                f"{self.name} must be a number, a string, true, false or null, got {shown(cell)}"
             )
         if isinstance(cell, str) and not is_text(cell):
             raise FileFormatError(f"{self.name} has half of a surrogate pair, which is not text")
@@ -272,12 +271,12 @@ class _Column:
         if not isinstance(cell, str) and not (
             -(2**63) <= cell < 2**63 if whole else math.isfinite(cell)
         ):
-            raise FileFormatError(f"{self.name} must be finite and below 2**63, got {short(cell)}")
+            raise FileFormatError(f"{self.name} must be finite and below 2**63, got {shown(cell)}")
         kind = str(self.kind)
         if self._joined(kind, self._narrowest(cell)) != kind:
             what = {"whole": "number", "truth": "truth value", "number": "number"}.get(kind, "text")
             raise FileFormatError(
-                f"{self.name} must be a {what} as in the rounds before, got {short(cell)}"
+                f"{self.name} must be a {what} as in the rounds before, got {shown(cell)}"
             )
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from policysieve.arrays import shown
 from policysieve.errors import FileFormatError
 from policysieve.formats.format import refuse_sparse
 from policysieve.formats.frame_cells import (
@@ -25,7 +26,6 @@ from policysieve.formats.json_values import (
     optional_text,
     optional_time,
     reward_in,
-    short,
 )
 from policysieve.formats.lines import RawRow, plain_lines
 from policysieve.formats.mapped import JSON_CELLS, MappedRows, slates
@@ -180,7 +180,7 @@ def _pairs(value: Any) -> list[tuple[int | str, float]] | None:
         return None
     if not isinstance(value, list) or not all(isinstance(e, list) and len(e) == 2 for e in value):
         raise FileFormatError(
-            "distribution must be a list of pairs [action, propensity], got " + short(value)
+            "distribution must be a list of pairs [action, propensity], got " + shown(value)
         )
     return [
         (
@@ -196,7 +196,7 @@ def _outcomes(value: Any) -> dict[str, list[float]]:
     if not isinstance(value, dict) or not all(isinstance(one, list) for one in value.values()):
         raise FileFormatError(
             'outcomes must be lists by name, such as {"sale": [1]}, one entry for each item shown, '
-            f"got {short(value)}"
+            f"got {shown(value)}"
         )
     return {
         optional_text("the name of an outcome", name): [

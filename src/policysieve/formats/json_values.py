@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from policysieve.arrays import is_text
+from policysieve.arrays import is_text, shown
 from policysieve.errors import FileFormatError
 from policysieve.formats.cells import seconds
 
@@ -19,7 +19,6 @@ __all__ = [
     "optional_text",
     "optional_time",
     "reward_in",
-    "short",
 ]
 
 _WHOLE: np.dtype[Any] = np.dtype(np.int64)
@@ -63,7 +62,7 @@ def action_in(name: str, value: Any) -> int | str:
 def actions_in(name: str, value: Any) -> list[int | str]:
     """A list of whole numbers or names."""
     if not isinstance(value, list):
-        raise FileFormatError(f"{name} must be a list of actions, got {short(value)}")
+        raise FileFormatError(f"{name} must be a list of actions, got {shown(value)}")
     return [action_in(f"an action of {name}", one) for one in value]
 
 
@@ -133,7 +132,7 @@ def _described(context: Any) -> tuple[tuple[int, ...], np.dtype[Any]]:
     while isinstance(level[0], list):
         lengths = {len(inner) if isinstance(inner, list) else -1 for inner in level}
         if len(lengths) > 1 or lengths == {0}:
-            raise FileFormatError(f"context must not be empty or ragged, got {short(context)}")
+            raise FileFormatError(f"context must not be empty or ragged, got {shown(context)}")
         shape += lengths
         level = [entry for inner in level for entry in inner]
     kinds = {type(entry) for entry in level}
@@ -143,21 +142,15 @@ def _described(context: Any) -> tuple[tuple[int, ...], np.dtype[Any]]:
         return tuple(shape), _TEXT
     if not kinds <= {int, float}:
         raise FileFormatError(
-            f"context must be a number, a string, or lists of them, got {short(context)}"
+            f"context must be a number, a string, or lists of them, got {shown(context)}"
         )
     if kinds == {int} and all(-(2**63) <= entry < 2**63 for entry in level):
         return tuple(shape), _WHOLE
     if not all(abs(entry) <= sys.float_info.max for entry in level):
-        raise FileFormatError(f"context must be finite numbers, got {short(context)}")
+        raise FileFormatError(f"context must be finite numbers, got {shown(context)}")
     return tuple(shape), _NUMBER
 
 
 def _in_words(shape: tuple[int, ...], dtype: np.dtype[Any]) -> str:
     kind = "string" if dtype == _TEXT else "number"
     return f"{' x '.join(map(str, shape))} {kind}s" if shape else f"one {kind}"
-
-
-def short(value: Any) -> str:
-    """A value as an error shows it."""
-    text = repr(value)
-    return text if len(text) <= 60 else f"{text[:57]}..."

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from policysieve.arrays import shown
 from policysieve.errors import FileFormatError
 from policysieve.formats.actions import ActionCell, available_in
 from policysieve.formats.cells import earned, finite, seconds, whole
@@ -17,7 +18,6 @@ from policysieve.formats.json_values import (
     optional_text,
     optional_time,
     reward_in,
-    short,
 )
 from policysieve.formats.lines import RawRow
 from policysieve.formats.rules import Rules
@@ -145,7 +145,7 @@ class MappedRows:
                 if row[name] != rows[0][name]:
                     raise FileFormatError(
                         f"the rows of one slate must have one context, {name} is "
-                        f"{short(rows[0][name])} in line {lines[0]} and {short(row[name])} in line "
+                        f"{shown(rows[0][name])} in line {lines[0]} and {shown(row[name])} in line "
                         f"{line}"
                     )
 
@@ -183,7 +183,7 @@ def slates(
         if len(held) > MOST_ITEMS or size > longest:
             raise FileFormatError(
                 f"{path}: a slate must have at most {MOST_ITEMS:,} rows, more than these have the "
-                f"same slate {short(current)} from line {held[0].line} on; is 'slate' another "
+                f"same slate {shown(current)} from line {held[0].line} on; is 'slate' another "
                 "column?"
             )
     if held:

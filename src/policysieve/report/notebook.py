@@ -4,7 +4,7 @@ A card has no style sheet and no script, because notebooks drop them, and takes 
 notebook: text is the notebook's own, lines and tints are half-transparent.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from policysieve.arrays import shown
@@ -19,15 +19,19 @@ from policysieve.report.card import (
     short,
 )
 from policysieve.report.cost_report import cost_facts
+from policysieve.report.log_cards import (
+    few_names,
+    health_card,
+    log_card,
+    log_file_card,
+    rewards_in,
+)
 from policysieve.report.table import CellValue, gain_fact, shown_text, value_text
-from policysieve.scaling import Range, range_in_words
 
 if TYPE_CHECKING:
     from policysieve.evidence import Certificate, Guardrail, Segments, Selection, ValueIntervals
     from policysieve.experiment import ExperimentResult
     from policysieve.exploration import ExploringCost, Forecast, Recommendation, Status
-    from policysieve.health import LogHealth
-    from policysieve.log import Log, LogFile
     from policysieve.problem import Problem
     from policysieve.reported import Carded
     from policysieve.simulate import RunResult
@@ -36,10 +40,6 @@ if TYPE_CHECKING:
 __all__ = ["card_of"]
 
 _LEADERS = 5  # policies in a card
-_ROUNDS = 5  # of a log
-_NAMES = 6  # of actions or columns
-
-_VERDICTS = {"ok": "good", "warning": "open", "broken": "poor"}
 
 
 def card_of(result: "Carded") -> str:
@@ -63,13 +63,13 @@ def _problem(problem: "Problem") -> str:
         text=f"Find a policy within {problem.epsilon:g} of the best, with probability at least "
         f"{1 - problem.delta:g}.{' Lower is better.' if problem.scale.minimize else ''}",
         facts={
-            "Actions": (problem.n_actions, _few(problem.actions)),
+            "Actions": (problem.n_actions, few_names(problem.actions)),
             "In a round": shown_text(problem.slate_size),
             "Sparsity": "not known" if problem.sparsity is None else problem.sparsity,
             "epsilon": problem.epsilon,
             "delta": problem.delta,
             **({} if problem.against is None else {"Better than": problem.against}),
-            **_rewards_in(problem.reward_range, "Costs" if problem.scale.minimize else "Rewards"),
+            **rewards_in(problem.reward_range, "Costs" if problem.scale.minimize else "Rewards"),
             **({} if problem.traffic == 1 else {"Exploring rounds": problem.traffic}),
             **({} if problem.max_loss is None else {"May cost": problem.max_loss}),
             **{f"Guardrail on {name}": x for name, x in (problem.guardrails or {}).items()},
@@ -110,11 +110,6 @@ def _status(status: "Status") -> str:
             "Finished": status.finished,
         },
     )
-
-
-def _rewards_in(reward_range: Range, what: str = "Rewards") -> Facts:
-    """The range of rewards, where it is not the usual one."""
-    return {} if reward_range is None else {what: f"in {range_in_words(reward_range)}"}
 
 
 def _recommendation(best: "Recommendation") -> str:
@@ -255,70 +250,6 @@ def _experiment(result: "ExperimentResult") -> str:
     )
 
 
-def _health(health: "LogHealth") -> str:
-    bad = [one for one in health.findings if one.verdict != "ok"]
-    return card(
-        "The health of a log",
-        pill_with(health.worst, _VERDICTS[health.worst]),
-        text=health.verdict,
-        facts={
-            "Rounds": health.rounds,
-            "Actions": health.n_actions,
-            "In a round": shown_text(health.slate_size),
-        },
-        below="".join(paragraph(f"{one.name}: {one.sentence}") for one in bad)
-        + rows_table(
-            ["what", "value", "verdict"],
-            [[one.name, one.value, one.verdict] for one in health.findings],
-        ),
-    )
-
-
-def _log(log: "Log") -> str:
-    n, names, contexts = len(log), log.action_names, log.contexts
-    first = [
-        [
-            str(row),
-            _context(contexts[row : row + 1].tolist()[0]),
-            _items(names[a] if names else a for a in log.actions[row].tolist()),
-            _items(log.propensities[row].tolist()),
-            _items(log.rewards[row].tolist()),
-        ]
-        for row in range(min(n, _ROUNDS))
-    ]
-    columns = ["round", "context", "action", "propensity", "reward"]
-    return card(
-        "Log",
-        facts={
-            "Rounds": n,
-            "In a round": shown_text(log.slate_size),
-            **_named_actions(names),
-            "Contexts": _contexts(contexts.shape[1:], contexts.dtype),
-            **_rewards_in(log.reward_range),
-            "Mean reward": float(log.rewards.sum(axis=1).mean()) if n else None,
-            "Smallest propensity": float(log.propensities.min()) if n else None,
-            "Propensities": "of all actions" if log.has_distributions else "of what was shown",
-        },
-        below=rows_table(columns, first)
-        + (paragraph(f"The first {len(first)} of {n:,} rounds.") if n > len(first) else ""),
-    )
-
-
-def _log_file(log: "LogFile") -> str:
-    layout = log.layout
-    return card(
-        "Log on disk",
-        facts={
-            "Rounds": len(log),
-            "In a round": shown_text(layout.slate_size),
-            **_named_actions(log.action_names),
-            "Contexts": _contexts(layout.context_shape, layout.context_dtype),
-            **_rewards_in(log.reward_range),
-            "Propensities": "of all actions" if log.has_distributions else "of what was shown",
-        },
-    )
-
-
 def _study(status: "StudyStatus") -> str:
     best = status.recommendation
     return card(
@@ -343,9 +274,9 @@ _CARDS: dict[str, Callable[[Any], str]] = {
     "ExperimentResult": _experiment,
     "Forecast": _forecast,
     "ExploringCost": _cost,
-    "Log": _log,
-    "LogFile": _log_file,
-    "LogHealth": _health,
+    "Log": log_card,
+    "LogFile": log_file_card,
+    "LogHealth": health_card,
     "Problem": _problem,
     "Recommendation": _recommendation,
     "RunResult": _run,
@@ -376,44 +307,6 @@ def _leaders(leaders: Sequence[Mapping[str, Any]], chosen: Any, limits: "ValueIn
     best = "lowest" if limits.minimize else "largest"
     more = f"The {len(rows)} {best} estimates of {count:,}." if count > len(rows) else ""
     return rows_table(["policy", "estimate", "lower", "upper"], rows, drawn) + paragraph(more)
-
-
-def _named_actions(names: Sequence[str] | None) -> Facts:
-    return {} if names is None else {"Actions": (len(names), _few(names))}
-
-
-def _contexts(shape: Sequence[int], dtype: Any) -> str:
-    """What contexts are, in words."""
-    if dtype.kind == "frame":
-        names = dtype.names
-        return f"{len(names):,} columns: {_few(names)}"
-    if len(shape):
-        return f"{' x '.join(f'{size:,}' for size in shape)} features"
-    return "texts" if dtype.kind == "O" else "numbers"
-
-
-def _few(names: Sequence[str] | None) -> str:
-    if names is None:
-        return ""
-    return short(", ".join(names[:_NAMES]) + (", ..." if len(names) > _NAMES else ""))
-
-
-def _context(context: Any) -> str:
-    """One context on one line: a row of a table with its names, features with few digits."""
-    if isinstance(context, Mapping):
-        return short(", ".join(f"{name} {_entry(value)}" for name, value in context.items()))
-    if isinstance(context, list):
-        return short(", ".join(map(_entry, context)))
-    return short(_entry(context))
-
-
-def _entry(value: Any) -> str:
-    return value_text(value) if isinstance(value, str | int | float | None) else shown(value)
-
-
-def _items(values: Iterable[CellValue]) -> str:
-    """What the items of one round have."""
-    return ", ".join(map(value_text, values))
 
 
 def _pill_of(certified: bool, guardrails: "Sequence[Guardrail] | None" = None) -> str:

@@ -37,9 +37,10 @@ class ContextKind:
             (x.shape[1:], kind_of(x.dtype), x.dtype == "uint64") for x in (contexts, earlier)
         )
         if mine != theirs:
+            sizes = ", ".join(map(str, ("n", *theirs[0])))
             raise InvalidArgumentError(
                 f"contexts must be like those of earlier rounds, {theirs[1]} of shape "
-                f"(n, *{theirs[0]}), got {mine[1]} of shape {contexts.shape}"
+                f"({sizes}), got {mine[1]} of shape {contexts.shape}"
             )
 
     def seen(self, contexts: Any) -> None:

@@ -427,14 +427,43 @@ class TestDocumentation:
             }
             for result in (self.BEFORE, self.RESULT)
         )
-        ratios = {"Sieve": [], "PolicyElimination": []}
-        for task in dict.fromkeys(task for task, _ in then):
-            ours = now[task, "Sieve"]
-            cells = [f"{then[task, name]:,.0f}" for name in ratios] + [f"{ours:,.0f}"]
-            for name, found in ratios.items():
-                found.append(ours / then[task, name])
-                cells.append(f"{found[-1]:.2f}")
-            assert f"| {task} | {' | '.join(cells)} |\n" in self.PAGE
-        means = [np.exp(np.mean(np.log(found))) for found in ratios.values()]
+        means = [
+            np.exp(
+                np.mean(
+                    [
+                        np.log(now[task, "Sieve"] / was)
+                        for (task, who), was in then.items()
+                        if who == name
+                    ]
+                )
+            )
+            for name in ("Sieve", "PolicyElimination")
+        ]
         assert f"{means[0]:.2f} of the rounds of its Sieve" in self.PAGE
         assert f"{means[1]:.2f} of those of its policy elimination" in self.PAGE
+
+    def test_what_is_said_first(self):
+        """The sentences at the top are those of the tables."""
+        said = " ".join(self.PAGE.split())
+        means = {row[0]: row[-1] for row in tables(self.RESULT)["means"].texts}
+        uniform, elimination, arms = (
+            f"{float(means[name]):.2f}"
+            for name in ("Uniform", "PolicyElimination", "policies as arms")
+        )
+        assert f"the Sieve needs {uniform} of the rounds of uniform exploration" in said
+        assert (
+            f"{elimination} of those of policy elimination, and {arms} of those of an A/B/n" in said
+        )
+        found = {(row["task"], row["learner"]): row["median"] for row in self.RESULT["proving"]}
+        lost = {
+            other: sum((found[task, other] or np.inf) < found[task, "Sieve"] for task in TASKS)
+            for other in ("PolicyElimination", "Uniform", "PoliciesAsArms")
+        }
+        assert (
+            f"It loses to policy elimination on {lost['PolicyElimination']} tasks, to uniform "
+            f"exploration on {lost['Uniform']}, and to the A/B/n test on {lost['PoliciesAsArms']}:"
+        ) in said
+        ratios = [float(row[-1]) for row in tables(self.RESULT)["best"].texts]
+        ahead = sum(ratio <= 1 for ratio in ratios)
+        assert f"the best of eight others on {ahead} of the {len(ratios)} tasks" in said
+        assert f"At worst it needs {max(ratios):.2f} times the rounds" in said
