@@ -61,7 +61,9 @@ def test_contexts_of_one_kind():
     learner = ps.Uniform(rules, PROBLEM, rng=0)
     decisions = learner.ask(np.zeros((3, 2)))
     for other in (np.zeros((3, 4)), np.array(["a", "b"])):
-        with pytest.raises(ps.InvalidArgumentError, match=r"like those of earlier rounds, of shape \(n, 2\)"):
+        with pytest.raises(
+            ps.InvalidArgumentError, match=r"like those of earlier rounds, of shape \(n, 2\)"
+        ):
             learner.ask(other)
     learner.tell(decisions, np.zeros(3))
     assert len(learner.log) == 3
