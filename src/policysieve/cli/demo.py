@@ -131,9 +131,10 @@ def _story(result: "ExperimentResult") -> Iterator[str]:
     )
     yield (
         "With your own data: a log of what was shown and what it earned goes to `policysieve check "
-        "LOG`, and then to `policysieve select LOG --policies pol.py:policies --epsilon 0.05`. For "
-        "live decisions, `learner.ask` and `learner.tell` in Python; the page Your own data of the "
-        "documentation begins there."
+        "LOG`, and then to `policysieve select LOG --policies pol.py:policies --epsilon 0.05 "
+        "--floor 0.1`, where 0.1 stands for the smallest chance that any action had. For live "
+        "decisions, `learner.ask` and `learner.tell` in Python. The page Your own data of the "
+        "documentation (docs/own-data.md) has both."
     )
 
 

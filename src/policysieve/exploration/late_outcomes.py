@@ -11,6 +11,7 @@ from policysieve.columns import Columns
 from policysieve.errors import DecisionsError
 from policysieve.evidence.outcomes import Outcomes, check_outcomes, told_outcomes
 from policysieve.exploration.settled import Part
+from policysieve.exploration.waiting_outcomes import WaitingOutcomes
 from policysieve.log import Log
 from policysieve.log.beside import as_outcomes
 from policysieve.log.returning import chosen_rounds
@@ -32,8 +33,8 @@ class LateOutcomes:
     ----------
     counted : Outcomes
         Of rounds that were learnt from.
-    early : dict
-        Outcomes of told rounds that wait for earlier ones, by their numbers.
+    early : WaitingOutcomes
+        Of told rounds that wait for earlier ones.
     places : Columns
         Where the rounds that count are in the log.
     left_out : Columns
@@ -47,7 +48,7 @@ class LateOutcomes:
     """
 
     counted: Outcomes
-    early: Mapping[int, Values] = field(default_factory=dict)
+    early: WaitingOutcomes = field(default_factory=WaitingOutcomes)
     places: Columns = field(default_factory=lambda: Columns(np.empty(0, np.int64)))
     left_out: Columns = field(default_factory=lambda: Columns(np.empty(0, np.int64)))
     begun: int = 0
@@ -70,10 +71,11 @@ class LateOutcomes:
 
     def with_rewards(self, numbers: Numbers, told: Values) -> Self:
         """The same with outcomes of rounds whose rewards are told at the same time."""
-        early = dict(self.early)
-        for row, number in enumerate(numbers.tolist()):
-            early[number] = {name: values[row] for name, values in told.items()}
-        return replace(self, early=early)
+        early = {
+            number: {name: values[row] for name, values in told.items()}
+            for row, number in enumerate(numbers.tolist())
+        }
+        return replace(self, early=self.early.plus(early))
 
     def with_late(self, numbers: Numbers, told: Values, learnt: int) -> Self:
         """The same with outcomes of told rounds, or raise; the first `learnt` were learnt from."""
@@ -83,7 +85,7 @@ class LateOutcomes:
         for name, values in told.items():
             again = self.counted.is_told(name, places, values) & ~waits
             for row in np.flatnonzero(waits):
-                before = self.early.get(int(numbers[row]), {}).get(name)
+                before = self.early.get(int(numbers[row])).get(name)
                 if before is not None:
                     again[row] = (~np.isnan(before) & ~np.isnan(values[row])).any()
             if again.any():
@@ -91,10 +93,10 @@ class LateOutcomes:
                     f"outcomes {name!r} were told or settled before, or their rounds given up, for "
                     f"instance of round {numbers[again][0]}; each is told once"
                 )
-        early = dict(self.early)
+        early: dict[int, Values] = {}
         for row in np.flatnonzero(waits):
             number = int(numbers[row])
-            mine = dict(early.get(number, {}))
+            mine = dict(self.early.get(number))
             for name, values in told.items():
                 before = mine.get(name, values[row])
                 mine[name] = np.where(np.isnan(values[row]), before, values[row])
@@ -103,7 +105,7 @@ class LateOutcomes:
         if len(rows):
             late = {name: values[rows] for name, values in told.items()}
             counted = counted.with_late(places[rows], late)
-        return replace(self, counted=counted, early=early, others=others)
+        return replace(self, counted=counted, early=self.early.plus(early), others=others)
 
     def _apart(
         self, told: Values, numbers: Numbers, learnt: int
@@ -151,15 +153,14 @@ class LateOutcomes:
         )
         return replace(then, counted=counted, places=self.places.plus(at + rows)), rounds
 
-    def _heard(self, part: Part) -> tuple[Log, Mapping[int, Values]]:
+    def _heard(self, part: Part) -> tuple[Log, WaitingOutcomes]:
         """Rounds with outcomes that were told early, and what waits then."""
-        if not self.early or part.numbers is None:
+        if not self.early.layers or part.numbers is None:
             return part.rounds, self.early
-        early = dict(self.early)
-        mine = [early.pop(number, {}) for number in part.numbers.tolist()]
+        mine, early = self.early.taken(part.numbers.tolist())
         return _with_outcomes(part.rounds, mine), early
 
-    def _with_left_out(self, part: Part, rows: Any, early: Mapping[int, Values]) -> Self:
+    def _with_left_out(self, part: Part, rows: Any, early: WaitingOutcomes) -> Self:
         if part.numbers is None:
             elsewhere = np.full(len(part.rounds), -1)
             return replace(self, early=early, numbers=self.numbers.plus(elsewhere))
