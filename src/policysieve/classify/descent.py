@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from scipy.linalg.blas import daxpy
 
 __all__ = ["Memory", "descend"]
 
@@ -92,15 +93,20 @@ def descend(
 
 def _direction(gradient: Array, scales: Array, memory: tuple[Memory, ...]) -> Array:
     """Minus the gradient times the inverse second derivative, in two loops over the memory."""
-    ahead = gradient.copy()
+    ahead = np.negative(gradient, order="C")
     shares = []
     for moved, turned, inverse in reversed(memory):
         shares.append(inverse * float(np.vdot(moved, ahead)))
-        ahead -= shares[-1] * turned
+        _add(ahead, -shares[-1], turned)
     ahead *= scales
     if memory:  # the diagonal's size is that of the last step
         moved, turned, inverse = memory[-1]
         ahead /= inverse * float(np.vdot(turned, scales * turned))
     for (moved, turned, inverse), share in zip(memory, reversed(shares), strict=True):
-        ahead += (share - inverse * float(np.vdot(turned, ahead))) * moved
-    return -ahead
+        _add(ahead, share - inverse * float(np.vdot(turned, ahead)), moved)
+    return ahead
+
+
+def _add(to: Array, factor: float, step: Array) -> None:
+    """Add a multiple in place, without memory for the product."""
+    daxpy(step.ravel(), to.ravel(), a=factor)

@@ -13,14 +13,14 @@ from threadpoolctl import ThreadpoolController
 
 from policysieve.classify.descent import Memory, descend
 from policysieve.classify.likelihoods import Likelihood
+from policysieve.classify.posterior import Block, Posterior, features_of
 from policysieve.errors import InvalidArgumentError
 
-__all__ = ["FEW_LOGITS", "LabelModel", "check_features", "few_threads", "square_norms"]
+__all__ = ["FEW_LOGITS", "Block", "LabelModel", "check_features", "few_threads", "square_norms"]
 
 Array = npt.NDArray[np.float64]
-Block = tuple[Any, npt.NDArray[np.intp], Array]
+Labels = npt.NDArray[np.intp]
 
-_STRETCH = 1 << 18  # logits computed at once: they stay in the processor's cache
 _LARGEST = 1e120  # feature, whose square still is a number
 FEW_LOGITS = 1 << 18  # of all rounds: up to so many, fits are cheap and of double precision
 _ROUNDING = {np.float64: 1e-11, np.float32: 1e-6}  # of the loss, generously
@@ -55,7 +55,8 @@ class LabelModel:
         self._precisions = np.ones((n_features + 1, 1))
         self._variances = np.zeros((n_features + 1, n_labels))
         self._scale = 1.0
-        self._memory: tuple[Memory, ...] = ()  # of the last fits, in units of the scale
+        # Of the last fits, in units of the scale, and which rows of the weights they found.
+        self._memory: tuple[Labels, tuple[Memory, ...]] = np.empty(0, dtype=np.intp), ()
 
     def before(self, rows: Any) -> "LabelModel":
         """The same model with a prior for feature rows like these, before any answer."""
@@ -102,92 +103,66 @@ class LabelModel:
         # into numbers of single precision; intercepts from their last mean.
         # Single precision, where there is much to compute, takes less than half of the time.
         precision = np.float64 if n_rows * n_labels <= FEW_LOGITS else np.float32
-        unit = np.ones((len(self._weights), 1))
-        unit[:-1] = 1 / model._scale
-        precisions = model._precisions * unit**2 * np.ones(n_labels)
+        # Weights of features that no row has stay as they are before the answers.
+        features = features_of(blocks)
+        some = np.append(features, len(self._weights) - 1)
+        unit = np.full((len(some), 1), 1 / model._scale)
+        unit[-1] = 1
+        precisions = model._precisions[some] * unit**2 * np.ones(n_labels)
         precisions[:-1] *= tightness
-        stretches = [
-            (
-                (rows * unit[0, 0]).astype(precision),
-                shown,
-                answers.astype(precision),
-            )
-            for block in blocks
-            for rows, shown, answers in _stretches(block, n_labels)
-        ]
-        start = self._weights / unit
-        centre = np.broadcast_to(typical / unit, start.shape).copy()
+        means = np.zeros(self._weights.shape) + typical
+        centre = means[some] / unit
         centre[-1] += self._intercept
-        start -= centre
-        logits = _Logits(stretches, centre)
-
-        def objective(away: Array) -> tuple[float, Array]:
-            loss = 0.5 * float((precisions * away**2).sum())
-            gradient = precisions * away
-            for x, z, labels, right in logits(away):
-                loss += self.likelihood.loss(z, labels, right)
-                gradient[:-1] += x.T @ z
-                gradient[-1] += z.sum(axis=0)
-            return loss, gradient
-
-        def variances(away: Array) -> Array:
-            information = np.zeros_like(away)
-            for x, z, labels, right in logits(away):
-                curvature = self.likelihood.curvatures(z, labels, right)
-                squares = x.multiply(x) if hasattr(x, "multiply") else x**2
-                information[:-1] += squares.T @ curvature
-                information[-1] += curvature.sum(axis=0)
-            return np.asarray(1 / (information + precisions))
-
-        known = self._variances / unit**2 if self._memory else variances(start)
-        found, model._memory = descend(
-            objective,
+        start = self._weights[some] / unit - centre
+        posterior = Posterior(
+            blocks,
+            features,
+            factor=1 / model._scale,
+            means=centre,
+            precisions=precisions,
+            likelihood=self.likelihood,
+            precision=precision,
+        )
+        memory = self._remembered(some)
+        known = self._variances[some] / unit**2 if memory else posterior.variances(start)
+        found, memory = descend(
+            posterior,
             start,
             known,
-            self._memory,
-            steps=(_STEPS if self._memory else _MOST_STEPS, _MOST_STEPS),
+            memory,
+            steps=(_STEPS if memory else _MOST_STEPS, _MOST_STEPS),
             close=_CLOSE,
             rounding=_ROUNDING[precision],
         )
-        model._variances = variances(found) * unit**2
-        model._weights = (found + centre) * unit
+        model._memory = some, memory
+        model._variances = 1 / (model._precisions * (np.ones(n_labels) * tightness))
+        model._variances[some] = posterior.variances(found) * unit**2
+        model._weights = means
+        model._weights[some] = (found + centre) * unit
         model._intercept += float(found[-1].mean())
         return model
+
+    def _remembered(self, some: Labels) -> tuple[Memory, ...]:
+        """Steps of the last fits, in the rows of weights that count now; they had no new ones."""
+        before, memory = self._memory
+        if not memory or np.array_equal(before, some):
+            return memory
+        there = np.isin(some, before)
+        if there.sum() < len(before):
+            return ()
+
+        def widened(step: Array) -> Array:
+            wide = np.zeros((len(some), step.shape[1]))
+            wide[there] = step
+            return wide
+
+        return tuple(Memory(widened(m), widened(t), inverse) for m, t, inverse in memory)
 
     def _set_scale(self, mean_square_norm: float) -> None:
         """Weights' prior precisions, so that a typical logit has the prior variance."""
         self._scale = float(np.sqrt(mean_square_norm)) or 1.0
         self._precisions = self._precisions.copy()
         self._precisions[:-1] = self._scale**2 / self._prior_variance
-
-
-class _Logits:
-    """Logits of rounds, a stretch at a time, in memory that is used again.
-
-    New memory for every stretch takes longer to get than logits take to compute.
-    """
-
-    def __init__(self, stretches: Sequence[Any], centre: Array) -> None:
-        self._stretches = stretches
-        self._centre = centre
-        self._memory: Any = None
-
-    def __call__(self, away: Array) -> Iterator[tuple[Any, Any, npt.NDArray[np.intp], Any]]:
-        """Rows, logits (which may be overwritten), labels shown and answers of each stretch."""
-        precision = self._stretches[0][0].dtype
-        there = (away + self._centre).astype(precision)
-        weights, intercepts = there[:-1], there[-1]
-        if self._memory is None:
-            longest = max(len(shown) for _, shown, _ in self._stretches)
-            self._memory = np.empty((longest, len(intercepts)), dtype=precision)
-        for x, shown, answers in self._stretches:
-            z = self._memory[: len(shown)]
-            if hasattr(x, "multiply"):
-                z[:] = x @ weights
-            else:
-                np.matmul(x, weights, out=z)
-            z += intercepts
-            yield x, z, shown, answers
 
 
 @contextmanager
@@ -226,15 +201,6 @@ def check_features(rows: Any) -> None:
         )
 
 
-def _stretches(block: Block, n_labels: int) -> Iterator[Block]:
-    """A block in parts of few enough logits."""
-    rows, shown, answers = block
-    size = max(1, _STRETCH // n_labels)
-    for start in range(0, len(shown), size):
-        part = slice(start, start + size)
-        yield rows[part], shown[part], answers[part]
-
-
 def square_norms(rows: Any) -> float:
     """Sum of squares of all features, dense or sparse."""
-    return float(rows.multiply(rows).sum() if hasattr(rows, "multiply") else (rows**2).sum())
+    return float(rows.multiply(rows).sum() if hasattr(rows, "multiply") else np.vdot(rows, rows))
