@@ -29,7 +29,7 @@ class Likelihood(ABC):
 
     @abstractmethod
     def loss(self, z: Array, shown: Labels, answers: Array) -> tuple[float, Array]:
-        """Sum over rounds of -ln P(answers), and P(right) of labels shown; z becomes the gradient."""
+        """Sum over rounds of -ln P(answers), and P(right) of labels shown; z becomes gradient."""
 
     @abstractmethod
     def curvatures(self, z: Array, shown: Labels, answers: Array) -> Array:

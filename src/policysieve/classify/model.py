@@ -22,10 +22,12 @@ Array = npt.NDArray[np.float64]
 Labels = npt.NDArray[np.intp]
 
 _LARGEST = 1e120  # feature, whose square still is a number
-FEW_LOGITS = 1 << 18  # of all rounds: up to so many, fits are cheap and of double precision
+FEW_LOGITS = 1 << 18  # or weights: up to so many, fits are cheap and of double precision
 _ROUNDING = {np.float64: 1e-11, np.float32: 1e-6}  # of the loss, generously
 _MOST_STEPS = 30  # of a fit, which all may take that are not preceded by another
 _STEPS = 3  # which all others take, and more while they gain
+_REMEMBERED = 3, 8  # steps of earlier fits, where there are many weights, and where there are few
+_FEW_WEIGHTS = 1 << 18  # up to so many: of more, steps cost as much as the rounds do
 _CLOSE = 0.5  # twice the gain in log-likelihood that is not worth another step
 _LARGE = 1_000_000  # weights of a model, from which on several threads are faster than one
 _limiting = Lock()  # held by whoever has set the limit, which is one of the whole process
@@ -56,7 +58,7 @@ class LabelModel:
         self._variances = np.zeros((n_features + 1, n_labels))
         self._scale = 1.0
         # Of the last fits, in units of the scale, and which rows of the weights they found.
-        self._memory: tuple[Labels, tuple[Memory, ...]] = np.empty(0, dtype=np.intp), ()
+        self._memory: tuple[Labels, Memory | None] = np.empty(0, dtype=np.intp), None
 
     def before(self, rows: Any) -> "LabelModel":
         """The same model with a prior for feature rows like these, before any answer."""
@@ -69,6 +71,10 @@ class LabelModel:
     def n_weights(self) -> int:
         """How many there are, intercepts counted."""
         return int(self._weights.size)
+
+    def is_cheap(self, n_rows: int) -> bool:
+        """Whether a fit to so many rows is: it has few logits, and few weights."""
+        return max(n_rows, len(self._weights)) * self._weights.shape[1] <= FEW_LOGITS
 
     def logits(self, rows: Any) -> Array:
         """Logit of every label at feature rows, shape (n, K)."""
@@ -101,62 +107,69 @@ class LabelModel:
 
         # For features of mean square norm one, so that their unit does not matter and they fit
         # into numbers of single precision; intercepts from their last mean.
-        # Single precision, where there is much to compute, takes less than half of the time.
-        precision = np.float64 if n_rows * n_labels <= FEW_LOGITS else np.float32
         # Weights of features that no row has stay as they are before the answers.
         features = features_of(blocks)
         some = np.append(features, len(self._weights) - 1)
+        # Single precision, where there is much to compute, takes less than half of the time.
+        precision = np.float64 if self.is_cheap(n_rows) else np.float32
         unit = np.full((len(some), 1), 1 / model._scale)
         unit[-1] = 1
-        precisions = model._precisions[some] * unit**2 * np.ones(n_labels)
-        precisions[:-1] *= tightness
-        means = np.zeros(self._weights.shape) + typical
-        centre = means[some] / unit
+        held = np.ones(n_labels) * tightness
+        means = np.broadcast_to(typical, self._weights.shape)
+        centre = means[some]
+        centre /= unit
         centre[-1] += self._intercept
-        start = self._weights[some] / unit - centre
+        start = self._weights[some]
+        start /= unit
+        start -= centre
+        start = start.astype(precision)
         posterior = Posterior(
             blocks,
             features,
             factor=1 / model._scale,
             means=centre,
-            precisions=precisions,
+            precisions=held / self._prior_variance,
             likelihood=self.likelihood,
             precision=precision,
         )
-        memory = self._remembered(some)
-        known = self._variances[some] / unit**2 if memory else posterior.variances(start)
-        found, memory = descend(
+        memory = self._remembered(some, precision)
+        known = self._variances[some] / unit**2 if memory.order else posterior.variances(start)
+        found = descend(
             posterior,
             start,
-            known,
+            known.astype(precision),
             memory,
-            steps=(_STEPS if memory else _MOST_STEPS, _MOST_STEPS),
+            steps=(_STEPS if memory.order else _MOST_STEPS, _MOST_STEPS),
             close=_CLOSE,
             rounding=_ROUNDING[precision],
         )
         model._memory = some, memory
-        model._variances = 1 / (model._precisions * (np.ones(n_labels) * tightness))
+        model._variances = np.empty(means.shape)
+        model._variances[:] = 1 / (model._precisions[0] * held)
         model._variances[some] = posterior.variances(found) * unit**2
-        model._weights = means
-        model._weights[some] = (found + centre) * unit
+        centre += found
+        centre *= unit
+        model._weights = means.copy()
+        model._weights[some] = centre
         model._intercept += float(found[-1].mean())
         return model
 
-    def _remembered(self, some: Labels) -> tuple[Memory, ...]:
-        """Steps of the last fits, in the rows of weights that count now; they had no new ones."""
+    def _remembered(self, some: Labels, precision: Any) -> Memory:
+        """Steps of the last fits, in the rows of weights that count now: new ones had no part."""
         before, memory = self._memory
-        if not memory or np.array_equal(before, some):
-            return memory
-        there = np.isin(some, before)
-        if there.sum() < len(before):
-            return ()
+        if memory is None or not np.isin(before, some).all():
+            n_steps = _REMEMBERED[self.n_weights <= _FEW_WEIGHTS]
+            return Memory(len(some) * self._weights.shape[1], n_steps, precision)
+        there, n_labels = np.isin(some, before), self._weights.shape[1]
 
-        def widened(step: Array) -> Array:
-            wide = np.zeros((len(some), step.shape[1]))
-            wide[there] = step
-            return wide
+        def widened(steps: Any) -> Any:
+            if there.all():
+                return steps.astype(precision)
+            wide = np.zeros((len(steps), len(some), n_labels), dtype=precision)
+            wide[:, there] = steps.reshape(len(steps), -1, n_labels)
+            return wide.reshape(len(steps), -1)
 
-        return tuple(Memory(widened(m), widened(t), inverse) for m, t, inverse in memory)
+        return memory.changed(widened)
 
     def _set_scale(self, mean_square_norm: float) -> None:
         """Weights' prior precisions, so that a typical logit has the prior variance."""

@@ -12,6 +12,7 @@ from policysieve.classify.likelihoods import Likelihood
 __all__ = ["Block", "Posterior", "features_of"]
 
 Array = npt.NDArray[np.float64]
+Numbers = npt.NDArray[np.floating]  # of either precision
 Labels = npt.NDArray[np.intp]
 Block = tuple[Any, Labels, Array]
 
@@ -30,8 +31,10 @@ class Posterior:
         Those that count, as `features_of` has them: no row has any other.
     factor : float
         By which features are multiplied.
-    means, precisions : array of shape (d' + 1, K)
+    means : array of shape (d' + 1, K)
         Of the weights before the answers; the last row is that of the intercepts.
+    precisions : array of shape (K,)
+        Of the weights of each label before the answers; those of intercepts are 1.
     likelihood : Likelihood
     precision : type
         Of numbers, double or single, in which logits are computed.
@@ -48,8 +51,8 @@ class Posterior:
         likelihood: Likelihood,
         precision: Any,
     ) -> None:
-        self._means = means
-        self._precisions = precisions
+        self._means = means.astype(precision)
+        self._precisions = precisions.astype(precision)
         self._likelihood = likelihood
         self._precision = precision
         self._stretches = [
@@ -68,10 +71,11 @@ class Posterior:
         self._at: Any = None  # where it was computed last,
         self._own: list[Any] = []  # and the chances there of the labels shown
 
-    def __call__(self, away: Array) -> tuple[float, Array]:
+    def __call__(self, away: Numbers) -> tuple[float, Numbers]:
         """Its value and its gradient."""
         gradient = self._precisions * away
-        loss = 0.5 * float(np.vdot(gradient, away))
+        gradient[-1] = away[-1]
+        loss = 0.5 * float(np.einsum("ij,ij->i", gradient, away).sum(dtype=np.float64))
         own = []
         for (x, shown, answers), z in zip(self._stretches, self._each(away), strict=True):
             lost, chances = self._likelihood.loss(z, shown, answers)
@@ -81,12 +85,13 @@ class Posterior:
         self._at, self._own = away, own
         return loss, gradient
 
-    def variances(self, away: Array) -> Array:
+    def variances(self, away: Numbers) -> Numbers:
         """One over the second derivative in each weight, others held fixed."""
         if self._at is not away:
             self(away)
-        weights = self._weights(away)
-        information = self._precisions.copy()
+        weights = away + self._means
+        information = np.repeat(self._precisions[None], len(away), axis=0)
+        information[-1] = 1
         for (x, shown, answers), own in zip(self._stretches, self._own, strict=True):
             of_all = self._likelihood.tells_of_all(answers)
             if of_all.any():
@@ -98,12 +103,9 @@ class Posterior:
             _add_shown(information, _squares(x[rest]), shown[rest], (own * (1 - own))[rest])
         return np.asarray(1 / information)
 
-    def _weights(self, away: Array) -> Any:
-        return (away + self._means).astype(self._precision)
-
-    def _each(self, away: Array) -> Iterator[Any]:
+    def _each(self, away: Numbers) -> Iterator[Any]:
         """The logits of each stretch, which may be overwritten."""
-        weights = self._weights(away)
+        weights = away + self._means
         for x, shown, _ in self._stretches:
             if hasattr(x, "tocsr"):
                 yield x @ weights
@@ -157,7 +159,7 @@ def _squares(x: Any) -> Any:
     return csr_array((x.data**2, x.indices, x.indptr), x.shape) if hasattr(x, "tocsr") else x**2
 
 
-def _add_shown(information: Array, squares: Any, shown: Labels, h: Any) -> None:
+def _add_shown(information: Numbers, squares: Any, shown: Labels, h: Any) -> None:
     """Add squares times h to the column of each label shown, in place."""
     n, m = shown.shape
     ends = np.arange(0, n * m + 1, m)
