@@ -1,6 +1,6 @@
 """Minimise a smooth function from where the last search of one like it ended."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from copy import copy
 from typing import Any, Self
 
@@ -14,6 +14,7 @@ Array = npt.NDArray[np.floating]
 _HALVINGS = 12  # of one step, before the search gives up
 _ENOUGH = 1e-4  # share of the promised decrease that a step must keep
 _LONGEST = 30.0  # change of one number in one step
+_PART = 1 << 15  # arguments that are looked at together
 
 
 class Memory:
@@ -68,26 +69,38 @@ class Memory:
         The two loops of Nocedal and Wright (2006), Algorithm 7.4, in which each product with a step
         comes from one product with all of them and from those between steps.
         """
-        ahead: Array = -gradient
-        if not self.order:
-            ahead *= scales
-            return ahead
         places = list(self.order)
+        if not places:
+            return np.asarray(-scales * gradient)
         moved, turned = self.moved[: len(places)], self.turned[: len(places)]
-        shares, along = np.zeros(len(places)), moved @ ahead
+        shares, along = np.zeros(len(places)), -(moved @ gradient)
         for i in reversed(places):
             shares[i] = (along[i] - self.products[i, : len(places)] @ shares) / self.products[i, i]
-        ahead -= shares.astype(ahead.dtype) @ turned
-        ahead *= scales
+        ahead, last = np.empty_like(gradient), places[-1]
+        length, along = 0.0, np.zeros(len(places))
+        for part in _parts(ahead.size):
+            here = shares.astype(ahead.dtype) @ turned[:, part]
+            here += gradient[part]
+            here *= -scales[part]
+            ahead[part] = here
+            along += turned[:, part] @ here
+            length += float(np.vdot(turned[last, part], scales[part] * turned[last, part]))
         # The diagonal's size is that of the last step.
-        last = places[-1]
-        ahead *= self.products[last, last] / float(np.vdot(turned[last], scales * turned[last]))
-        added, along = np.zeros(len(places)), turned @ ahead
+        size = self.products[last, last] / length
+        added = np.zeros(len(places))
         for i in places:
-            back = (along[i] + added @ self.products[: len(places), i]) / self.products[i, i]
-            added[i] = shares[i] - back
-        ahead += added.astype(ahead.dtype) @ moved
+            back = size * along[i] + added @ self.products[: len(places), i]
+            added[i] = shares[i] - back / self.products[i, i]
+        for part in _parts(ahead.size):
+            ahead[part] *= size
+            ahead[part] += added.astype(ahead.dtype) @ moved[:, part]
         return ahead
+
+
+def _parts(size: int) -> Iterator[slice]:
+    """Parts that stay in the processor's cache while something is done to them."""
+    for start in range(0, size, _PART):
+        yield slice(start, start + _PART)
 
 
 def descend(
