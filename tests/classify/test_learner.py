@@ -147,6 +147,30 @@ def test_the_form_of_rows_does_not_matter(size, form):
         np.testing.assert_allclose(other.predict_proba(rows), expected, atol=1e-8)
 
 
+def test_sparse_rows_with_new_words_in_every_batch_are_learnt_from_as_dense_ones(size):
+    """Of which most are in few rows, and some in none."""
+    rng = np.random.default_rng(4)
+    words = 40 * (n := np.arange(300)[:, None] // 50) + rng.geometric(0.05, size=(300, 8)) - 1
+    X = np.zeros((300, 400))
+    np.put_along_axis(X, np.minimum(words, 399), rng.random(words.shape) + 1, axis=1)
+    topics = (n[:, 0] + words[:, 0]) % len(LABELS[size])
+    right = np.array(LABELS[1])[topics] if size == 1 else np.eye(len(LABELS[2]))[topics]
+    dense, other = make(size), make(size)
+    for start in range(0, 300, 50):
+        part = slice(start, start + 50)
+        for clf, rows in ((dense, X[part]), (other, sparse.csr_array(X[part]))):
+            decisions = clf.ask(rows)
+            clf.tell(decisions, answers_to(decisions, right[part]))
+        assert 0 < (seen := X[: part.stop].any(axis=0).sum()) < 400
+        assert len(other._model._memory[0]) == seen + 1  # no weights of other words were fitted
+    np.testing.assert_array_equal(dense.log.actions, other.log.actions)
+    new = np.eye(400)[::7] + X[:58]
+    expected = dense.predict_proba(new)
+    np.testing.assert_allclose(other.predict_proba(sparse.csr_array(new)), expected, atol=1e-8)
+    spreads = dense._model.spreads(new)
+    np.testing.assert_allclose(other._model.spreads(sparse.csr_array(new)), spreads, rtol=1e-8)
+
+
 def test_dense_and_sparse_rows_may_come_in_turn(size):
     X, right = task(size, 160)
     both, dense = make(size), make(size)

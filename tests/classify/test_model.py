@@ -5,6 +5,7 @@ import pytest
 from scipy import sparse
 
 from policysieve.classify import model as module
+from policysieve.classify import posterior
 from policysieve.classify.likelihoods import EXCLUSIVE, INDEPENDENT
 from policysieve.classify.model import LabelModel
 from tests.oracles import label_model as oracle
@@ -129,7 +130,7 @@ def test_the_form_of_rounds_does_not_matter(kind, monkeypatch):
         check(convert(X), [(convert(X), shown, answers)])
     halves = [slice(0, 13), slice(13, N)]
     check(X, [(X[half], shown[half], answers[half]) for half in halves])
-    monkeypatch.setattr(module, "_STRETCH", 7 * K)
+    monkeypatch.setattr(posterior, "_STRETCH", 7 * K)
     check(X, [(X, shown, answers)])
     check(sparse.csr_array(X), [(sparse.csr_array(X), shown, answers)])
 

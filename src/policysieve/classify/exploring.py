@@ -174,12 +174,19 @@ def inclusion(
     were (docs/maths.md, "Showing labels" and "Looking for labels").
     """
     places, known = np.arange(len(z))[:, None], counts.right > 0
-    among = np.where(known, 0.0, -np.inf) if search is not None and known.any() else 0.0
+    among = np.where(known, 0.0, -np.inf) if search is not None and known.any() else None
     matching, probable = np.zeros(z.shape), np.full(z.shape, _FLOOR)
     for strength in _STRENGTHS:
-        drawn = z + strength * spread * rng.standard_normal(z.shape) if strength else z.copy()
-        matching[places, best_labels(drawn + among, size)] += 1 / len(_STRENGTHS)
-        probable += likelihood.probabilities(drawn) / len(_STRENGTHS)
+        drawn = z.copy()
+        if strength:
+            drawn = rng.standard_normal(z.shape)
+            drawn *= strength * spread
+            drawn += z
+        best = best_labels(drawn if among is None else drawn + among, size)
+        matching[places, best] += 1 / len(_STRENGTHS)
+        drawn = likelihood.probabilities(drawn)
+        drawn /= len(_STRENGTHS)
+        probable += drawn
     unknown = counts.unknown**_UNKNOWN
     weights = unknown * np.sqrt(probable)
     if search is None:

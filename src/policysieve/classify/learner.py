@@ -21,7 +21,6 @@ from policysieve.classify.labels import LabelDecisions, as_labels, places_of
 from policysieve.classify.likelihoods import Likelihood
 from policysieve.classify.likeness import Likeness
 from policysieve.classify.model import (
-    FEW_LOGITS,
     Array,
     Block,
     LabelModel,
@@ -332,7 +331,7 @@ class LabelLearner(Asking, BaseEstimator):
         """Rounds at which there are a twentieth or a tenth more rows, labelled ones too."""
         labelled = sum(len(shown) for _, shown, _ in self._labelled)
         rows = rounds + labelled
-        growth = _GROWTH[0] if rows * len(self.classes_) <= FEW_LOGITS else _GROWTH[1]
+        growth = _GROWTH[0] if self._model.is_cheap(rows) else _GROWTH[1]
         return max(rounds + 1, int(rows * growth) - labelled)
 
     @contextmanager

@@ -105,8 +105,11 @@ class Directions:
             self._length = np.sqrt(np.where(squares > 0, squares, np.inf))
         else:
             away = rows - centre
-            lengths = np.linalg.norm(away, axis=1, keepdims=True)
-            self._rows = (away / np.where(lengths > 0, lengths, 1.0)).astype(np.float32)
+            lengths = np.sqrt(np.einsum("ij,ij->i", away, away))[:, None]
+            self._rows = np.empty(away.shape, dtype=np.float32)
+            np.divide(
+                away, np.where(lengths > 0, lengths, 1.0), out=self._rows, casting="same_kind"
+            )
 
     def sums(self, labels: Labels, n_labels: int) -> Array:
         """Sums of the directions by label, shape (K, d)."""
@@ -118,11 +121,11 @@ class Directions:
         return np.asarray((of @ self._rows).toarray() - np.outer(of.sum(axis=1), self._centre))
 
     def cosines(self, rows: Any, centre: Array) -> Any:
-        """Cosines of rows with these from the same centre, shape (n, number of these)."""
+        """Cosines of these with rows from the same centre, shape (number of these, n)."""
         if self._sparse:
-            return Directions(csr_array(rows), centre).with_others(self)
+            return self.with_others(Directions(csr_array(rows), centre))
         dense = rows.toarray() if hasattr(rows, "tocsr") else rows
-        return Directions(dense, centre).with_others(self)
+        return self.with_others(Directions(dense, centre))
 
     def with_others(self, others: "Directions") -> Any:
         """Cosines of these with others of the same kind, a new array."""
@@ -149,8 +152,8 @@ def ratio(cosines: Any, labels: Labels) -> tuple[float, float] | None:
     weights = np.where(same, own[labels], 1 / (n_of[labels][:, None] * n_of[labels]))
     np.fill_diagonal(weights, 0.0)
     bins = np.clip(((cosines + 1) * (_BINS / 2)).astype(np.intp), 0, _BINS - 1)
-    alike = np.bincount(bins[same], weights[same], _BINS)
-    other = np.bincount(bins[~same], weights[~same], _BINS)
+    bins += _BINS * same
+    other, alike = np.bincount(bins.ravel(), weights.ravel(), 2 * _BINS).reshape(2, _BINS)
     other *= alike.sum() / other.sum()
     middles = (np.arange(_BINS) + 0.5) * 2 / _BINS - 1
     inputs = np.column_stack([np.ones(_BINS), middles])

@@ -13,19 +13,21 @@ from threadpoolctl import ThreadpoolController
 
 from policysieve.classify.descent import Memory, descend
 from policysieve.classify.likelihoods import Likelihood
+from policysieve.classify.posterior import Block, Posterior, features_of
 from policysieve.errors import InvalidArgumentError
 
-__all__ = ["FEW_LOGITS", "LabelModel", "check_features", "few_threads", "square_norms"]
+__all__ = ["FEW_LOGITS", "Block", "LabelModel", "check_features", "few_threads", "square_norms"]
 
 Array = npt.NDArray[np.float64]
-Block = tuple[Any, npt.NDArray[np.intp], Array]
+Labels = npt.NDArray[np.intp]
 
-_STRETCH = 1 << 18  # logits computed at once: they stay in the processor's cache
 _LARGEST = 1e120  # feature, whose square still is a number
-FEW_LOGITS = 1 << 18  # of all rounds: up to so many, fits are cheap and of double precision
+FEW_LOGITS = 1 << 18  # or weights: up to so many, fits are cheap and of double precision
 _ROUNDING = {np.float64: 1e-11, np.float32: 1e-6}  # of the loss, generously
 _MOST_STEPS = 30  # of a fit, which all may take that are not preceded by another
 _STEPS = 3  # which all others take, and more while they gain
+_REMEMBERED = 3, 8  # steps of earlier fits, where there are many weights, and where there are few
+_FEW_WEIGHTS = 1 << 18  # up to so many: of more, steps cost as much as the rounds do
 _CLOSE = 0.5  # twice the gain in log-likelihood that is not worth another step
 _LARGE = 1_000_000  # weights of a model, from which on several threads are faster than one
 _limiting = Lock()  # held by whoever has set the limit, which is one of the whole process
@@ -55,7 +57,8 @@ class LabelModel:
         self._precisions = np.ones((n_features + 1, 1))
         self._variances = np.zeros((n_features + 1, n_labels))
         self._scale = 1.0
-        self._memory: tuple[Memory, ...] = ()  # of the last fits, in units of the scale
+        # Of the last fits, in units of the scale, and which rows of the weights they found.
+        self._memory: tuple[Labels, Memory | None] = np.empty(0, dtype=np.intp), None
 
     def before(self, rows: Any) -> "LabelModel":
         """The same model with a prior for feature rows like these, before any answer."""
@@ -68,6 +71,10 @@ class LabelModel:
     def n_weights(self) -> int:
         """How many there are, intercepts counted."""
         return int(self._weights.size)
+
+    def is_cheap(self, n_rows: int) -> bool:
+        """Whether a fit to so many rows is: it has few logits, and few weights."""
+        return max(n_rows, len(self._weights)) * self._weights.shape[1] <= FEW_LOGITS
 
     def logits(self, rows: Any) -> Array:
         """Logit of every label at feature rows, shape (n, K)."""
@@ -100,94 +107,75 @@ class LabelModel:
 
         # For features of mean square norm one, so that their unit does not matter and they fit
         # into numbers of single precision; intercepts from their last mean.
+        # Weights of features that no row has stay as they are before the answers.
+        features = features_of(blocks)
+        some = np.append(features, len(self._weights) - 1)
         # Single precision, where there is much to compute, takes less than half of the time.
-        precision = np.float64 if n_rows * n_labels <= FEW_LOGITS else np.float32
-        unit = np.ones((len(self._weights), 1))
-        unit[:-1] = 1 / model._scale
-        precisions = model._precisions * unit**2 * np.ones(n_labels)
-        precisions[:-1] *= tightness
-        stretches = [
-            (
-                (rows * unit[0, 0]).astype(precision),
-                shown,
-                answers.astype(precision),
-            )
-            for block in blocks
-            for rows, shown, answers in _stretches(block, n_labels)
-        ]
-        start = self._weights / unit
-        centre = np.broadcast_to(typical / unit, start.shape).copy()
+        precision = np.float64 if self.is_cheap(n_rows) else np.float32
+        unit = np.full((len(some), 1), 1 / model._scale)
+        unit[-1] = 1
+        held = np.ones(n_labels) * tightness
+        means = np.broadcast_to(typical, self._weights.shape)
+        centre = means[some]
+        centre /= unit
         centre[-1] += self._intercept
+        start = self._weights[some]
+        start /= unit
         start -= centre
-        logits = _Logits(stretches, centre)
-
-        def objective(away: Array) -> tuple[float, Array]:
-            loss = 0.5 * float((precisions * away**2).sum())
-            gradient = precisions * away
-            for x, z, labels, right in logits(away):
-                loss += self.likelihood.loss(z, labels, right)
-                gradient[:-1] += x.T @ z
-                gradient[-1] += z.sum(axis=0)
-            return loss, gradient
-
-        def variances(away: Array) -> Array:
-            information = np.zeros_like(away)
-            for x, z, labels, right in logits(away):
-                curvature = self.likelihood.curvatures(z, labels, right)
-                squares = x.multiply(x) if hasattr(x, "multiply") else x**2
-                information[:-1] += squares.T @ curvature
-                information[-1] += curvature.sum(axis=0)
-            return np.asarray(1 / (information + precisions))
-
-        known = self._variances / unit**2 if self._memory else variances(start)
-        found, model._memory = descend(
-            objective,
+        start = start.astype(precision)
+        posterior = Posterior(
+            blocks,
+            features,
+            factor=1 / model._scale,
+            means=centre,
+            precisions=held / self._prior_variance,
+            likelihood=self.likelihood,
+            precision=precision,
+        )
+        memory = self._remembered(some, precision)
+        known = self._variances[some] / unit**2 if memory.order else posterior.variances(start)
+        found = descend(
+            posterior,
             start,
-            known,
-            self._memory,
-            steps=(_STEPS if self._memory else _MOST_STEPS, _MOST_STEPS),
+            known.astype(precision),
+            memory,
+            steps=(_STEPS if memory.order else _MOST_STEPS, _MOST_STEPS),
             close=_CLOSE,
             rounding=_ROUNDING[precision],
         )
-        model._variances = variances(found) * unit**2
-        model._weights = (found + centre) * unit
+        model._memory = some, memory
+        model._variances = np.empty(means.shape)
+        model._variances[:] = 1 / (model._precisions[0] * held)
+        model._variances[some] = posterior.variances(found) * unit**2
+        centre += found
+        centre *= unit
+        model._weights = means.copy()
+        model._weights[some] = centre
         model._intercept += float(found[-1].mean())
         return model
+
+    def _remembered(self, some: Labels, precision: Any) -> Memory:
+        """Steps of the last fits, in the rows of weights that count now: new ones had no part."""
+        before, memory = self._memory
+        if memory is None or not np.isin(before, some).all():
+            n_steps = _REMEMBERED[self.n_weights <= _FEW_WEIGHTS]
+            return Memory(len(some) * self._weights.shape[1], n_steps, precision)
+        there, n_labels = np.isin(some, before), self._weights.shape[1]
+
+        def widened(steps: Any) -> Any:
+            if there.all():
+                return steps.astype(precision)
+            wide = np.zeros((len(steps), len(some), n_labels), dtype=precision)
+            wide[:, there] = steps.reshape(len(steps), -1, n_labels)
+            return wide.reshape(len(steps), -1)
+
+        return memory.changed(widened)
 
     def _set_scale(self, mean_square_norm: float) -> None:
         """Weights' prior precisions, so that a typical logit has the prior variance."""
         self._scale = float(np.sqrt(mean_square_norm)) or 1.0
         self._precisions = self._precisions.copy()
         self._precisions[:-1] = self._scale**2 / self._prior_variance
-
-
-class _Logits:
-    """Logits of rounds, a stretch at a time, in memory that is used again.
-
-    New memory for every stretch takes longer to get than logits take to compute.
-    """
-
-    def __init__(self, stretches: Sequence[Any], centre: Array) -> None:
-        self._stretches = stretches
-        self._centre = centre
-        self._memory: Any = None
-
-    def __call__(self, away: Array) -> Iterator[tuple[Any, Any, npt.NDArray[np.intp], Any]]:
-        """Rows, logits (which may be overwritten), labels shown and answers of each stretch."""
-        precision = self._stretches[0][0].dtype
-        there = (away + self._centre).astype(precision)
-        weights, intercepts = there[:-1], there[-1]
-        if self._memory is None:
-            longest = max(len(shown) for _, shown, _ in self._stretches)
-            self._memory = np.empty((longest, len(intercepts)), dtype=precision)
-        for x, shown, answers in self._stretches:
-            z = self._memory[: len(shown)]
-            if hasattr(x, "multiply"):
-                z[:] = x @ weights
-            else:
-                np.matmul(x, weights, out=z)
-            z += intercepts
-            yield x, z, shown, answers
 
 
 @contextmanager
@@ -226,15 +214,6 @@ def check_features(rows: Any) -> None:
         )
 
 
-def _stretches(block: Block, n_labels: int) -> Iterator[Block]:
-    """A block in parts of few enough logits."""
-    rows, shown, answers = block
-    size = max(1, _STRETCH // n_labels)
-    for start in range(0, len(shown), size):
-        part = slice(start, start + size)
-        yield rows[part], shown[part], answers[part]
-
-
 def square_norms(rows: Any) -> float:
     """Sum of squares of all features, dense or sparse."""
-    return float(rows.multiply(rows).sum() if hasattr(rows, "multiply") else (rows**2).sum())
+    return float(rows.multiply(rows).sum() if hasattr(rows, "multiply") else np.vdot(rows, rows))

@@ -50,11 +50,11 @@ class Search:
         if self.tries is not None and rows.shape[0]:
             odds = self.tries.cosines(rows, self.centre)
             odds *= np.float32(self.slope)
-            odds += self.offsets
+            odds += self.offsets[:, None]
             np.exp(np.minimum(odds, _SUREST, out=odds), out=odds)
             odds += 1
             with np.errstate(over="ignore"):  # ruled out for good
-                found[:, self.labels] = 1 / np.multiply.reduceat(odds, self.starts, axis=1)
+                found[:, self.labels] = 1 / np.multiply.reduceat(odds, self.starts, axis=0).T
         return found
 
     @classmethod
