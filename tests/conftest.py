@@ -39,21 +39,13 @@ def pytest_configure(config):
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection():
-    """What is collected stays: looking for garbage among it takes a quarter of the time."""
+    """Modules and tests stay, so no garbage is looked for among them, now and later."""
     gc.disable()
     try:
         return (yield)
     finally:
-        gc.enable()
-
-
-def pytest_runtest_logstart():
-    """Modules and tests are no garbage, and take a third of a second to look at, again and again.
-
-    What serves in this process lets go of all that is frozen when it ends.
-    """
-    if not gc.get_freeze_count():
         gc.freeze()
+        gc.enable()
 
 
 def pytest_xdist_make_scheduler(config, log):
