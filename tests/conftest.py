@@ -4,6 +4,7 @@ Machines may be slow and busy. Data sets are read from the user's cache, and dow
 that each is fetched once; all else that tests keep is gone when they are done.
 """
 
+import gc
 import os
 import shutil
 from collections import Counter
@@ -11,6 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from tempfile import mkdtemp
 
+import pytest
 from hypothesis import settings
 
 from policysieve.worlds.cache import cache_folder
@@ -33,6 +35,17 @@ def pytest_configure(config):
     config.add_cleanup(lambda: shutil.rmtree(folder))
     (folder / "datasets").symlink_to(datasets.resolve(), target_is_directory=True)
     os.environ["POLICYSIEVE_CACHE"] = str(folder)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """Modules and tests stay, so no garbage is looked for among them, now and later."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def pytest_xdist_make_scheduler(config, log):

@@ -9,7 +9,7 @@ from policysieve.bench.racers import VOTERS
 from policysieve.bench.rounds import Game, Task
 from tests.bench.test_rounds import tiny
 from tests.contracts.world_contract import all_rewards
-from tests.oracles import capped as oracle
+from tests.oracles.capped_proofs import Fold
 
 
 def game(seed, slate_size=1, epsilon=0.2):
@@ -42,7 +42,7 @@ def test_revealed_labels_against_the_exact_twin(slate_size, seed):
     assert rounds is not None
     twin = game(seed, slate_size)
     q = twin.problem
-    fold = oracle.Fold(6, slate_size, 4, q.sparsity, q.epsilon, q.delta)
+    fold = Fold(6, slate_size, 4, q.sparsity, q.epsilon, q.delta)
     stop = 0
     while not (stop and fold.proof().certified):
         start, stop = stop, fold.next_look

@@ -3,7 +3,7 @@
 import numpy as np
 
 import policysieve as ps
-from tests.oracles.capped import Fold
+from tests.oracles.capped_proofs import Fold
 
 
 class Column:

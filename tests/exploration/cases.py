@@ -7,11 +7,11 @@ import policysieve as ps
 from tests.statistics import TINY
 
 
-def random_case(seed, m=1, K=6, n_policies=9, n_contexts=5):
-    """Policies, and rewards (n_contexts, K) of a few items at each context."""
+def random_case(seed, m=1, K=6, n_policies=9, n_contexts=5, rewarded=0.4):
+    """Policies, and rewards (n_contexts, K) of that share of the items."""
     rng = np.random.default_rng(seed)
     table = rng.random((n_contexts, n_policies, K)).argsort(axis=-1)[..., :m]
-    rewards = np.where(rng.random((n_contexts, K)) < 0.4, rng.random((n_contexts, K)), 0.0)
+    rewards = np.where(rng.random((n_contexts, K)) < rewarded, rng.random((n_contexts, K)), 0.0)
     rewards /= np.maximum(rewards.sum(axis=1, keepdims=True), 1.0)
     return ps.PolicyTable(table, n_actions=K), rewards
 

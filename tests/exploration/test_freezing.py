@@ -51,10 +51,9 @@ def assert_same(one, two):
     assert one.finished == two.finished
     assert one.cost().to_dict() == two.cost().to_dict()
     assert one.exploration.same_as(two.exploration)
+    mine, theirs = one.intervals(), two.intervals()
     for name in ("values", "lower", "upper"):
-        np.testing.assert_array_equal(
-            getattr(one.intervals(), name), getattr(two.intervals(), name)
-        )
+        np.testing.assert_array_equal(getattr(mine, name), getattr(theirs, name))
 
 
 @pytest.mark.parametrize(

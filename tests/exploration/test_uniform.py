@@ -2,12 +2,12 @@ import numpy as np
 import pytest
 
 import policysieve as ps
-from tests.contracts.explorer_contract import ExplorerContract
+from tests.contracts.explorers import Explorers
 from tests.oracles.naive import importance_weighted, maurer_pontil, uniform_subset_propensity
 from tests.statistics import assert_at_most
 
 
-class TestUniform(ExplorerContract):
+class TestUniform(Explorers):  # test_registry.py has its contract
     def make(self, policies, problem, seed):
         return ps.Uniform(policies, problem, rng=seed)
 

@@ -14,7 +14,8 @@ def fractions(array):
 class Rounds:
     """Random rounds: slates of policies, lists of what they show, and what was shown.
 
-    Propensities and means are any numbers; what has propensity 0 is not shown.
+    Propensities and means are any numbers; what has propensity 0 is not shown. Types are those that
+    the package has, so that its machine code is tested, and nothing is compiled for tests alone.
     """
 
     def __init__(self, seed, *, m, K=7, n=40, n_policies=6, sparsity=None):
@@ -38,9 +39,11 @@ class Rounds:
         over = np.maximum(rewards.sum(axis=1, keepdims=True) / self.sparsity, 1)
         self.rewards = rewards / over
         lists = [
-            rng.permutation(np.unique(self.table[x, self.columns])).astype(np.int32)
+            rng.permutation(np.unique(self.table[x, self.columns])).astype(np.uint8)
             for x in self.rows
         ]
+        for array in (self.table, self.rows):
+            array.setflags(write=False)
         self.offsets = np.cumsum([0, *map(len, lists)])
         self.items = np.concatenate(lists)
         at = np.repeat(np.arange(n), np.diff(self.offsets))

@@ -9,7 +9,8 @@ from policysieve.bench.scale.measuring import STEPS, ScaleSettings, measure_scal
 from policysieve.bench.scale.models import fitted, foretold
 
 
-def test_every_step_is_measured_and_shown(engine, few_actors, tmp_path):
+def test_every_step_is_measured_and_shown(engine, few_actors, tmp_path, monkeypatch):
+    monkeypatch.setattr("policysieve.bench.scale.growth._REPEATS", 2)
     settings = ScaleSettings(
         rounds=3000,
         n_policies=5,

@@ -1,10 +1,13 @@
 """A service for tests: a real server in a thread, at a port of its own."""
 
+import asyncio
+import ssl
 import threading
 from contextlib import contextmanager
 from dataclasses import replace
 
 import httpx
+import pytest
 
 import policysieve as ps
 from policysieve.service import Hosted, Settings
@@ -12,7 +15,19 @@ from policysieve.service.serving import Server
 from policysieve.service.tokens import create_token
 from tests.study.cases import PROBLEM, contexts, linear, play
 
-__all__ = ["ask", "bearer", "create", "rows", "serving", "tell"]
+__all__ = ["NO_TLS", "ask", "bearer", "create", "rows", "serving", "tell"]
+
+NO_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # without certificates, which take long to read
+
+
+class Hurried:
+    """asyncio for uvicorn, which looks ten times a second whether it shall end, or has ended."""
+
+    def __getattr__(self, name):
+        return getattr(asyncio, name)
+
+    async def sleep(self, seconds):
+        await asyncio.sleep(seconds / 20)
 
 
 def create(tmp_path, name="shop", *, policies=None, problem=PROBLEM, rounds=0, **options):
@@ -31,15 +46,18 @@ def serving(url, policies=None, settings=None, *, learn=True, **files):
     settings = replace(Settings() if settings is None else settings, port=0)
     server = Server(hosted, settings, **files)
     thread = threading.Thread(target=server.run)
-    thread.start()
-    try:
-        with httpx.Client(base_url=server.url, timeout=30, trust_env=False) as client:
-            client.app = server.app
-            yield client
-    finally:
-        server.end()
-        thread.join(60)
-        assert not thread.is_alive()
+    options = {"timeout": 30, "trust_env": False, "verify": NO_TLS}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("uvicorn.server.asyncio", Hurried())
+        thread.start()
+        try:
+            with httpx.Client(base_url=server.url, **options) as client:
+                client.app = server.app
+                yield client
+        finally:
+            server.end()
+            thread.join(60)
+            assert not thread.is_alive()
 
 
 def bearer(url, *scopes, **options):

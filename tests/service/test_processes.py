@@ -15,7 +15,7 @@ import httpx
 import pytest
 
 import policysieve as ps
-from tests.service.serving import ask, bearer, create, rows, serving, tell
+from tests.service.serving import NO_TLS, ask, bearer, create, rows, serving, tell
 from tests.study.cases import PROBLEM, linear
 
 SHOP = "/v1/studies/shop"
@@ -42,7 +42,8 @@ def process(url, *options, policies="tests.study.cases:linear"):
             line = running.stdout.readline()
             assert line, running.stderr.read()
             address = json.loads(line)["url"]
-            with httpx.Client(base_url=address, timeout=30, trust_env=False) as client:
+            options = {"timeout": 30, "trust_env": False, "verify": NO_TLS}
+            with httpx.Client(base_url=address, **options) as client:
                 yield running, client
         finally:
             running.kill()

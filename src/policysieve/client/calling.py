@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import ssl
 import threading
 import time
 import weakref
@@ -68,6 +69,8 @@ class Calling:
             base_url=self.url,
             headers=headers,
             timeout=self._timeout,
+            # Reading all certificates of the machine takes longer than hundreds of calls.
+            verify=self.url.startswith("https:") or ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT),
             trust_env=not self._is_local,  # no proxy stands between a machine and itself
             transport=self._transport,
         )

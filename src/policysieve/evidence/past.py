@@ -296,6 +296,7 @@ class Past:
         """What kernels take of the later rounds, for some of the survivors."""
         assert self._answers is not None
         columns = policies if self._looked_up else np.searchsorted(self._kept, policies)
+        columns = np.ascontiguousarray(columns)  # or kernels are compiled once more
         actions, rewards, *_ = self._rounds.arrays
         (offsets,), (items, w, means) = self._offsets.arrays, self._lists.arrays
         return PastArrays(

@@ -65,12 +65,10 @@ def add_value_factors(
     for i in range(len(rows) + 1):
         if i == len(rows) or scales[i] != scale:
             for s in range(S):
-                for g in range(G):
+                for g in range(G if agreed[s] else 0):
                     for v in range(V):
-                        quiet = agreed[s] * np.log1p(stakes[g] * grid[s, v]) if agreed[s] else 0.0
-                        log_wealth[s, g, v] += quiet + np.log(product[s * G + g, v])
-                        product[s * G + g, v] = 1.0
-                agreed[s], span[s] = 0, 1.0
+                        log_wealth[s, g, v] += agreed[s] * np.log1p(stakes[g] * grid[s, v])
+                agreed[s] = 0
             if i == len(rows):
                 break
             scale = scales[i]
@@ -144,3 +142,7 @@ def add_value_factors(
                 ours[row[leader, k]] = False
         for k in range(shown.shape[1]):
             seen[shown[i, k]], reward[shown[i, k]] = False, 0.0
+    for s in range(S):
+        for g in range(G):
+            for v in range(V):
+                log_wealth[s, g, v] += np.log(product[s * G + g, v])

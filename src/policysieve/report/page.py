@@ -6,7 +6,8 @@ import io
 import os
 import platform
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import cache, partial
 from html import escape
 from importlib import metadata
 from importlib.resources import files
@@ -101,7 +102,7 @@ class Page:
         self.lead = lead
         self.configuration = dict(configuration or {})
         self.made_by = made_by
-        self._blocks: list[str] = []
+        self._blocks: list[str | Callable[[], str]] = []
         self._figures: dict[str, Figure] = {}
         self._ids = 0
 
@@ -157,6 +158,8 @@ class Page:
     def figure(self, figure: Figure, caption: str, *, name: str) -> Self:
         """Add a figure, laid out both for a wide page and for a phone.
 
+        It is drawn when the page is asked for.
+
         Parameters
         ----------
         figure : Figure
@@ -170,12 +173,7 @@ class Page:
                 f"name must be another one for each figure of a page, got {name!r} again"
             )
         self._figures[name] = figure
-        wide = inline_svg(figure, f"{name}-wide-", caption)
-        narrow = inline_svg(figure, f"{name}-narrow-", caption, width=_NARROW)
-        return self._add(
-            f"<figure>\n<figcaption>{escape(caption)}</figcaption>\n"
-            f'<div class="wide">{wide}</div>\n<div class="narrow">{narrow}</div>\n</figure>'
-        )
+        return self._add(cache(partial(_drawn, figure, caption, name)))
 
     def html(self) -> str:
         """The whole page."""
@@ -191,7 +189,7 @@ class Page:
             lead=f'<p class="lead">{escape(self.lead)}</p>\n' if self.lead else "",
             style=_asset("colours.css") + _asset("page.css"),
             script=script,
-            body="\n".join(self._blocks),
+            body="\n".join(one if isinstance(one, str) else one() for one in self._blocks),
             made=_provenance(self.made_by, self.configuration),
         )
 
@@ -217,7 +215,7 @@ class Page:
         """
         save_figures(self._figures, folder)
 
-    def _add(self, block: str) -> Self:
+    def _add(self, block: str | Callable[[], str]) -> Self:
         self._blocks.append(block)
         return self
 
@@ -236,6 +234,15 @@ def save_figures(figures: Mapping[str, Figure], folder: str | os.PathLike[str]) 
             with look(), rc_context({"svg.fonttype": "path"}):
                 figure.savefig(buffer, format=ending, **options)
             write_whole(where / f"{name}.{ending}", buffer.getvalue())
+
+
+def _drawn(figure: Figure, caption: str, name: str) -> str:
+    wide = inline_svg(figure, f"{name}-wide-", caption)
+    narrow = inline_svg(figure, f"{name}-narrow-", caption, width=_NARROW)
+    return (
+        f"<figure>\n<figcaption>{escape(caption)}</figcaption>\n"
+        f'<div class="wide">{wide}</div>\n<div class="narrow">{narrow}</div>\n</figure>'
+    )
 
 
 def _cell(is_name: bool, kind: str, text: str, value: CellValue) -> str:

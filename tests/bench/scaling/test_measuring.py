@@ -52,23 +52,11 @@ GROWING = Growth(
 )
 
 
-@pytest.fixture
-def quick(monkeypatch):
-    """A small sweep, small designs, in this process."""
-    monkeypatch.setattr(cells, "ProcessPoolExecutor", lambda _workers, **_: ThreadPoolExecutor(1))
-    monkeypatch.setattr(cells, "as_completed", list)
-    monkeypatch.setitem(SWEEPS, "tiny", TINY)
-    monkeypatch.setattr(measuring, "_EXPLORE", (100, 400))
-    monkeypatch.setattr(measuring, "_DESIGN", {"n_actions": 8, "sparsity": 2, "epsilon": 0.1})
-    monkeypatch.setattr(measuring, "GROWTHS", {"small": GROWING})
-    monkeypatch.setattr(measuring, "SEEDS", 1)
-
-
 CELLS = {}
 
 
 def once(measure):
-    """The same numbers, measured by the first test that asks: for tests of what becomes of them."""
+    """The same numbers, measured by the first test that asks."""
 
     def found(*arguments):
         cell = measure.__name__, repr(arguments)
@@ -77,6 +65,20 @@ def once(measure):
         return deepcopy(CELLS[cell])
 
     return found
+
+
+@pytest.fixture
+def quick(monkeypatch):
+    """A small sweep, small designs, in this process; what is measured is measured once."""
+    for name in ("_rounds", "_variance", "median_rounds"):
+        monkeypatch.setattr(measuring, name, once(getattr(measuring, name)))
+    monkeypatch.setattr(cells, "ProcessPoolExecutor", lambda _workers, **_: ThreadPoolExecutor(1))
+    monkeypatch.setattr(cells, "as_completed", list)
+    monkeypatch.setitem(SWEEPS, "tiny", TINY)
+    monkeypatch.setattr(measuring, "_EXPLORE", (100, 400))
+    monkeypatch.setattr(measuring, "_DESIGN", {"n_actions": 8, "sparsity": 2, "epsilon": 0.1})
+    monkeypatch.setattr(measuring, "GROWTHS", {"small": GROWING})
+    monkeypatch.setattr(measuring, "SEEDS", 1)
 
 
 class TestSweeps:
@@ -162,7 +164,7 @@ class TestScaling:
 
     def test_full_has_more_points(self, quick, monkeypatch):
         monkeypatch.setattr(measuring, "_EXPLORE_FULL", (100,))
-        result = measure_scaling(["tiny"], settings=ScalingSettings(seeds=1, full=True))
+        result = measure_scaling(["tiny"], settings=ScalingSettings(seeds=2, full=True))
         assert [len(row["points"]) for row in result["sweeps"]] == [4] * 4
         assert len(result["variance"]) == 1
 
@@ -218,8 +220,6 @@ class TestParts:
     @pytest.fixture
     def measure(self, quick, tmp_path, monkeypatch):
         """Measure with a version of the code, and write the file as the command does."""
-        for name in ("_rounds", "_variance", "median_rounds"):
-            monkeypatch.setattr(measuring, name, once(getattr(measuring, name)))
 
         def measured(code, settings=self.SETTINGS, **parts):
             monkeypatch.setattr(measuring, "code_version", lambda **_: code)

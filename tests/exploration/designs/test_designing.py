@@ -5,14 +5,14 @@ import pytest
 
 import policysieve as ps
 from policysieve.exploration.designs.saving import sealed
-from tests.exploration.test_low_variance import play, random_case
+from tests.exploration.cases import play, random_case
 from tests.oracles import low_variance as oracle
 
 
 @pytest.fixture(params=[1, 2])
 def case(request):
     m = request.param
-    policies, rewards = random_case(seed=40 + m, m=m)
+    policies, rewards = random_case(seed=40 + m, m=m, rewarded=0.3)
     return policies, rewards, ps.Problem(n_actions=6, slate_size=m, epsilon=0.3, delta=0.1)
 
 
