@@ -91,6 +91,17 @@ class TestCheckpoints:
         assert checkpoints(rounds) == expected
 
 
+def test_sparse_rows_alone_where_there_are_texts(made, monkeypatch):
+    thin = ClassifyTask("thin", "corners", three_corners, has_texts=True)
+    monkeypatch.setitem(CLASSIFY_TASKS, "thin", thin)
+    monkeypatch.setitem(CONTESTANTS, "only", replace(CONTESTANTS["puppet"], only_texts=True))
+    result = measure_classifiers(
+        ["tiny", "thin"], ["puppet", "only"], settings=SHORT._replace(seeds=1)
+    )
+    played = [(row["task"], row["contestant"]) for row in result["rows"]]
+    assert played == [("tiny", "puppet"), ("thin", "puppet"), ("thin", "only")]
+
+
 class TestPlay:
     ROWS = three_corners(0, False)
 
