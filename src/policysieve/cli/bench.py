@@ -187,7 +187,7 @@ def classify(
     """Compare bandit classifiers: accuracy on held-out rows, and rounds per second.
 
     All 690 runs take up to three minutes each, one after the other: several hours. With
-    --contestants policysieve it takes about 7 minutes.
+    --contestants policysieve it takes about 20 minutes.
     """
     from policysieve.bench.classify.contestants import CONTESTANTS
     from policysieve.bench.classify.measuring import ClassifySettings, measure_classifiers
