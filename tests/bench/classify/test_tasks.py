@@ -81,7 +81,11 @@ class TestTopics:
 
 @pytest.mark.parametrize(
     ("name", "n_train", "n_test", "n_features", "n_classes"),
-    [("digits", 1197, 600, 64, 10), ("letter", 15_000, 5_000, 16, 26)],
+    [
+        ("digits", 1197, 600, 64, 10),
+        ("letter", 15_000, 5_000, 16, 26),
+        ("kr-vs-k", 22_000, 6_056, 138, 18),
+    ],
 )
 def test_data_sets_are_split_anew_by_each_seed(name, n_train, n_test, n_features, n_classes):
     data = needs_dataset(name)
@@ -92,7 +96,32 @@ def test_data_sets_are_split_anew_by_each_seed(name, n_train, n_test, n_features
     both = np.concatenate([one.y_train, one.y_test])
     np.testing.assert_array_equal(np.bincount(both), np.bincount(data.y))
     assert (one.y_test != two.y_test).any()
-    assert np.abs(one.X_train).max() < 20
+    assert np.abs(one.X_train).max() < 30
+    assert not CLASSIFY_TASKS[name].has_texts
+
+
+@pytest.mark.parametrize(
+    ("name", "n_train", "n_test", "n_features", "n_classes"),
+    [("icd-10-cm", 28_000, 7_447, 100, 214), ("20newsgroups", 15_000, 3_821, 200, 20)],
+)
+def test_real_texts(name, n_train, n_test, n_features, n_classes, monkeypatch):
+    """Sizes, with the slow parts left out: no words, and as many dimensions of zeros."""
+    data = needs_dataset(name)
+    asked = []
+
+    def words(texts, n):
+        asked.append(n)
+        assert len(texts) == data.n_rows
+        return sparse.csr_matrix((len(texts), 500))
+
+    monkeypatch.setattr(tasks, "word_rows", words)
+    monkeypatch.setattr(tasks, "reduced_rows", lambda rows, n, size: np.zeros((len(data.y), size)))
+    rows = CLASSIFY_TASKS[name].build(0, True)
+    assert (rows.X_train.shape, rows.X_test.shape) == ((n_train, n_features), (n_test, n_features))
+    assert rows.n_classes == n_classes
+    assert sparse.issparse(CLASSIFY_TASKS[name].build(0, False).X_test)
+    assert asked == [n_train, n_train]
+    assert CLASSIFY_TASKS[name].has_texts
 
 
 class TestText:

@@ -103,6 +103,7 @@ def measure(
         for task in tasks
         for seed in range(settings.seeds)
         for contestant in contestants
+        if tasks[task].has_texts or not contestants[contestant].only_texts
     ]
     found: dict[_ClassifyCell, Found] = {}
     skipped: dict[str, str] = {}

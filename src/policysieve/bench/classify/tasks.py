@@ -15,8 +15,15 @@ __all__ = ["CLASSIFY_TASKS", "ClassifyTask", "PlayedRows", "Rows", "SplitRows"]
 
 _CLUSTER_FEATURES, _CLUSTER_NOISE = 20, 0.8
 _CLUSTER_TRAINING_ROWS, _CLUSTER_TEST_ROWS = 20_000, 3_000
-_TRAINING_ROWS = {"digits": 1_197, "letter": 15_000, "r52": 6_532}
-_TEXT_FEATURES = 200  # of the dense representation
+_TRAINING_ROWS = {
+    "digits": 1_197,
+    "letter": 15_000,
+    "r52": 6_532,
+    "20newsgroups": 15_000,
+    "kr-vs-k": 22_000,
+    "icd-10-cm": 28_000,
+}
+_TEXT_FEATURES = {"r52": 200, "20newsgroups": 200, "icd-10-cm": 100}  # of the dense representation
 _TOPIC_TRAINING_ROWS, _TOPIC_TEST_ROWS, _TOPIC_FEATURES = 12_000, 2_500, 100
 _VOCABULARY, _WORDS, _LEAST_WORDS, _NOISE = 1_500, 12, 3, 0.2
 
@@ -93,11 +100,14 @@ class ClassifyTask:
     build : callable
         From a seed, and whether rows have to be dense, to the rows. Each seed has another split,
         and made-up rows are new.
+    has_texts : bool
+        Whether rows are sparse if they need not be dense.
     """
 
     name: str
     summary: str
     build: Callable[[int, bool], PlayedRows]
+    has_texts: bool = False
 
 
 def _clusters(seed: int, dense: bool, *, n_classes: int = 100) -> SplitRows:
@@ -116,18 +126,18 @@ def _digits(seed: int, dense: bool) -> SplitRows:
     return _split(data.X[order] / 16, data.y[order], _TRAINING_ROWS["digits"])
 
 
-def _letter(seed: int, dense: bool) -> SplitRows:
+def _scaled(seed: int, dense: bool, *, name: str) -> SplitRows:
     """Features scaled to variance one."""
-    data, order = _shuffled("letter", seed)
-    n_train = _TRAINING_ROWS["letter"]
+    data, order = _shuffled(name, seed)
+    n_train = _TRAINING_ROWS[name]
     return _split(_standard(data.X[order], n_train), data.y[order], n_train)
 
 
-def _r52(seed: int, dense: bool) -> SplitRows:
-    """Weighted word counts, fitted on the training rows; dense ones in 200 dimensions."""
-    data, order = _shuffled("r52", seed)
-    texts, n_train = data.X[order], _TRAINING_ROWS["r52"]
-    return _text_rows(texts, data.y[order], n_train, _TEXT_FEATURES if dense else None)
+def _texts(seed: int, dense: bool, *, name: str) -> SplitRows:
+    """Weighted word counts, fitted on the training rows; dense ones in 100 or 200 dimensions."""
+    data, order = _shuffled(name, seed)
+    texts, n_train = data.X[order], _TRAINING_ROWS[name]
+    return _text_rows(texts, data.y[order], n_train, _TEXT_FEATURES[name] if dense else None)
 
 
 def _topics(seed: int, dense: bool, *, n_classes: int, skew: float = 0.0) -> SplitRows:
@@ -195,18 +205,44 @@ CLASSIFY_TASKS = {
     "clusters300": ClassifyTask(
         "clusters300", "Gaussian clusters, 300 classes", partial(_clusters, n_classes=300)
     ),
-    "letter": ClassifyTask("letter", "letters in many fonts, 26 classes", _letter),
-    "r52": ClassifyTask("r52", "news stories, 52 subjects", _r52),
+    "letter": ClassifyTask(
+        "letter", "letters in many fonts, 26 classes", partial(_scaled, name="letter")
+    ),
+    "kr-vs-k": ClassifyTask(
+        "kr-vs-k", "chess endgames, 18 classes", partial(_scaled, name="kr-vs-k")
+    ),
+    "r52": ClassifyTask(
+        "r52", "news stories, 52 subjects", partial(_texts, name="r52"), has_texts=True
+    ),
+    "20newsgroups": ClassifyTask(
+        "20newsgroups",
+        "messages to 20 newsgroups",
+        partial(_texts, name="20newsgroups"),
+        has_texts=True,
+    ),
+    "icd-10-cm": ClassifyTask(
+        "icd-10-cm",
+        "diagnoses, 214 sections of a catalogue",
+        partial(_texts, name="icd-10-cm"),
+        has_texts=True,
+    ),
     "topics77": ClassifyTask(
-        "topics77", "made-up texts, 77 classes of equal size", partial(_topics, n_classes=77)
+        "topics77",
+        "made-up texts, 77 classes of equal size",
+        partial(_topics, n_classes=77),
+        has_texts=True,
     ),
     "topics150": ClassifyTask(
-        "topics150", "made-up texts, 150 classes of equal size", partial(_topics, n_classes=150)
+        "topics150",
+        "made-up texts, 150 classes of equal size",
+        partial(_topics, n_classes=150),
+        has_texts=True,
     ),
     "topics100": ClassifyTask(
         "topics100",
         "made-up texts, 100 classes of very different sizes",
         partial(_topics, n_classes=100, skew=1.0),
+        has_texts=True,
     ),
 }
 """Every task by its name."""

@@ -122,6 +122,15 @@ class TestDocumentation:
                 row["task"], {}
             )
 
+    def test_longer_runs_of_two(self):
+        longer = json.loads((self.ROOT / "benchmarks" / "lists" / "longer.json").read_text())
+        settings = longer["settings"]
+        assert f"--seeds {settings['seeds']} --rounds {settings['rounds']} " in self.PAGE
+        assert len(longer["rows"]) == 2 * len(LIST_TASKS)
+        for row in longer["rows"]:
+            cells = " | ".join(f"{mean:.3f}" for mean in row["mean"])
+            assert f"| {row['task']} | {row['contestant']} | {cells} |\n" in self.PAGE
+
     @pytest.mark.parametrize("task", LIST_TASKS)
     def test_tables(self, task):
         assert LIST_TASKS[task].summary in self.PAGE
