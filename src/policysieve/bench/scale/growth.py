@@ -4,7 +4,7 @@ import ctypes
 import gc
 import pickle
 import sys
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from time import perf_counter
@@ -18,11 +18,11 @@ from policysieve.bench.scale.simulating import CONTEXTS, FLOOR, candidates, prob
 from policysieve.evidence import select
 from policysieve.scale import RayEngine
 
-__all__ = ["CountingEngine", "growth", "peak_here", "timed"]
+__all__ = ["CountingEngine", "growth", "peak_here", "timed", "usual"]
 
 Item = TypeVar("Item")
 
-_REPEATS, _ENOUGH = 5, 60.0  # of each point, and seconds after which there are no more
+_REPEATS, _ENOUGH = 5, 60.0  # of what is measured, and seconds after which there are no more
 _PAGES = Path("/proc/self/clear_refs")  # of Linux: a 5 forgets the peak of memory
 _STATUS = Path("/proc/self/status")
 
@@ -65,17 +65,18 @@ def growth(folder: Path, *, points: tuple[tuple[int, int], ...], workers: int) -
     Every second point is held out, in the order in which they are given: models are fitted on the
     others, and foretell it.
     """
-    rows: list[Row] = []
     with CountingEngine(workers=workers) as engine:
-        logs = {n: simulated(engine, folder, n) for n in sorted({n for n, _ in points})}
-        for place, (n, count) in enumerate(points):
-            log, policies = engine.log(logs[n]), candidates(count)
-            chosen = partial(select, log, policies, problem(), floor=FLOOR)
-            if not place:
-                chosen()  # what is compiled and loaded at first is no part of it
-            row = {"rounds": n, "n_policies": count, "held_out": place % 2 == 1}
-            rows.append({**row, **_repeated(engine, chosen)})
-            del log, policies, chosen
+        logs = {n: engine.log(simulated(engine, folder, n)) for n in sorted({n for n, _ in points})}
+        classes = {count: candidates(count) for count in sorted({count for _, count in points})}
+        calls = [
+            partial(select, logs[n], classes[count], problem(), floor=FLOOR) for n, count in points
+        ]
+        calls[0]()  # what is compiled and loaded at first is no part of it
+        found = _in_turns(engine, calls)
+    rows = [
+        {"rounds": n, "n_policies": count, "held_out": place % 2 == 1, **row}
+        for place, ((n, count), row) in enumerate(zip(points, found, strict=True))
+    ]
     return {
         "points": rows,
         "workers": workers,
@@ -84,19 +85,30 @@ def growth(folder: Path, *, points: tuple[tuple[int, int], ...], workers: int) -
     }
 
 
-def _repeated(engine: CountingEngine, chosen: Callable[[], Any]) -> Row:
-    """What a call takes: the median of several, or of fewer where it takes long."""
-    every: list[Row] = []
-    while len(every) < _REPEATS and sum(row["seconds"] for row in every) < _ENOUGH:
-        _give_back()
-        engine.moved, held = 0, peak_here(forget=True)
-        seconds, found = timed(chosen)
-        every.append({"seconds": seconds, "bytes_moved": engine.moved, "value": found.value})
-        del found
-        if held is not None:
-            every[-1]["bytes_here"] = max(1, (peak_here() or 0) - held)
-    middle = {name: float(np.median([row[name] for row in every])) for name in every[0]}
-    return {**middle, "repeats": len(every)}
+def _in_turns(engine: CountingEngine, calls: Sequence[Callable[[], Any]]) -> list[Row]:
+    """What each call takes: the median of several turns, of fewer where it takes long.
+
+    All have a turn before any has the next: a machine that others share is slower now and then.
+    """
+    every: list[list[Row]] = [[] for _ in calls]
+    for _ in range(_REPEATS):
+        for call, rows in zip(calls, every, strict=True):
+            if sum(row["seconds"] for row in rows) < _ENOUGH:
+                rows.append(_measured(engine, call))
+    return [
+        {name: float(np.median([row[name] for row in rows])) for name in rows[0]}
+        | {"repeats": len(rows)}
+        for rows in every
+    ]
+
+
+def _measured(engine: CountingEngine, call: Callable[[], Any]) -> Row:
+    _give_back()
+    engine.moved, held = 0, peak_here(forget=True)
+    seconds, found = timed(call)
+    row = {"seconds": seconds, "bytes_moved": engine.moved, "value": found.value}
+    del found
+    return row if held is None else {**row, "bytes_here": max(1, (peak_here() or 0) - held)}
 
 
 def peak_here(*, forget: bool = False) -> int | None:
@@ -126,3 +138,11 @@ def timed(call: Callable[[], Any]) -> tuple[float, Any]:
     began = perf_counter()
     found = call()
     return perf_counter() - began, found
+
+
+def usual(call: Callable[[], Any]) -> tuple[float, Any, int]:
+    """Median of the seconds that a call takes, what it returns, and how often it was called."""
+    every = [timed(call)]
+    while len(every) < _REPEATS and sum(seconds for seconds, _ in every) < _ENOUGH:
+        every.append(timed(call))
+    return float(np.median([seconds for seconds, _ in every])), every[0][1], len(every)

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from policysieve.bench.scale.growth import CountingEngine, timed
+from policysieve.bench.scale.growth import CountingEngine, timed, usual
 from policysieve.bench.scale.simulating import FLOOR, candidates, problem, simulated
 from policysieve.evidence import select
 from policysieve.exploration.learners import Uniform
@@ -45,16 +45,16 @@ def workers(
     values = {}
     for kind, call in chosen.items():
         call(few)  # what is compiled at first is no part of it
-        seconds, values[kind] = timed(partial(call, paths[kind]))
+        seconds, values[kind], _ = usual(partial(call, paths[kind]))
         found.append({"kind": kind, "workers": 0, "rounds": rounds[kind], "seconds": seconds})
     for count in counts:
         for kind, call in chosen.items():
             with CountingEngine(workers=count) as engine:
                 list(engine.map(_called, range(2 * count), engine.share(partial(call, few), "it")))
                 engine.moved = 0
-                seconds, value = timed(partial(call, engine.log(paths[kind])))
+                seconds, value, times = usual(partial(call, engine.log(paths[kind])))
                 row = {"kind": kind, "workers": count, "rounds": rounds[kind], "seconds": seconds}
-                row |= {"bytes_moved": engine.moved, "same": value == values[kind]}
+                row |= {"bytes_moved": engine.moved // times, "same": value == values[kind]}
                 found.append({**row, "worker_bytes": max(engine.map(_peak, range(4 * count)))})
     return found
 
