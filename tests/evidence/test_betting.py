@@ -336,7 +336,7 @@ def test_kernel_compiled_equals_interpreted(monkeypatch):
     answers = []
     for interpreted in (False, True):
         if interpreted:
-            for name in ("_log_factors", "_same_before", "_bet_on_tile", "bet_piece"):
+            for name in ("_log_factors", "_slot_of", "_bet_on_tile", "bet_piece"):
                 monkeypatch.setattr(kernel, name, getattr(kernel, name).py_func)
             monkeypatch.setattr(kernel, "find_hits", find_hits.py_func)
         record = Record(policies, problem)

@@ -18,7 +18,7 @@ Array = npt.NDArray[Any]
 
 _RUN = 256  # events whose factors are computed together
 _TILE = 1024  # policies whose wealth stays in the cache
-_BACK = 4  # events to look back at for the same logarithms, which take the time
+_SLOTS = 8  # of factors that come again in a run: their hits are counted, and added up once
 _WORK = 1 << 20  # policies times events, from which on threads pay
 _LEAST = 25  # policies of a thread: each works out the factors of all events
 
@@ -32,12 +32,12 @@ def _log_factors(z, lam, epsilons, out):
 
 
 @kernel
-def _same_before(own, now, c):
-    """One of the few events before c with its gains, or -1."""
-    for b in range(c - 1, max(c - _BACK, 0) - 1, -1):
-        if own[b] == own[c] and now[b] == now[c]:
-            return b
-    return -1
+def _slot_of(own, now, c, of_slot, n_slots):
+    """The slot with the gains of event c, or n_slots if there is none."""
+    for s in range(n_slots):
+        if own[of_slot[s]] == own[c] and now[of_slot[s]] == now[c]:
+            return s
+    return n_slots
 
 
 @kernel
@@ -49,6 +49,8 @@ def _bet_on_tile(
     gain,
     own,
     only,
+    slot,
+    of_slot,
     lam,
     epsilons,
     missed,
@@ -57,6 +59,7 @@ def _bet_on_tile(
     first,
     last,
     hits,
+    counts,
 ):
     """Add to the wealth of policies first..last-1 what a run of events has for those it hits."""
     m = table.shape[2]
@@ -65,7 +68,12 @@ def _bet_on_tile(
         row = table[rows[i], first:last]
         if only[i] >= 0:
             slates = row.reshape((last - first) * m)
-            for h in range(find_hits(slates, actions[i, only[i]], m, first, hits, 0)):
+            n_hits = find_hits(slates, actions[i, only[i]], m, first, hits, 0)
+            if slot[i] >= 0:
+                for h in range(n_hits):
+                    counts[hits[h] - first, slot[i]] += 1
+                continue
+            for h in range(n_hits):
                 p = hits[h]
                 for e in range(E):
                     for g in range(G):
@@ -84,6 +92,13 @@ def _bet_on_tile(
                         wealth[p, e, g] += factor - missed[i, e, g]
         for k in range(actions.shape[1]):
             gain[actions[i, k]] = 0.0
+    for p in range(first, last):
+        for s in range(len(of_slot)):
+            if counts[p - first, s] > 0:
+                for e in range(E):
+                    for g in range(G):
+                        wealth[p, e, g] += counts[p - first, s] * hit[of_slot[s], e, g]
+                counts[p - first, s] = 0
 
 
 @kernel
@@ -97,9 +112,11 @@ def bet_piece(table, rows, actions, gains, K, leader, lam, epsilons, common, wea
     E, G = len(epsilons), len(lam)
     missed, hit = np.empty((_RUN, E, G)), np.empty((_RUN, E, G))
     own, now, only = np.empty(_RUN), np.empty(_RUN), np.empty(_RUN, np.int64)
+    slot, of_slot = np.empty(_RUN, np.int64), np.empty(_SLOTS, np.int64)
     gain, hits = np.zeros(K), np.empty(_TILE, np.int32)
+    counts = np.zeros((_TILE, _SLOTS), np.int32)
     for begin in range(0, n, _RUN):
-        end = min(begin + _RUN, n)
+        end, n_slots = min(begin + _RUN, n), 0
         for i in range(begin, end):
             rewarded, last_rewarded, total, c = 0, 0, 0.0, i - begin
             for k in range(actions.shape[1]):
@@ -111,10 +128,14 @@ def bet_piece(table, rows, actions, gains, K, leader, lam, epsilons, common, wea
                             total += gains[i, k]
             own[c], now[c] = total, gains[i, last_rewarded]
             only[c] = last_rewarded if rewarded == 1 else -1
-            same = _same_before(own, now, c)
-            if same >= 0:
-                missed[c], hit[c] = missed[same], hit[same]
+            found = _slot_of(own, now, c, of_slot, n_slots)
+            slot[c] = found if found < _SLOTS else -1
+            if found < n_slots:
+                missed[c], hit[c] = missed[of_slot[found]], hit[of_slot[found]]
             else:
+                if n_slots < _SLOTS:
+                    of_slot[n_slots] = c
+                    n_slots += 1
                 _log_factors(total, lam, epsilons, missed[c])
                 _log_factors(total - now[c], lam, epsilons, hit[c])
                 hit[c] -= missed[c]
@@ -128,6 +149,8 @@ def bet_piece(table, rows, actions, gains, K, leader, lam, epsilons, common, wea
                 gain,
                 own,
                 only,
+                slot,
+                of_slot[:n_slots],
                 lam,
                 epsilons,
                 missed,
@@ -136,6 +159,7 @@ def bet_piece(table, rows, actions, gains, K, leader, lam, epsilons, common, wea
                 tile,
                 min(tile + _TILE, last),
                 hits,
+                counts,
             )
 
 
