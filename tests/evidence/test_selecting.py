@@ -445,3 +445,40 @@ def test_evidence_takes_a_policy_by_its_name(case):
         evidence.interval("m7 ")
     with pytest.raises(ps.InvalidArgumentError, match=r"in \[0, 24\], got 25; or its name"):
         evidence.interval(25)
+
+
+class TestHowOftenALogIsRead:
+    """Propensities are judged on the way; but first, where answers cost something."""
+
+    PROBLEM = ps.Problem(n_actions=3, epsilon=0.2, delta=0.1)
+
+    def rounds(self, propensity):
+        rng = np.random.default_rng(0)
+        zeros = np.zeros(60)
+        actions = rng.integers(0, 3, 60)
+        return ps.Log(
+            contexts=rng.integers(0, 4, 60),
+            actions=actions,
+            propensities=zeros + propensity,
+            rewards=zeros,
+        )
+
+    @pytest.mark.parametrize("called", [False, True])
+    def test_once_or_twice(self, tmp_path, monkeypatch, called):
+        self.rounds(1 / 3).save(tmp_path / "log.parquet")
+        loops, pieces = [], ps.LogFile.pieces
+        monkeypatch.setattr(ps.LogFile, "pieces", lambda self: loops.append(1) or pieces(self))
+        policies = ps.PolicyTable(np.arange(8).reshape(4, 2) % 3, n_actions=3)
+        if called:
+            rules = [lambda x, k=k: (x + k) % 3 for k in range(2)]
+            policies = ps.FunctionPolicies(rules, n_actions=3)
+        ps.select(tmp_path / "log.parquet", policies, self.PROBLEM, floor=0.3)
+        assert len(loops) == 1 + called
+
+    def test_no_call_is_spent_on_a_log_that_cannot_be_right(self):
+        calls = []
+        rules = [lambda x, k=k: calls.append(k) or (x + k) % 3 for k in range(2)]
+        policies = ps.FunctionPolicies(rules, n_actions=3)
+        with pytest.raises(ps.InvalidArgumentError, match="did not explore"):
+            ps.select(self.rounds(1.0), policies, self.PROBLEM, floor=0.3)
+        assert calls == []
