@@ -79,6 +79,24 @@ def test_wealth_equals_the_naive_product(m):
                 np.testing.assert_allclose(some[:, k], naive[[5, 1]], atol=1e-9)
 
 
+@pytest.mark.parametrize("kinds", [1, 3, 12])
+def test_gains_that_come_again(kinds):
+    """Hits of the first few kinds in a run of events are counted, those of others added singly."""
+    policies, problem, log = case(seed=kinds, n=1500, reward_share=0.6)
+    propensities = np.linspace(0.2, 1, kinds)[np.arange(1500) % kinds][:, None]
+    log = ps.Log(
+        contexts=log.contexts,
+        actions=log.actions,
+        propensities=propensities,
+        rewards=(log.rewards > 0) * 1.0,
+    )
+    R = naive_rewards(policies, log)
+    ranges = np.full((1500, 7), problem.reward_cap / 0.2)
+    record = plus(Record(policies, problem), log, floor=0.2)
+    naive = naive_wealth(R, 2, problem, ranges, problem.epsilon)
+    np.testing.assert_allclose(wealth(record, 2)[:, 0], naive, atol=1e-9)
+
+
 def test_half_of_the_capital_is_on_the_boldest_stake():
     shares = np.exp(log_prior(STAKES))
     np.testing.assert_allclose(shares, oracle.shares_of(STAKES))
