@@ -1,6 +1,7 @@
 import gzip
 import hashlib
 import importlib.util
+import json
 import re
 import subprocess
 import sys
@@ -76,6 +77,28 @@ class TestEachDataset:
         assert np.bincount(data.y).min() >= 25
         (row,) = np.flatnonzero(data.X == "Typhoid fever, unspecified")
         assert data.classes[data.y[row]] == "Intestinal infectious diseases (A00-A09)"
+
+    def test_housing_has_months_of_places_without_gaps(self):
+        data = needs_dataset("texas-housing")
+        assert len(np.unique(data.X, axis=0)) == data.n_rows
+        assert (data.X[:, 6:].sum(axis=1) == 1).all()
+        assert np.floor(data.X[:, 5]).min() == 2000
+        assert (np.bincount(data.y).min(), np.bincount(data.y).max()) == (62, 187)
+        assert {"Austin", "El Paso", "Waco"} < set(data.classes)
+
+    def test_job_titles_are_different_and_of_all_minor_groups(self):
+        data = needs_dataset("soc-2010")
+        assert len(set(data.X)) == data.n_rows
+        assert (np.bincount(data.y).min(), np.bincount(data.y).max()) == (25, 4467)
+        (row,) = np.flatnonzero(data.X == "marine conservationist")
+        assert data.classes[data.y[row]] == "214"
+
+    def test_goods_are_different_and_of_large_chapters(self):
+        data = needs_dataset("hs-2022")
+        assert len(set(data.X)) == data.n_rows
+        assert (np.bincount(data.y).min(), np.bincount(data.y).max()) == (26, 617)
+        (row,) = np.flatnonzero(data.X == "Horses; live, pure-bred breeding animals")
+        assert data.classes[data.y[row]] == "Animals; live"
 
     def test_yeast_has_the_published_number_of_labels_per_row(self):
         data = needs_dataset("yeast")
@@ -178,7 +201,7 @@ class TestReaders:
         assert (labels.tolist(), classes) == ([1, 0], ("draw", "zero"))
 
     def test_diagnoses_are_those_of_codes_without_others_below(self, monkeypatch):
-        monkeypatch.setattr(readers, "_LEAST_CODES", 2)
+        monkeypatch.setattr(readers, "_LEAST_ROWS", 2)
         fevers = "".join(f"<diag><desc>fever {name}</desc></diag>" for name in "aba")
         content = (
             f"<x><section><desc>rare</desc><diag><desc>fall</desc></diag></section><section>"
@@ -187,6 +210,33 @@ class TestReaders:
         texts, labels, classes = readers.read_icd(content.encode())
         assert texts.tolist() == ["fever a", "fever b"]
         assert (labels.tolist(), classes) == ([0, 0], ("fevers",))
+
+    def test_goods_are_headings_and_subheadings_by_the_title_of_their_chapter(self, monkeypatch):
+        monkeypatch.setattr(readers, "_LEAST_ROWS", 2)
+        described = {"TOTAL": "all", "01": "animals", "02": "meat", "0101": "horses"}
+        described |= {"010121": "horses, live", "010129": "horses", "0201": "meat, fresh"}
+        entries = [{"hscode": code, "description": text} for code, text in described.items()]
+        content = json.dumps({"hscodes": entries}).encode()
+        texts, labels, classes = readers.read_goods(content)
+        assert texts.tolist() == ["horses", "horses, live"]
+        assert (labels.tolist(), classes) == ([0, 0], ("animals",))
+
+    def test_a_job_title_of_two_groups_stays_in_the_first(self, monkeypatch):
+        monkeypatch.setattr(readers, "_LEAST_ROWS", 1)
+        content = b'{"222": ["nurse", "midwife tutor"], "111": ["mayor", "midwife tutor"]}'
+        texts, labels, classes = readers.read_occupations(content)
+        assert texts.tolist() == ["nurse", "midwife tutor", "mayor"]
+        assert (labels.tolist(), classes) == ([1, 1, 0], ("111", "222"))
+
+    def test_housing_leaves_out_months_that_lack_a_number(self):
+        header = '"city","year","month","sales","volume","median","listings","inventory","date"\n'
+        rows = '"Waco",2000,1,0,0,0,0,0,2000\n"Waco",2000,2,9,9,NA,9,9,2000.08\n'
+        content = header + rows + '"Paris",2001,3,1,1,1,1,1,2001.17\n'
+        features, labels, classes = readers.read_housing(content.encode())
+        np.testing.assert_allclose(
+            features, [[*[0] * 5, 2000, 1, 0], [*[np.log(2)] * 5, 2001.17, 0, 1]]
+        )
+        assert (labels.tolist(), classes) == ([1, 0], ("Paris", "Waco"))
 
     @pytest.mark.parametrize("blank", ["", "\t"])
     def test_orange_text_keeps_quotes_and_words_for_nothing(self, blank):

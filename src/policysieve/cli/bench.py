@@ -186,7 +186,7 @@ def classify(
 ) -> None:
     """Compare bandit classifiers: accuracy on held-out rows, and rounds per second.
 
-    All 690 runs take up to three minutes each, one after the other: several hours. With
+    All 880 runs take up to three minutes each, one after the other: several hours. With
     --contestants policysieve it takes about 20 minutes.
     """
     from policysieve.bench.classify.contestants import CONTESTANTS

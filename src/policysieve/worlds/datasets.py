@@ -87,7 +87,10 @@ def load_dataset(name: str) -> Dataset:
 
     Parameters
     ----------
-    name : {"digits", "letter", "pendigits", "kr-vs-k", "r52", "20newsgroups", "icd-10-cm", "yeast"}
+    name : str
+        One of ``"digits"``, ``"letter"``, ``"pendigits"``, ``"kr-vs-k"``, ``"texas-housing"``,
+        ``"r52"``, ``"20newsgroups"``, ``"icd-10-cm"``, ``"soc-2010"``, ``"hs-2022"`` and
+        ``"yeast"``.
 
     Raises
     ------

@@ -1,7 +1,9 @@
 """From the contents of data files to features, labels and names of the labels."""
 
 import gzip
+import json
 from collections import Counter
+from collections.abc import Mapping
 from typing import Any
 from xml.etree import ElementTree
 
@@ -12,14 +14,19 @@ from policysieve.errors import MissingExtraError
 
 __all__ = [
     "read_digits",
+    "read_goods",
+    "read_housing",
     "read_icd",
     "read_keel",
     "read_keel_chess",
+    "read_occupations",
     "read_orange_text",
     "read_river_yeast",
 ]
 
-_LEAST_CODES = 25  # of a section of ICD-10-CM
+_LEAST_ROWS = 25  # of a class of a catalogue
+
+_AMOUNTS = ("sales", "volume", "median", "listings", "inventory")  # of a housing market
 
 _Floats = npt.NDArray[np.float64]
 _Labels = npt.NDArray[np.int64]
@@ -64,6 +71,29 @@ def read_keel_chess(content: bytes) -> tuple[_Floats, _Labels, tuple[str, ...]]:
     return np.concatenate(features, axis=1).astype(np.float64), labels, names
 
 
+def read_housing(content: bytes) -> tuple[_Floats, _Labels, tuple[str, ...]]:
+    """Logarithms of what was sold and offered in a month, when it was, and the city.
+
+    A month of a city that lacks any number is left out. Months of the year have a feature each.
+    """
+    import pyarrow as pa
+    from pyarrow import compute, csv
+
+    table = csv.read_csv(
+        pa.BufferReader(content), convert_options=csv.ConvertOptions(null_values=["NA"])
+    ).drop_null()
+    months = table["month"].to_numpy()
+    features = np.column_stack(
+        [
+            *(compute.log1p(table[name]).to_numpy() for name in _AMOUNTS),
+            table["date"].to_numpy(),
+            months[:, None] == np.unique(months),
+        ]
+    )
+    names, labels = _numbered(table["city"].to_pylist())
+    return features.astype(np.float64), labels, names
+
+
 def read_icd(content: bytes) -> tuple[npt.NDArray[Any], _Labels, tuple[str, ...]]:
     """Descriptions of codes without codes below them, and the titles of their sections.
 
@@ -76,10 +106,30 @@ def read_icd(content: bytes) -> tuple[npt.NDArray[Any], _Labels, tuple[str, ...]
         for code in section.iter("diag"):
             if code.find("diag") is None:
                 found.setdefault(code.findtext("desc", ""), title)
-    sizes = Counter(found.values())
-    kept = {text: title for text, title in found.items() if sizes[title] >= _LEAST_CODES}
-    names, labels = _numbered(list(kept.values()))
-    return np.array(list(kept), dtype=object), labels, names
+    return _large_classes(found)
+
+
+def read_goods(content: bytes) -> tuple[npt.NDArray[Any], _Labels, tuple[str, ...]]:
+    """Descriptions of headings and subheadings of a tariff, and the titles of their chapters.
+
+    A description that comes again is left out, and so are chapters with few of them.
+    """
+    entries = json.loads(content)["hscodes"]
+    described = {entry["hscode"]: entry["description"] for entry in entries}
+    found: dict[str, str] = {}
+    for code, text in described.items():
+        if len(code) in (4, 6):
+            found.setdefault(text, described[code[:2]])
+    return _large_classes(found)
+
+
+def read_occupations(content: bytes) -> tuple[npt.NDArray[Any], _Labels, tuple[str, ...]]:
+    """Job titles by the number of their group; one that comes again is left out."""
+    found: dict[str, str] = {}
+    for group, titles in json.loads(content).items():
+        for title in titles:
+            found.setdefault(title, group)
+    return _large_classes(found)
 
 
 def read_orange_text(*contents: bytes) -> tuple[npt.NDArray[Any], _Labels, tuple[str, ...]]:
@@ -120,6 +170,16 @@ def read_river_yeast(
         np.column_stack([table[name].to_numpy() for name in labels]).astype(np.uint8),
         tuple(labels),
     )
+
+
+def _large_classes(
+    found: Mapping[str, str],
+) -> tuple[npt.NDArray[Any], _Labels, tuple[str, ...]]:
+    """Texts by their class, without those of classes with few texts."""
+    sizes = Counter(found.values())
+    kept = {text: name for text, name in found.items() if sizes[name] >= _LEAST_ROWS}
+    names, labels = _numbered(list(kept.values()))
+    return np.array(list(kept), dtype=object), labels, names
 
 
 def _numbered(labels: list[Any]) -> tuple[tuple[str, ...], _Labels]:

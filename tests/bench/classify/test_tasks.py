@@ -85,6 +85,7 @@ class TestTopics:
         ("digits", 1197, 600, 64, 10),
         ("letter", 15_000, 5_000, 16, 26),
         ("kr-vs-k", 22_000, 6_056, 138, 18),
+        ("texas-housing", 5_700, 1_426, 18, 46),
     ],
 )
 def test_data_sets_are_split_anew_by_each_seed(name, n_train, n_test, n_features, n_classes):
@@ -102,7 +103,12 @@ def test_data_sets_are_split_anew_by_each_seed(name, n_train, n_test, n_features
 
 @pytest.mark.parametrize(
     ("name", "n_train", "n_test", "n_features", "n_classes"),
-    [("icd-10-cm", 28_000, 7_447, 100, 214), ("20newsgroups", 15_000, 3_821, 200, 20)],
+    [
+        ("icd-10-cm", 28_000, 7_447, 100, 214),
+        ("20newsgroups", 15_000, 3_821, 200, 20),
+        ("soc-2010", 23_000, 5_921, 100, 90),
+        ("hs-2022", 5_000, 1_223, 200, 70),
+    ],
 )
 def test_real_texts(name, n_train, n_test, n_features, n_classes, monkeypatch):
     """Sizes, with the slow parts left out: no words, and as many dimensions of zeros."""

@@ -241,15 +241,17 @@ Of those tried on seeds that are not compared, they have the largest accuracy on
 the mean over checkpoints, most of them on one seed and up to 10,000 rounds. On made-up texts all
 have those of the news stories, on 300 clusters those of 100, but for the LinUCB that was the best
 on texts with as many classes. On newsgroups, diagnoses and endgames the two LinUCBs of
-contextualbandits and MABWiser were tuned; the others have those of the news stories or letters.
+contextualbandits and MABWiser were tuned; the others have those of the news stories or letters. On
+job titles and goods all have those of the news stories, on housing those of the letters.
 """
 
 _TOPICS = ("topics77", "topics150", "topics100")
 for _options in TUNED.values():
     _options["clusters300"] = _options["clusters"]
-    _options.setdefault("kr-vs-k", _options["letter"])
+    for _task in ("kr-vs-k", "texas-housing"):
+        _options.setdefault(_task, _options["letter"])
     _options.update(dict.fromkeys(_TOPICS, _options["r52"]))
-    for _task in ("20newsgroups", "icd-10-cm"):
+    for _task in ("20newsgroups", "icd-10-cm", "soc-2010", "hs-2022"):
         _options.setdefault(_task, _options["r52"])
 for _task in (*_TOPICS, "clusters300"):
     TUNED["contextualbandits_linucb"][_task] = {"alpha": 0.3, "lambda_": 10.0}

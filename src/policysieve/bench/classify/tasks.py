@@ -22,8 +22,17 @@ _TRAINING_ROWS = {
     "20newsgroups": 15_000,
     "kr-vs-k": 22_000,
     "icd-10-cm": 28_000,
+    "soc-2010": 23_000,
+    "hs-2022": 5_000,
+    "texas-housing": 5_700,
 }
-_TEXT_FEATURES = {"r52": 200, "20newsgroups": 200, "icd-10-cm": 100}  # of the dense representation
+_TEXT_FEATURES = {  # of the dense representation
+    "r52": 200,
+    "20newsgroups": 200,
+    "icd-10-cm": 100,
+    "soc-2010": 100,
+    "hs-2022": 200,
+}
 _TOPIC_TRAINING_ROWS, _TOPIC_TEST_ROWS, _TOPIC_FEATURES = 12_000, 2_500, 100
 _VOCABULARY, _WORDS, _LEAST_WORDS, _NOISE = 1_500, 12, 3, 0.2
 
@@ -211,6 +220,11 @@ CLASSIFY_TASKS = {
     "kr-vs-k": ClassifyTask(
         "kr-vs-k", "chess endgames, 18 classes", partial(_scaled, name="kr-vs-k")
     ),
+    "texas-housing": ClassifyTask(
+        "texas-housing",
+        "housing markets, 46 places of Texas",
+        partial(_scaled, name="texas-housing"),
+    ),
     "r52": ClassifyTask(
         "r52", "news stories, 52 subjects", partial(_texts, name="r52"), has_texts=True
     ),
@@ -224,6 +238,18 @@ CLASSIFY_TASKS = {
         "icd-10-cm",
         "diagnoses, 214 sections of a catalogue",
         partial(_texts, name="icd-10-cm"),
+        has_texts=True,
+    ),
+    "soc-2010": ClassifyTask(
+        "soc-2010",
+        "job titles, 90 groups of occupations",
+        partial(_texts, name="soc-2010"),
+        has_texts=True,
+    ),
+    "hs-2022": ClassifyTask(
+        "hs-2022",
+        "goods, 70 chapters of a tariff",
+        partial(_texts, name="hs-2022"),
         has_texts=True,
     ),
     "topics77": ClassifyTask(
