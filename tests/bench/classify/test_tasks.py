@@ -65,6 +65,11 @@ class TestTopics:
             assert len(sizes) == rows.n_classes
             assert (sizes.max(), sizes.min()) == (most, least)
 
+    def test_numbers_of_classes_do_not_tell_their_sizes(self):
+        rows = CLASSIFY_TASKS["topics100"].build(3, False)
+        sizes = np.bincount(rows.y_train, minlength=100)
+        assert abs(np.corrcoef(np.arange(100), sizes)[0, 1]) < 0.3
+
     def test_new_for_each_seed_and_the_same_again(self):
         one, again, other = (CLASSIFY_TASKS["topics150"].build(seed, True) for seed in (3, 3, 4))
         np.testing.assert_array_equal(one.X_test, again.X_test)

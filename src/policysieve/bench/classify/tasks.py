@@ -154,7 +154,8 @@ def _topics(seed: int, dense: bool, *, n_classes: int, skew: float = 0.0) -> Spl
 
     A fifth of the words is of any text, the others are of the topics of its class, a random
     mixture of two of as many topics as there are classes. Classes have equal shares, or shares in
-    proportion to rank**-skew.
+    proportion to rank**-skew, and then their numbers are in random order: who breaks ties by number
+    would try the largest first.
     """
     rng = np.random.default_rng(seed)
     background = rng.dirichlet(np.full(_VOCABULARY, 0.3))
@@ -173,6 +174,8 @@ def _topics(seed: int, dense: bool, *, n_classes: int, skew: float = 0.0) -> Spl
     for i, (label, length) in enumerate(zip(labels, lengths, strict=True)):
         words = np.searchsorted(ends[label], rng.random(length) * ends[label, -1], side="right")
         texts[i] = " ".join(f"word{word}" for word in words)
+    if skew:
+        labels = rng.permutation(n_classes)[labels]
     return _text_rows(texts, labels, _TOPIC_TRAINING_ROWS, _TOPIC_FEATURES if dense else None)
 
 
