@@ -46,7 +46,7 @@ def both(rounds, z, sd, kind, size, smallest=0.05):
         smallest=smallest,
         rng=np.random.default_rng(3),
     )
-    normal = np.random.default_rng(3).standard_normal((7, *z.shape))
+    normal = np.random.default_rng(3).standard_normal((4, *z.shape))
     blocks = list(zip(*(part.tolist() for part in rounds), strict=True))
     expected = [
         oracle.inclusion(*row, blocks, probabilities, size, smallest, normal[:, i].tolist())

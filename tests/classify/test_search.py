@@ -13,7 +13,7 @@ from scipy.optimize import minimize
 import policysieve as ps
 from policysieve.classify import likeness as alike
 from policysieve.classify import search as module
-from policysieve.classify.exploring import LabelCounts, inclusion, search_share
+from policysieve.classify.exploring import LabelCounts, inclusion
 from policysieve.classify.likelihoods import EXCLUSIVE
 from policysieve.classify.likeness import Directions, Likeness, last_of_each, ratio
 from policysieve.classify.search import Search
@@ -38,7 +38,8 @@ def after(X, labels, answers):
     shown = np.bincount(labels, minlength=K).astype(float)
     right = np.bincount(labels, answers, K)
     known = Likeness.of([(X, labels[:, None], answers[:, None])], K)
-    return Search.after(X, labels, answers, shown, right, known), shown, right
+    chances = np.full((1, K), 1 / K)
+    return Search.after(X, labels, answers, shown, right, known, chances), shown, right
 
 
 def examples(X, labels, answers):
@@ -100,16 +101,44 @@ def test_the_last_examples_of_each_label_are_compared(labels):
     assert found.tolist() == oracle.last_of_each(labels, alike._OF_EACH)
 
 
-def test_unknown_labels_are_looked_for_where_known_ones_do_not_fit():
-    """As the twin has it, more where the known label is known well, and always before any is."""
-    z = np.array([[4.0, 0.0, 0.0], [1.0, 2.0, 0.5], [0.0, 0.0, 3.0]])
-    for right in ([1.0, 0, 0], [400.0, 3, 0], [0.5, 90, 0], [0, 0, 0], [5.0, 5, 5]):
-        counts = np.array(right)
-        found = search_share(z, counts > 0, counts)[:, 0]
-        np.testing.assert_allclose(found, [oracle.search_share(row, right) for row in z])
-    few, many = (search_share(z, np.array(r) > 0, np.array(r)) for r in ([2.0, 0, 0], [99.0, 0, 0]))
-    assert (few < many).all()
-    assert (np.diff(few[[0, 1]], axis=0) > 0).all()
+def searched(z, right, chances):
+    """Shares of rounds that look for unknown labels, by a model with these chances at rows."""
+    no_rounds = np.empty((0, 2)), np.empty(0, dtype=np.intp), np.empty(0), np.zeros(len(right))
+    return Search.after(*no_rounds, right, None, chances).share(z, right)[:, 0]
+
+
+Z = np.array([[4.0, 0.0, 0.0], [1.0, 2.0, 0.5], [0.0, 0.0, 3.0]])
+
+
+@pytest.mark.parametrize(
+    "right", [[1.0, 0, 0], [400.0, 3, 0], [0.5, 90, 0], [0, 0, 0], [5.0, 5, 5], [1e6, 0, 2]]
+)
+@pytest.mark.parametrize("sure", [0.1, 1.0, 9.0])
+def test_unknown_labels_are_looked_for_as_by_the_twin(right, sure):
+    chances = EXCLUSIVE.probabilities(sure * np.random.default_rng(0).normal(size=(20, 3)))
+    found = searched(Z, np.array(right), chances)
+    np.testing.assert_allclose(
+        found, [oracle.search_share(row, right, chances.tolist()) for row in Z.tolist()]
+    )
+
+
+def test_unknown_labels_are_looked_for_where_there_is_little_to_learn_of_known_ones():
+    """Because these fit badly, had many right answers, or the model is sure everywhere."""
+    doubtful, sure = np.array([[0.5, 0.4, 0.1]]), np.array([[0.89, 0.01, 0.1]])
+    few, many = np.array([2.0, 2.0, 0]), np.array([200.0, 200.0, 0])
+    assert (np.diff(searched(np.array([[9.0, 0, 0], [1, 0, 0], [0, 0, 3]]), few, sure)) > 0).all()
+    assert (searched(Z, few, doubtful) < searched(Z, many, doubtful)).all()
+    assert (searched(Z, few, doubtful) < searched(Z, few, sure)).all()
+
+
+@given(SEEDS, st.sampled_from([1.0, 1e3, 1e200]))
+def test_shares_of_search_are_shares_however_sure_the_model_is(seed, size):
+    """Warnings are errors, so overflow would be seen."""
+    rng = np.random.default_rng(seed)
+    right = rng.integers(3, size=K) * rng.random(K)
+    z = size * rng.normal(size=(6, K))
+    found = searched(z, right, EXCLUSIVE.probabilities(z.copy()))
+    assert ((found >= 0) & (found <= 1)).all()
 
 
 @given(SEEDS)
@@ -166,6 +195,14 @@ def test_propensities_add_up_whatever_was_tried(seed, smallest):
     )
     np.testing.assert_allclose(q.sum(axis=1), 1)
     assert (q >= smallest * 0.2 / K * (1 - 1e-12)).all()
+
+
+def test_classifiers_look_at_what_they_say_of_recent_rows():
+    X, y = clusters(np.random.default_rng(0), 1300)
+    clf = play(ps.BanditClassifier(classes=range(4), random_state=0), X, y, batch=1300)
+    chances = clf.predict_proba(X[300:])
+    np.testing.assert_allclose(clf._search.common, chances.mean(axis=0))
+    np.testing.assert_allclose(clf._search.unsure, (chances * (1 - chances)).mean(axis=0))
 
 
 def test_classifiers_search_and_lists_do_not():

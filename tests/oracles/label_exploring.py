@@ -6,7 +6,7 @@ formulas have the names of the paragraphs in docs/maths.md, "Showing labels".
 
 from math import sqrt
 
-STRENGTHS = [0.0, 0.3, 0.45, 0.6, 0.75, 0.9, 1.05, 1.2]
+DRAWS = [(0.0, 1 / 2), (0.3, 1 / 8), (0.6, 1 / 8), (0.9, 1 / 8), (1.2, 1 / 8)]  # strength, part
 
 
 def pairs(rounds):
@@ -73,12 +73,12 @@ def inclusion(z, sd, rounds, probabilities, m, smallest, normal):
     K = len(z)
     unknown, gamma, search = exploration_by_counts(rounds, K, smallest)
     matching, p = [0.0] * K, [1e-9] * K
-    for strength, numbers in zip(STRENGTHS, [[0.0] * K, *normal], strict=True):
+    for (strength, part), numbers in zip(DRAWS, [[0.0] * K, *normal], strict=True):
         drawn = [z[k] + strength * sd[k] * numbers[k] for k in range(K)]
         for k in sorted(range(K), key=lambda k: -drawn[k])[:m]:
-            matching[k] += 1 / 8
+            matching[k] += part
         for k, value in enumerate(probabilities(drawn)):
-            p[k] += value / 8
+            p[k] += part * value
     missing = sum(p[k] * unknown[k] ** 4 for k in range(K)) / sum(p)
     gamma += (1 - gamma) * search * sqrt(missing)
     looked_for = capped([unknown[k] ** 4 * sqrt(p[k]) for k in range(K)], m)

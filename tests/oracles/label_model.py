@@ -20,9 +20,9 @@ def sigmoid(value):
 
 
 def exclusive(z, shown, answers):
-    """-ln of the probability of an answer to one label, where exactly one is right."""
+    """-ln of the probability of an answer to one label, half of it where it was wrong."""
     p, r = softmax(z)[shown[0]], answers[0]
-    return -(r * math.log(p) + (1 - r) * math.log(1 - p))
+    return -(r * math.log(p) + (1 - r) / 2 * math.log(1 - p))
 
 
 def independent(z, shown, answers):

@@ -40,15 +40,19 @@ def typical(x, rows, hits, offset, slope, n_labels):
     return logits
 
 
-def search_share(z, right):
-    """Share of rounds that look for unknown labels."""
+def search_share(z, right, chances):
+    """Share of rounds that look for unknown labels; chances are those of all labels at rows."""
     known = [k for k, r in enumerate(right) if r > 0]
-    if not known:
-        return 1.0
-    often = right[max(known, key=lambda k: z[k])]
-    odds = sum(math.exp(value) for k, value in enumerate(z) if k not in known)
-    odds /= sum(math.exp(z[k]) for k in known)
-    odds *= max(8 * often / (30 + often), 1)
+    missing = [k for k, r in enumerate(right) if not r > 0]
+    if not known or not missing:
+        return float(not known)
+    odds = sum(math.exp(z[k]) for k in missing) / sum(math.exp(z[k]) for k in known)
+    of_missing = sum(row[k] for row in chances for k in missing) / len(chances)
+    find = of_missing / len(missing) ** 2
+    best = max(known, key=lambda k: z[k])
+    unsure = sum(row[best] * (1 - row[best]) for row in chances) / len(chances)
+    show = unsure / (3 + right[best])
+    odds *= min(max(2 * find / show, 0.02), 16)
     return odds**2 / (1 + odds**2)
 
 

@@ -16,11 +16,13 @@ from policysieve.classify.labels import places_of
 from policysieve.classify.learner import LabelLearner
 from policysieve.classify.likelihoods import EXCLUSIVE
 from policysieve.classify.likeness import Likeness
-from policysieve.classify.model import Block, check_features
+from policysieve.classify.model import Block, LabelModel, check_features
 from policysieve.classify.search import Search
 from policysieve.errors import InvalidArgumentError
 
 __all__ = ["BanditClassifier"]
+
+_RECENT = 1000  # rows in which labels are looked at as they are now
 
 
 class BanditClassifier(ClassifierMixin, LabelLearner):
@@ -119,9 +121,20 @@ class BanditClassifier(ClassifierMixin, LabelLearner):
     def _likeness(self, blocks: Sequence[Block], n_labels: int) -> Likeness | None:
         return Likeness.of(blocks, n_labels)
 
-    def _searched(self, block: Block, counts: LabelCounts, likeness: Likeness | None) -> Search:
+    def _searched(
+        self, block: Block, counts: LabelCounts, likeness: Likeness | None, model: LabelModel
+    ) -> Search:
         rows, labels, answers = block
-        return Search.after(rows, labels[:, 0], answers[:, 0], counts.shown, counts.right, likeness)
+        chances = self._likelihood.probabilities(model.logits(rows[-_RECENT:]))
+        return Search.after(
+            rows,
+            labels[:, 0],
+            answers[:, 0],
+            counts.shown,
+            counts.right,
+            likeness,
+            chances,
+        )
 
     def _labelled_rows(self, X: Any, y: Any) -> tuple[Any, npt.NDArray[Any]]:
         with own_errors():

@@ -8,14 +8,17 @@ import numpy.typing as npt
 from policysieve.classify.likelihoods import Likelihood
 from policysieve.classify.search import Search
 
-__all__ = ["LabelCounts", "best_labels", "draw_labels", "inclusion", "search_share", "shares"]
+__all__ = ["LabelCounts", "best_labels", "draw_labels", "inclusion", "shares"]
 
 Array = npt.NDArray[np.float64]
 
-# Draws are made from the posterior with its spread times these factors. The first is what `predict`
-# would say, so that its accuracy can be estimated well; the others hedge, because labels starve
-# where all are small, and many features make the whole posterior wander.
-_STRENGTHS = (0.0, *np.linspace(0.3, 1.2, 7))
+# Half of what is not exploration shows what `predict` would say: its answers tell known labels
+# apart, and its accuracy can be estimated well. The others hedge, by draws from the posterior with
+# its spread times these factors: labels starve where all are small, and many features make the
+# whole posterior wander.
+_GREEDY = 0.5
+_STRENGTHS = (0.3, 0.6, 0.9, 1.2)
+_DRAWS = ((0.0, _GREEDY), *((c, (1 - _GREEDY) / len(_STRENGTHS)) for c in _STRENGTHS))
 _EVEN = 0.2  # share of exploration that is the same for all labels
 _UNKNOWN = 4  # power of what is unknown of labels in exploration
 _NEVER = 1e-200  # weight of labels that are ruled out
@@ -26,8 +29,6 @@ _PATIENCE = 2.0  # right answers per label that matters at which half of the rou
 _BELIEF = 0.3  # agreeing pairs that the belief that all labels matter is worth
 _LEAST_EVEN = 0.1  # at least this share of the labels is taken to matter
 _ENOUGH = 10.0  # right answers per label at which finding new labels is worth as much as any other
-_EAGER = 8.0  # times which odds count that a label is unknown, where the others are known well
-_OFTEN = 30.0  # right answers at which it is half of that
 
 
 class LabelCounts:
@@ -135,22 +136,6 @@ def best_labels(z: Array, size: int) -> npt.NDArray[np.intp]:
     return np.take_along_axis(found, order, axis=1)
 
 
-def search_share(z: Array, known: npt.NDArray[np.bool_], right: Array) -> Array:
-    """Share of rounds in which unknown labels are looked for, by logits at rows, shape (n, 1).
-
-    Where the most probable known label was right often, there is little to learn from it, so that
-    it has to be the surer not to look for others.
-    """
-    if known.all() or not known.any():
-        return np.full((len(z), 1), float(not known.any()))
-    best = z[:, known].argmax(axis=1)
-    powers = np.exp(z - z.max(axis=1, keepdims=True))
-    odds = powers[:, ~known].sum(axis=1) / np.maximum(powers[:, known].sum(axis=1), _FLOOR)
-    often = right[known][best]
-    odds *= np.maximum(_EAGER * often / (_OFTEN + often), 1.0)
-    return np.asarray(1 / (1 + np.maximum(odds, _FLOOR) ** -2.0))[:, None]
-
-
 def inclusion(
     z: Array,
     spread: Array,
@@ -165,27 +150,28 @@ def inclusion(
 ) -> Array:
     """Probability with which each label is shown, shape (n, K), rows summing to `size`.
 
-    Probability matching (Thompson sampling): how often a label is among the best in draws from the
-    posterior of several strengths. A share of exploration, at least `smallest` and more where
-    unknown labels may be right, shows those, and a fifth of it all labels alike. With a `search`,
-    matching is among labels that were right before, the share of exploration follows the chance
-    that a row's label is another, and labels are not shown where they were tried in vain at similar
-    `rows`. The draws are made before the labels, so these are the propensities whatever the draws
-    were (docs/maths.md, "Showing labels" and "Looking for labels").
+    Half of the rounds show the best labels, the others match probabilities (Thompson sampling): how
+    often a label is among the best in draws from the posterior of several strengths. A share of
+    exploration, at least `smallest` and more where unknown labels may be right, shows those, and a
+    fifth of it all labels alike. With a `search`, the best are among labels that were right before,
+    the share of exploration follows what finding another is worth, and labels are not shown where
+    they were tried in vain at similar `rows`. The draws are made before the labels, so these are
+    the propensities whatever the draws were (docs/maths.md, "Showing labels" and "Looking for
+    labels").
     """
     places, known = np.arange(len(z))[:, None], counts.right > 0
     among = np.where(known, 0.0, -np.inf) if search is not None and known.any() else None
     matching, probable = np.zeros(z.shape), np.full(z.shape, _FLOOR)
-    for strength in _STRENGTHS:
+    for strength, part in _DRAWS:
         drawn = z.copy()
         if strength:
             drawn = rng.standard_normal(z.shape)
             drawn *= strength * spread
             drawn += z
         best = best_labels(drawn if among is None else drawn + among, size)
-        matching[places, best] += 1 / len(_STRENGTHS)
+        matching[places, best] += part
         drawn = likelihood.probabilities(drawn)
-        drawn /= len(_STRENGTHS)
+        drawn *= part
         probable += drawn
     unknown = counts.unknown**_UNKNOWN
     weights = unknown * np.sqrt(probable)
@@ -196,7 +182,7 @@ def inclusion(
         mixing = everywhere + (1 - everywhere) * counts.search * np.sqrt(missing)
     else:
         weights = np.maximum(weights * search.open_to(rows, z.shape[1]), _NEVER)
-        mixing = np.maximum(search_share(z, known, counts.right), smallest)
+        mixing = np.maximum(search.share(z, counts.right), smallest)
     explore = _EVEN * size / z.shape[1] + (1 - _EVEN) * shares(weights, size)
     return np.asarray((1 - mixing) * matching + mixing * explore)
 

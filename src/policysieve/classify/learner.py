@@ -313,7 +313,7 @@ class LabelLearner(Asking, BaseEstimator):
             with few_threads(self._model.n_weights):
                 likeness = self._likeness(blocks, len(self.classes_))
                 model = _fitted(self._model, blocks, likeness)
-                self._search = self._searched(block, counts, likeness)
+                self._search = self._searched(block, counts, likeness, model)
             self._model, self._fit_at = model, self._next_fit(answers.rounds)
         self._answers, self._counts = answers, counts
 
@@ -322,7 +322,7 @@ class LabelLearner(Asking, BaseEstimator):
         return None
 
     def _searched(
-        self, block: Block, counts: LabelCounts, likeness: Likeness | None
+        self, block: Block, counts: LabelCounts, likeness: Likeness | None, model: LabelModel
     ) -> Search | None:
         """Where labels that were never right are looked for, if one label is right."""
         return None

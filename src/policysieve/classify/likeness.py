@@ -71,7 +71,8 @@ class Likeness:
             return None
         offset, slope = found
         n_of = np.bincount(labels, minlength=n_labels)
-        means = Directions(rows, centre).sums(labels, n_labels) / np.maximum(n_of, 1)[:, None]
+        directions = Directions(rows, centre, np.float64)  # as those of sparse rows
+        means = directions.sums(labels, n_labels) / np.maximum(n_of, 1)[:, None]
         weights = slope / np.sqrt(square) * means
         intercepts = offset * (n_of > 0) - weights @ centre
         tightness: Array = 1.0 + _TIGHT * _MANY / (_MANY + n_of.astype(np.float64))
@@ -89,11 +90,12 @@ def last_of_each(labels: Labels) -> npt.NDArray[np.intp]:
 class Directions:
     """Rows as seen from a centre, to be compared by their cosines.
 
-    Dense rows have length one and single precision. Sparse ones are kept as they are, because
-    from a centre they would be dense; products with the centre and lengths are kept beside them.
+    Dense rows have length one and the precision that is asked for. Sparse ones are kept as they
+    are, because from a centre they would be dense; products with the centre and lengths are kept
+    beside them.
     """
 
-    def __init__(self, rows: Any, centre: Array) -> None:
+    def __init__(self, rows: Any, centre: Array, precision: Any = np.float32) -> None:
         self._sparse = hasattr(rows, "tocsr")
         if self._sparse:
             self._rows = rows
@@ -106,7 +108,7 @@ class Directions:
         else:
             away = rows - centre
             lengths = np.sqrt(np.einsum("ij,ij->i", away, away))[:, None]
-            self._rows = np.empty(away.shape, dtype=np.float32)
+            self._rows = np.empty(away.shape, dtype=precision)
             np.divide(
                 away, np.where(lengths > 0, lengths, 1.0), out=self._rows, casting="same_kind"
             )

@@ -100,7 +100,8 @@ class Posterior:
                 h = self._likelihood.curvatures(there @ weights, shown[some], answers[some])
                 information += _squares(there).T @ h
             rest = np.flatnonzero(~of_all)
-            _add_shown(information, _squares(x[rest]), shown[rest], (own * (1 - own))[rest])
+            h = self._likelihood.own_curvatures(own[rest], answers[rest])
+            _add_shown(information, _squares(x[rest]), shown[rest], h)
         return np.asarray(1 / information)
 
     def _each(self, away: Numbers) -> Iterator[Any]:
