@@ -7,6 +7,7 @@ derivative, or 0 where that may be negative (docs/maths.md, "Learning from right
 """
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -18,11 +19,15 @@ Labels = npt.NDArray[np.intp]
 
 _TINY = 1e-12  # probabilities are kept so far from 0 and 1 in logarithms
 _SMALL = 60.0  # logits up to here have powers that neither overflow nor vanish
-_WRONG = 0.5  # of an answer that one label is right: so much does one count that it is wrong
+_LEAST = 0.5  # of an answer that is right: so much does one count that is wrong
 
 
 class Likelihood(ABC):
     """How probable answers are, given the logits of all labels."""
+
+    def tempered(self, n_rows: int, n_features: int) -> "Likelihood":
+        """As a linear model of so many features should hear the answers of so many rounds."""
+        return self
 
     @abstractmethod
     def probabilities(self, z: Array) -> Array:
@@ -45,12 +50,19 @@ class Likelihood(ABC):
         """Whether a round has curvature in all logits; others have it in those shown."""
 
 
+@dataclass(frozen=True)
 class _Exclusive(Likelihood):
     """One label is right: p = softmax(z), and one is shown.
 
-    -ln P(answer) = -r ln p_a - (1-r)/2 ln(1-p_a): a wrong guess rules a label out. It counts half,
-    because where a linear model is wrong it is sure, too, and ln(1-p_a) pulls without limit.
+    -ln P(answer) = -r ln p_a - (1-r) ln(1-p_a): a wrong guess rules a label out. The second term
+    pulls without limit where the model is sure. A model of few features is also sure where it is
+    wrong, so there wrong answers count less, half of it at least.
     """
+
+    wrong: float = 1.0
+
+    def tempered(self, n_rows: int, n_features: int) -> "Likelihood":
+        return _Exclusive(min(max(n_features / n_rows, _LEAST), 1.0))
 
     def probabilities(self, z: Array) -> Array:
         z /= _powers(z)[:, None]
@@ -62,9 +74,9 @@ class _Exclusive(Likelihood):
         hit = z[rows, labels] / totals
         # Of single precision, what is left of a probability near one is rounding.
         miss = np.maximum(1 - hit, max(_TINY, np.finfo(z.dtype).eps))
-        loss = -(r * np.log(np.maximum(hit, _TINY)) + _WRONG * (1 - r) * np.log(miss)).sum()
+        loss = -(r * np.log(np.maximum(hit, _TINY)) + self.wrong * (1 - r) * np.log(miss)).sum()
         # d/dz of -ln p_a is p - e_a, and that of -ln(1 - p_a) is -(p - e_a) p_a/(1 - p_a).
-        pull = r - _WRONG * (1 - r) * hit / miss
+        pull = r - self.wrong * (1 - r) * hit / miss
         z *= (pull / totals)[:, None]
         z[rows, labels] -= pull
         return float(loss), hit[:, None]
@@ -79,7 +91,7 @@ class _Exclusive(Likelihood):
         return p
 
     def own_curvatures(self, own: Array, answers: Array) -> Array:
-        return np.asarray(own * (1 - own) * (answers + _WRONG * (1 - answers)))
+        return np.asarray(own * (1 - own) * (answers + self.wrong * (1 - answers)))
 
     def tells_of_all(self, answers: Array) -> npt.NDArray[np.bool_]:
         return answers[:, 0] > 0

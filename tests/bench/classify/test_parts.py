@@ -104,7 +104,7 @@ class TestDocumentation:
             + " |"
             for row in self.RESULT["rows"]
         ]
-        assert len(lines) == 2 + 6
+        assert len(lines) == 2 + 10
 
     def test_means_of_as_many_seeds_as_the_page_says(self):
         assert f"means of {self.RESULT['settings']['seeds']} seeds" in self.PAGE
