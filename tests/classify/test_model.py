@@ -1,7 +1,5 @@
 """The linear model: the most probable one, in whatever form its rounds come."""
 
-from functools import partial
-
 import numpy as np
 import pytest
 from scipy import sparse
@@ -14,7 +12,7 @@ from tests.oracles import label_model as oracle
 
 N, D, K, VARIANCE = 40, 2, 3, 5.0
 KINDS = {
-    "exclusive": (EXCLUSIVE, partial(oracle.exclusive, wrong=1 / 2), 1),  # D is small beside N
+    "exclusive": (EXCLUSIVE, oracle.exclusive, 1),
     "independent": (INDEPENDENT, oracle.independent, 2),
 }
 
@@ -92,7 +90,7 @@ def test_spreads_are_those_of_independent_weights(kind):
     likelihood, _, size = kind
     X, shown, answers = rounds(size)
     model = start(likelihood, X).fitted([(X, shown, answers)])
-    h = likelihood.tempered(N, D).curvatures(model.logits(X), shown, answers)
+    h = likelihood.curvatures(model.logits(X), shown, answers)
     precisions = np.full((D + 1, K), (X**2).sum() / N / VARIANCE)
     precisions[-1] = 1.0
     for i in range(N):

@@ -125,9 +125,6 @@ class Spy(Likelihood):
     def curvatures(self, z, shown, answers):
         return EXCLUSIVE.curvatures(z, shown, answers)
 
-    def own_curvatures(self, own, answers):
-        return EXCLUSIVE.own_curvatures(own, answers)
-
     def tells_of_all(self, answers):
         return EXCLUSIVE.tells_of_all(answers)
 

@@ -19,10 +19,10 @@ def sigmoid(value):
     return 1 / (1 + math.exp(-value))
 
 
-def exclusive(z, shown, answers, wrong=1.0):
-    """-ln of the probability of an answer to one label, times `wrong` if that was wrong."""
+def exclusive(z, shown, answers):
+    """-ln of the probability of an answer to one label, where exactly one is right."""
     p, r = softmax(z)[shown[0]], answers[0]
-    return -(r * math.log(p) + wrong * (1 - r) * math.log(1 - p))
+    return -(r * math.log(p) + (1 - r) * math.log(1 - p))
 
 
 def independent(z, shown, answers):

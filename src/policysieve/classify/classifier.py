@@ -10,7 +10,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from policysieve.arrays import plain_array
-from policysieve.classify.exploring import LabelCounts
+from policysieve.classify.exploring import LabelCounts, chances
 from policysieve.classify.features import own_errors, refuse_odd, refuse_unknown_names
 from policysieve.classify.labels import places_of
 from policysieve.classify.learner import LabelLearner
@@ -125,7 +125,11 @@ class BanditClassifier(ClassifierMixin, LabelLearner):
         self, block: Block, counts: LabelCounts, likeness: Likeness | None, model: LabelModel
     ) -> Search:
         rows, labels, answers = block
-        chances = self._likelihood.probabilities(model.logits(rows[-_RECENT:]))
+        recent = rows[-_RECENT:]
+        z, spread = model.logits(recent), model.spreads(recent)
+        rng = np.random.default_rng(len(labels))  # of its own: what is asked later is as before
+        common = chances(z, spread, self._likelihood, rng).mean(axis=0)
+        p = self._likelihood.probabilities(z)
         return Search.after(
             rows,
             labels[:, 0],
@@ -133,7 +137,8 @@ class BanditClassifier(ClassifierMixin, LabelLearner):
             counts.shown,
             counts.right,
             likeness,
-            chances,
+            common,
+            (p * (1 - p)).mean(axis=0),
         )
 
     def _labelled_rows(self, X: Any, y: Any) -> tuple[Any, npt.NDArray[Any]]:

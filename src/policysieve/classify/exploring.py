@@ -1,5 +1,6 @@
 """What to show while learning: labels by the chance that they are best, and by what is unknown."""
 
+from collections.abc import Iterator
 from typing import Any, Self
 
 import numpy as np
@@ -8,14 +9,14 @@ import numpy.typing as npt
 from policysieve.classify.likelihoods import Likelihood
 from policysieve.classify.search import Search
 
-__all__ = ["LabelCounts", "best_labels", "draw_labels", "inclusion", "shares"]
+__all__ = ["LabelCounts", "best_labels", "chances", "draw_labels", "inclusion", "shares"]
 
 Array = npt.NDArray[np.float64]
 
-# Half of what is not exploration shows what `predict` would say: its answers tell known labels
-# apart, and its accuracy can be estimated well. The others hedge, by draws from the posterior with
-# its spread times these factors: labels starve where all are small, and many features make the
-# whole posterior wander.
+# Half of what is not exploration shows the best label, of those that were right before if others
+# are searched for: its answers tell known labels apart, and its accuracy can be estimated well. The
+# rest hedges, by draws from the posterior with its spread times these factors: labels starve where
+# all are small, and many features make the whole posterior wander.
 _GREEDY = 0.5
 _STRENGTHS = (0.3, 0.6, 0.9, 1.2)
 _DRAWS = ((0.0, _GREEDY), *((c, (1 - _GREEDY) / len(_STRENGTHS)) for c in _STRENGTHS))
@@ -136,6 +137,25 @@ def best_labels(z: Array, size: int) -> npt.NDArray[np.intp]:
     return np.take_along_axis(found, order, axis=1)
 
 
+def chances(z: Array, spread: Array, likelihood: Likelihood, rng: np.random.Generator) -> Array:
+    """Probability that each label is right, in the mean over what the weights may be."""
+    found = np.zeros(z.shape)
+    for drawn, part in _draws(z, spread, rng):
+        found += part * likelihood.probabilities(drawn)
+    return found
+
+
+def _draws(z: Array, spread: Array, rng: np.random.Generator) -> Iterator[tuple[Array, float]]:
+    """Logits as they are and drawn from the posterior, to be overwritten, and their parts."""
+    for strength, part in _DRAWS:
+        drawn = z.copy()
+        if strength:
+            drawn = rng.standard_normal(z.shape)
+            drawn *= strength * spread
+            drawn += z
+        yield drawn, part
+
+
 def inclusion(
     z: Array,
     spread: Array,
@@ -162,12 +182,7 @@ def inclusion(
     places, known = np.arange(len(z))[:, None], counts.right > 0
     among = np.where(known, 0.0, -np.inf) if search is not None and known.any() else None
     matching, probable = np.zeros(z.shape), np.full(z.shape, _FLOOR)
-    for strength, part in _DRAWS:
-        drawn = z.copy()
-        if strength:
-            drawn = rng.standard_normal(z.shape)
-            drawn *= strength * spread
-            drawn += z
+    for drawn, part in _draws(z, spread, rng):
         best = best_labels(drawn if among is None else drawn + among, size)
         matching[places, best] += part
         drawn = likelihood.probabilities(drawn)

@@ -7,7 +7,6 @@ derivative, or 0 where that may be negative (docs/maths.md, "Learning from right
 """
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -19,15 +18,10 @@ Labels = npt.NDArray[np.intp]
 
 _TINY = 1e-12  # probabilities are kept so far from 0 and 1 in logarithms
 _SMALL = 60.0  # logits up to here have powers that neither overflow nor vanish
-_LEAST = 0.5  # of an answer that is right: so much does one count that is wrong
 
 
 class Likelihood(ABC):
     """How probable answers are, given the logits of all labels."""
-
-    def tempered(self, n_rows: int, n_features: int) -> "Likelihood":
-        """As a linear model of so many features should hear the answers of so many rounds."""
-        return self
 
     @abstractmethod
     def probabilities(self, z: Array) -> Array:
@@ -42,27 +36,15 @@ class Likelihood(ABC):
         """Second derivative of the loss in each logit, shape (n, K), in place of z."""
 
     @abstractmethod
-    def own_curvatures(self, own: Array, answers: Array) -> Array:
-        """Second derivative of the loss in the logits of labels shown, by P(right) of those."""
-
-    @abstractmethod
     def tells_of_all(self, answers: Array) -> npt.NDArray[np.bool_]:
-        """Whether a round has curvature in all logits; others have it in those shown."""
+        """Whether a round has curvature in all logits; others have p (1 - p) in those shown."""
 
 
-@dataclass(frozen=True)
 class _Exclusive(Likelihood):
     """One label is right: p = softmax(z), and one is shown.
 
-    -ln P(answer) = -r ln p_a - (1-r) ln(1-p_a): a wrong guess rules a label out. The second term
-    pulls without limit where the model is sure. A model of few features is also sure where it is
-    wrong, so there wrong answers count less, half of it at least.
+    -ln P(answer) = -r ln p_a - (1-r) ln(1-p_a): a wrong guess rules a label out.
     """
-
-    wrong: float = 1.0
-
-    def tempered(self, n_rows: int, n_features: int) -> "Likelihood":
-        return _Exclusive(min(max(n_features / n_rows, _LEAST), 1.0))
 
     def probabilities(self, z: Array) -> Array:
         z /= _powers(z)[:, None]
@@ -74,9 +56,9 @@ class _Exclusive(Likelihood):
         hit = z[rows, labels] / totals
         # Of single precision, what is left of a probability near one is rounding.
         miss = np.maximum(1 - hit, max(_TINY, np.finfo(z.dtype).eps))
-        loss = -(r * np.log(np.maximum(hit, _TINY)) + self.wrong * (1 - r) * np.log(miss)).sum()
+        loss = -(r * np.log(np.maximum(hit, _TINY)) + (1 - r) * np.log(miss)).sum()
         # d/dz of -ln p_a is p - e_a, and that of -ln(1 - p_a) is -(p - e_a) p_a/(1 - p_a).
-        pull = r - self.wrong * (1 - r) * hit / miss
+        pull = r - (1 - r) * hit / miss
         z *= (pull / totals)[:, None]
         z[rows, labels] -= pull
         return float(loss), hit[:, None]
@@ -84,14 +66,11 @@ class _Exclusive(Likelihood):
     def curvatures(self, z: Array, shown: Labels, answers: Array) -> Array:
         """A right answer tells about all labels, a wrong one about the label shown."""
         p, rows, labels = self.probabilities(z), np.arange(len(z)), shown[:, 0]
-        own = self.own_curvatures(p[rows, labels], answers[:, 0])
         p *= 1 - p
+        own = p[rows, labels]
         p *= answers
         p[rows, labels] = own
         return p
-
-    def own_curvatures(self, own: Array, answers: Array) -> Array:
-        return np.asarray(own * (1 - own) * (answers + self.wrong * (1 - answers)))
 
     def tells_of_all(self, answers: Array) -> npt.NDArray[np.bool_]:
         return answers[:, 0] > 0
@@ -119,11 +98,8 @@ class _Independent(Likelihood):
     def curvatures(self, z: Array, shown: Labels, answers: Array) -> Array:
         own = self.probabilities(np.take_along_axis(z, shown, axis=1))
         z[:] = 0.0
-        np.put_along_axis(z, shown, self.own_curvatures(own, answers), axis=1)
+        np.put_along_axis(z, shown, own * (1 - own), axis=1)
         return z
-
-    def own_curvatures(self, own: Array, answers: Array) -> Array:
-        return np.asarray(own * (1 - own))
 
     def tells_of_all(self, answers: Array) -> npt.NDArray[np.bool_]:
         return np.zeros(len(answers), dtype=np.bool_)

@@ -129,7 +129,7 @@ class LabelModel:
             factor=1 / model._scale,
             means=centre,
             precisions=held / self._prior_variance,
-            likelihood=self.likelihood.tempered(n_rows, len(self._weights) - 1),
+            likelihood=self.likelihood,
             precision=precision,
         )
         memory = self._remembered(some, precision)

@@ -100,8 +100,7 @@ class Posterior:
                 h = self._likelihood.curvatures(there @ weights, shown[some], answers[some])
                 information += _squares(there).T @ h
             rest = np.flatnonzero(~of_all)
-            h = self._likelihood.own_curvatures(own[rest], answers[rest])
-            _add_shown(information, _squares(x[rest]), shown[rest], h)
+            _add_shown(information, _squares(x[rest]), shown[rest], (own * (1 - own))[rest])
         return np.asarray(1 / information)
 
     def _each(self, away: Numbers) -> Iterator[Any]:

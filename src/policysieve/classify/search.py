@@ -22,7 +22,8 @@ _SUREST = 4.0  # log odds that two rows have the same label
 _FIND = 2.0  # right answers for its share of the rows that finding a label is worth
 _BEFORE = 3.0  # right answers that a label is taken to have had before the first
 _LEAST, _MOST = 0.02, 16.0  # times which odds count that a label is unknown
-_FLOOR = 1e-9  # of probabilities that are divided by
+_FLOOR = 1e-9  # of probabilities that are divided by, and of odds
+_TINY = 1e-200  # of what a showing teaches
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +33,8 @@ class Search:
     Attributes
     ----------
     common, unsure : array of shape (K,)
-        Means over rows of the probability p that each label is right, and of p (1 - p).
+        Means over recent rows of the probability that each label is right, averaged over what the
+        weights may be, and of p (1 - p), by the weights as they are.
     centre : array of shape (d,)
         From which directions of rows are taken.
     tries : Directions, or None
@@ -80,7 +82,7 @@ class Search:
         odds = powers[:, missing].sum(axis=1) / np.maximum(powers[:, known].sum(axis=1), _FLOOR)
         find = _FIND * self.common[missing].sum() / missing.sum() ** 2
         show = self.unsure[known] / (_BEFORE + right[known])
-        worth = find / np.maximum(show, _FLOOR)
+        worth = find / np.maximum(show, _TINY)
         odds *= np.clip(worth, _LEAST, _MOST)[z[:, known].argmax(axis=1)]
         return np.asarray(1 / (1 + np.maximum(odds, _FLOOR) ** -2.0))[:, None]
 
@@ -93,7 +95,8 @@ class Search:
         shown: Array,
         right: Array,
         likeness: Likeness | None,
-        chances: Array,
+        common: Array,
+        unsure: Array,
     ) -> Self:
         """What was tried in rounds, in order.
 
@@ -106,10 +109,9 @@ class Search:
             How often each label was shown and right, labelled rows counted.
         likeness : Likeness, or None
             How alike rows of the same label are, if that is known.
-        chances : array of shape (m, K)
-            Probabilities of all labels at recent rows.
+        common, unsure : array of shape (K,)
+            As the attributes.
         """
-        common, unsure = chances.mean(axis=0), (chances * (1 - chances)).mean(axis=0)
         tried = np.flatnonzero((answers < 0.5) & (right < _FAMILIAR)[labels])[-_TRIES:]
         if likeness is None or not len(tried):
             return cls(common, unsure)
