@@ -16,13 +16,13 @@ from policysieve.classify.labels import places_of
 from policysieve.classify.learner import LabelLearner
 from policysieve.classify.likelihoods import EXCLUSIVE
 from policysieve.classify.likeness import Likeness
-from policysieve.classify.model import Block, LabelModel, check_features
+from policysieve.classify.model import Block, check_features
 from policysieve.classify.search import Search
 from policysieve.errors import InvalidArgumentError
 
 __all__ = ["BanditClassifier"]
 
-_RECENT = 1000  # rows in which labels are looked at as they are now
+_RECENT = 1000  # of the rows since the last fit, by which it is seen how common labels are
 
 
 class BanditClassifier(ClassifierMixin, LabelLearner):
@@ -122,11 +122,11 @@ class BanditClassifier(ClassifierMixin, LabelLearner):
         return Likeness.of(blocks, n_labels)
 
     def _searched(
-        self, block: Block, counts: LabelCounts, likeness: Likeness | None, model: LabelModel
+        self, block: Block, counts: LabelCounts, likeness: Likeness | None, fresh: Any
     ) -> Search:
         rows, labels, answers = block
-        recent = rows[-_RECENT:]
-        z, spread = model.logits(recent), model.spreads(recent)
+        recent = fresh[-_RECENT:]
+        z, spread = self._model.logits(recent), self._model.spreads(recent)
         rng = np.random.default_rng(len(labels))  # of its own: what is asked later is as before
         common = chances(z, spread, self._likelihood, rng).mean(axis=0)
         p = self._likelihood.probabilities(z)

@@ -255,7 +255,7 @@ class LabelLearner(Asking, BaseEstimator):
             self._counts = self._counts.with_answers(labels, answers, np.ones(answers.shape))
         self._answers = AnsweredRounds()
         self._search: Search | None = None
-        self._fit_at = self._next_fit(0)
+        self._fit_at, self._fitted_rounds = self._next_fit(0), 0
         self._open_ledger()
 
     def _check_decisions(self, decisions: Any) -> None:
@@ -313,8 +313,10 @@ class LabelLearner(Asking, BaseEstimator):
             with few_threads(self._model.n_weights):
                 likeness = self._likeness(blocks, len(self.classes_))
                 model = _fitted(self._model, blocks, likeness)
-                self._search = self._searched(block, counts, likeness, model)
+                fresh = features[self._fitted_rounds :]  # on which nothing was fitted so far
+                self._search = self._searched(block, counts, likeness, fresh)
             self._model, self._fit_at = model, self._next_fit(answers.rounds)
+            self._fitted_rounds = answers.rounds
         self._answers, self._counts = answers, counts
 
     def _likeness(self, blocks: Sequence[Block], n_labels: int) -> Likeness | None:
@@ -322,9 +324,12 @@ class LabelLearner(Asking, BaseEstimator):
         return None
 
     def _searched(
-        self, block: Block, counts: LabelCounts, likeness: Likeness | None, model: LabelModel
+        self, block: Block, counts: LabelCounts, likeness: Likeness | None, fresh: Any
     ) -> Search | None:
-        """Where labels that were never right are looked for, if one label is right."""
+        """Where labels that were never right are looked for, if one label is right.
+
+        The model is still that from before the `fresh` rows.
+        """
         return None
 
     def _next_fit(self, rounds: int) -> int:
