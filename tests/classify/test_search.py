@@ -19,6 +19,7 @@ from policysieve.classify.likeness import Directions, Likeness, last_of_each, ra
 from policysieve.classify.search import Search
 from tests.classify.tasks import clusters, play
 from tests.oracles import label_search as oracle
+from tests.oracles.label_model import softmax
 
 SEEDS = st.integers(0, 2**32 - 1)
 K = 5
@@ -38,8 +39,8 @@ def after(X, labels, answers):
     shown = np.bincount(labels, minlength=K).astype(float)
     right = np.bincount(labels, answers, K)
     known = Likeness.of([(X, labels[:, None], answers[:, None])], K)
-    chances = np.full((1, K), 1 / K)
-    return Search.after(X, labels, answers, shown, right, known, chances), shown, right
+    common, unsure = np.linspace(0.1, 0.3, K), np.linspace(0.02, 0.1, K)
+    return Search.after(X, labels, answers, shown, right, known, common, unsure), shown, right
 
 
 def examples(X, labels, answers):
@@ -101,10 +102,9 @@ def test_the_last_examples_of_each_label_are_compared(labels):
     assert found.tolist() == oracle.last_of_each(labels, alike._OF_EACH)
 
 
-def searched(z, right, chances):
-    """Shares of rounds that look for unknown labels, by a model with these chances at rows."""
-    no_rounds = np.empty((0, 2)), np.empty(0, dtype=np.intp), np.empty(0), np.zeros(len(right))
-    return Search.after(*no_rounds, right, None, chances).share(z, right)[:, 0]
+def searched(z, right, common, unsure):
+    """Shares of rounds that look for unknown labels."""
+    return Search(np.asarray(common), np.asarray(unsure)).share(z, np.asarray(right))[:, 0]
 
 
 Z = np.array([[4.0, 0.0, 0.0], [1.0, 2.0, 0.5], [0.0, 0.0, 3.0]])
@@ -113,22 +113,31 @@ Z = np.array([[4.0, 0.0, 0.0], [1.0, 2.0, 0.5], [0.0, 0.0, 3.0]])
 @pytest.mark.parametrize(
     "right", [[1.0, 0, 0], [400.0, 3, 0], [0.5, 90, 0], [0, 0, 0], [5.0, 5, 5], [1e6, 0, 2]]
 )
-@pytest.mark.parametrize("sure", [0.1, 1.0, 9.0])
-def test_unknown_labels_are_looked_for_as_by_the_twin(right, sure):
-    chances = EXCLUSIVE.probabilities(sure * np.random.default_rng(0).normal(size=(20, 3)))
-    found = searched(Z, np.array(right), chances)
-    np.testing.assert_allclose(
-        found, [oracle.search_share(row, right, chances.tolist()) for row in Z.tolist()]
-    )
+@pytest.mark.parametrize("unsure", [1e-6, 0.01, 0.2])
+def test_unknown_labels_are_looked_for_as_by_the_twin(right, unsure):
+    common, doubts = [0.5, 0.4, 0.1], [unsure, unsure / 2, unsure / 3]
+    found = searched(Z, right, common, doubts)
+    expected = [oracle.search_share(row, right, common, doubts) for row in Z.tolist()]
+    np.testing.assert_allclose(found, expected)
+
+
+def test_finding_is_never_worth_nothing():
+    """With many unknown labels of small shares, it still counts a fiftieth."""
+    z = np.concatenate([[5.0], np.full(199, 0.5)])
+    right, common, unsure = np.eye(200)[0], np.full(200, 1 / 200), np.full(200, 0.2)
+    odds = 0.02 * 199 * np.exp(0.5 - 5.0)
+    assert searched(z[None], right, common, unsure) == pytest.approx(odds**2 / (1 + odds**2))
+    assert oracle.search_share(z, right, common, unsure) == pytest.approx(odds**2 / (1 + odds**2))
 
 
 def test_unknown_labels_are_looked_for_where_there_is_little_to_learn_of_known_ones():
-    """Because these fit badly, had many right answers, or the model is sure everywhere."""
-    doubtful, sure = np.array([[0.5, 0.4, 0.1]]), np.array([[0.89, 0.01, 0.1]])
-    few, many = np.array([2.0, 2.0, 0]), np.array([200.0, 200.0, 0])
-    assert (np.diff(searched(np.array([[9.0, 0, 0], [1, 0, 0], [0, 0, 3]]), few, sure)) > 0).all()
-    assert (searched(Z, few, doubtful) < searched(Z, many, doubtful)).all()
-    assert (searched(Z, few, doubtful) < searched(Z, few, sure)).all()
+    """Because these fit badly, had many right answers, or the model is sure of them."""
+    common, doubts, less = [0.5, 0.4, 0.1], [0.2, 0.2, 0.1], [0.02, 0.02, 0.1]
+    few, many = [2.0, 2.0, 0], [20.0, 20.0, 0]
+    z = np.array([[9.0, 0, 0], [1, 0, 0], [0, 0, 3]])
+    assert (np.diff(searched(z, few, common, doubts)) > 0).all()
+    assert (searched(Z, few, common, doubts) < searched(Z, many, common, doubts)).all()
+    assert (searched(Z, few, common, doubts) < searched(Z, few, common, less)).all()
 
 
 @given(SEEDS, st.sampled_from([1.0, 1e3, 1e200]))
@@ -136,8 +145,10 @@ def test_shares_of_search_are_shares_however_sure_the_model_is(seed, size):
     """Warnings are errors, so overflow would be seen."""
     rng = np.random.default_rng(seed)
     right = rng.integers(3, size=K) * rng.random(K)
-    z = size * rng.normal(size=(6, K))
-    found = searched(z, right, EXCLUSIVE.probabilities(z.copy()))
+    p = EXCLUSIVE.probabilities(size * rng.normal(size=(6, K)))
+    found = searched(
+        size * rng.normal(size=(6, K)), right, p.mean(axis=0), (p * (1 - p)).mean(axis=0)
+    )
     assert ((found >= 0) & (found <= 1)).all()
 
 
@@ -197,12 +208,79 @@ def test_propensities_add_up_whatever_was_tried(seed, smallest):
     assert (q >= smallest * 0.2 / K * (1 - 1e-12)).all()
 
 
-def test_classifiers_look_at_what_they_say_of_recent_rows():
-    X, y = clusters(np.random.default_rng(0), 1300)
-    clf = play(ps.BanditClassifier(classes=range(4), random_state=0), X, y, batch=1300)
-    chances = clf.predict_proba(X[300:])
-    np.testing.assert_allclose(clf._search.common, chances.mean(axis=0))
-    np.testing.assert_allclose(clf._search.unsure, (chances * (1 - chances)).mean(axis=0))
+@pytest.mark.parametrize("n_labels", [2, K])
+@pytest.mark.parametrize("right", ["none", "some", "all"])
+def test_probabilities_are_those_of_the_twin_also_with_a_search(n_labels, right):
+    rng = np.random.default_rng(n_labels)
+    X = rng.normal(size=(40, 3))
+    labels = np.arange(40) % n_labels
+    answers = {"none": 0.0, "some": (labels == 0) & (rng.random(40) < 0.5), "all": labels >= 0}
+    told = np.asarray(answers[right] * np.ones(40))
+    weights = rng.uniform(0.1, 1, (40, 1))
+    counts = LabelCounts(n_labels).with_answers(labels[:, None], told[:, None], weights)
+    blocks = list(
+        zip(labels[:, None].tolist(), told[:, None].tolist(), weights.tolist(), strict=True)
+    )
+    common, unsure = rng.random(n_labels) / n_labels, rng.random(n_labels) / 50
+    known = Likeness.of([(X, labels[:, None], told[:, None])], n_labels)
+    search = Search.after(X, labels, told, counts.shown, counts.right, known, common, unsure)
+    for n in (1, 6):
+        z, sd, rows = 2 * rng.normal(size=(n, n_labels)), rng.random((n, n_labels)), X[:n] + 0.1
+        found = inclusion(
+            z,
+            sd,
+            counts,
+            EXCLUSIVE,
+            size=1,
+            smallest=0.1,
+            rng=np.random.default_rng(3),
+            search=search,
+            rows=rows,
+        )
+        normal = np.random.default_rng(3).standard_normal((4, *z.shape))
+        opened = search.open_to(rows, n_labels)
+        for i in range(n):
+            share = oracle.search_share(z[i].tolist(), counts.right.tolist(), common, unsure)
+            expected = oracle.inclusion(
+                z[i].tolist(),
+                sd[i].tolist(),
+                blocks,
+                opened[i],
+                share,
+                softmax,
+                0.1,
+                normal[:, i].tolist(),
+            )
+            np.testing.assert_allclose(found[i], expected, rtol=0, atol=1e-9)
+
+
+def test_typical_weights_are_those_of_the_same_rows_dense():
+    """To more digits than single precision has, but for pairs of examples, which need fewer."""
+    X, labels, answers = rounds()
+    hits = np.flatnonzero(answers)
+    centre = X.mean(axis=0)
+    sums = [
+        Directions(form(X[hits]), centre, np.float64).sums(labels[hits], K)
+        for form in (np.asarray, sparse.csr_array)
+    ]
+    np.testing.assert_allclose(*sums, rtol=1e-12, atol=1e-12)
+
+
+def test_classifiers_look_at_what_they_say_of_rows_that_they_did_not_learn_from():
+    X, y = clusters(np.random.default_rng(0), 300)
+    clf = play(ps.BanditClassifier(classes=range(4), random_state=0), X[:150], y[:150], batch=150)
+    p = clf.predict_proba(X[150:])
+    before = clf._model
+    play(clf, X[150:], y[150:], batch=150)
+    np.testing.assert_allclose(clf._search.unsure, (p * (1 - p)).mean(axis=0))
+    logits, spread = before.logits(X[150:]), before.spreads(X[150:])
+    draws = np.random.default_rng(300).standard_normal((4, *logits.shape))
+    p = [
+        EXCLUSIVE.probabilities(logits + c * spread * e)
+        for c, e in zip([0.3, 0.6, 0.9, 1.2], draws, strict=True)
+    ]
+    mean = EXCLUSIVE.probabilities(logits.copy()) / 2 + sum(p) / 8
+    np.testing.assert_allclose(clf._search.common, mean.mean(axis=0))
 
 
 def test_classifiers_search_and_lists_do_not():

@@ -2,6 +2,8 @@
 
 import math
 
+from tests.oracles import label_exploring
+
 
 def cosine(x, y, centre):
     a = [u - c for u, c in zip(x, centre, strict=True)]
@@ -40,20 +42,40 @@ def typical(x, rows, hits, offset, slope, n_labels):
     return logits
 
 
-def search_share(z, right, chances):
-    """Share of rounds that look for unknown labels; chances are those of all labels at rows."""
+def search_share(z, right, common, unsure):
+    """Share of rounds that look for unknown labels, with means of p and p (1 - p) of all labels."""
     known = [k for k, r in enumerate(right) if r > 0]
     missing = [k for k, r in enumerate(right) if not r > 0]
     if not known or not missing:
         return float(not known)
     odds = sum(math.exp(z[k]) for k in missing) / sum(math.exp(z[k]) for k in known)
-    of_missing = sum(row[k] for row in chances for k in missing) / len(chances)
-    find = of_missing / len(missing) ** 2
+    find = 2 * sum(common[k] for k in missing) / len(missing) ** 2
     best = max(known, key=lambda k: z[k])
-    unsure = sum(row[best] * (1 - row[best]) for row in chances) / len(chances)
-    show = unsure / (3 + right[best])
-    odds *= min(max(2 * find / show, 0.02), 16)
+    odds *= min(max(find * (3 + right[best]) / unsure[best], 0.02), 16)
     return odds**2 / (1 + odds**2)
+
+
+def inclusion(z, sd, rounds, open_labels, share, probabilities, smallest, normal):
+    """Probability of every label at one context where one is right and labels are looked for.
+
+    As that of `label_exploring`, but the best are among labels that were right, and labels are
+    weighed by the chance that they are still open here.
+    """
+    K = len(z)
+    unknown, _, _ = label_exploring.exploration_by_counts(rounds, K, smallest)
+    known = [k for k in range(K) if label_exploring.totals(rounds, k)[1] > 0] or list(range(K))
+    matching, p = [0.0] * K, [1e-9] * K
+    for (strength, part), numbers in zip(label_exploring.DRAWS, [[0.0] * K, *normal], strict=True):
+        drawn = [z[k] + strength * sd[k] * numbers[k] for k in range(K)]
+        matching[max(known, key=lambda k, drawn=drawn: drawn[k])] += part
+        for k, value in enumerate(probabilities(drawn)):
+            p[k] += part * value
+    weights = [unknown[k] ** 4 * math.sqrt(p[k]) * open_labels[k] for k in range(K)]
+    gamma = max(share, smallest)
+    return [
+        (1 - gamma) * matching[k] + gamma * (0.2 / K + 0.8 * weights[k] / sum(weights))
+        for k in range(K)
+    ]
 
 
 def pair_weights(labels, most):
