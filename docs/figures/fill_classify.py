@@ -20,6 +20,8 @@ CASES = {  # and the best LinUCB there
     ("letter", 2_000): "mabwiser_linucb",
     ("r52", 2_000): "mabwiser_linucb",
     ("topics100", 5_000): "contextualbandits_linucb",
+    ("hs-2022", 5_000): "contextualbandits_linucb",
+    ("icd-10-cm", 20_000): "contextualbandits_linucb",
 }
 SEEDS, BATCH = 5, 100
 

@@ -187,7 +187,7 @@ def classify(
     """Compare bandit classifiers: accuracy on held-out rows, and rounds per second.
 
     All 880 runs take up to three minutes each, one after the other: several hours. With
-    --contestants policysieve it takes about 20 minutes.
+    --contestants policysieve it takes about ten minutes.
     """
     from policysieve.bench.classify.contestants import CONTESTANTS
     from policysieve.bench.classify.measuring import ClassifySettings, measure_classifiers

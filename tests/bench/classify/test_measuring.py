@@ -320,6 +320,9 @@ class TestDocumentation:
             "kr-vs-k",
             "20newsgroups",
             "icd-10-cm",
+            "texas-housing",
+            "hs-2022",
+            "soc-2010",
         }
         for row in self.CHECKS["rows"]:
             options = CONTESTANTS[row["contestant"]].options
